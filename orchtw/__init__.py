@@ -1,0 +1,1 @@
+"""orchtw: a Kubernetes-compatible resource API server on Twisted; see docs/architecture.md for the layers."""

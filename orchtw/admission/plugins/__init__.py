@@ -1,0 +1,1 @@
+"""The built-in admission plugins, one a file; `orchtw.server` says which run and in what order."""

@@ -1,0 +1,36 @@
+"""JSON merge patch, RFC 7386 (supplement B4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from orchtw.errors import BadRequest
+
+
+def parse_merge_patch(body: bytes) -> dict[str, Any]:
+    """The patch document. Raises BadRequest (400) for anything but a JSON object."""
+    try:
+        document = orjson.loads(body)
+    except ValueError as error:
+        raise BadRequest(f"error decoding patch: {error}") from error
+    if not isinstance(document, dict):
+        raise BadRequest("error decoding patch: a merge patch must be a JSON object")
+    return document
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """`target` changed by `patch`: null deletes, objects merge, everything else replaces.
+
+    Neither argument's containers are changed where the result differs from them.
+    """
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge_patch(merged.get(key), value)
+    return merged

@@ -1,0 +1,57 @@
+"""Bearer tokens: the header, and the sources that are asked about it (supplement D1)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+
+from orchtw.errors import Unauthorized
+from orchtw.request import Request, UserInfo
+from orchtw.authn.method import TokenMethod
+
+
+class BearerTokens:
+    """Authenticates by `Authorization: Bearer <token>`; the sources are asked in order, the first success counts."""
+
+    def __init__(self, methods: Sequence[TokenMethod]) -> None:
+        self._methods = tuple(methods)
+
+    def authenticate(self, request: Request) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """The token's user, None without a token. Raises Unauthorized (401) for a token that nobody knows.
+
+        After a success the header is gone from the request, so that no later stage can show the token.
+        """
+        token = bearer_token(request.headers.get("authorization", ""))
+        if not token:
+            return None
+        for index, method in enumerate(self._methods):
+            found = method.find(token)
+            if isinstance(found, UserInfo):
+                return _accept(request, found)
+            if found is not None:
+                return self._ask_on(request, token, found, index + 1)
+        raise Unauthorized
+
+    async def _ask_on(
+        self, request: Request, token: str, asked: Awaitable[UserInfo | None], index: int
+    ) -> UserInfo | None:
+        """Wait for the first answer that takes time, then go on with the sources from `index`."""
+        found = await asked
+        for method in self._methods[index:]:
+            if found is not None:
+                break
+            answer = method.find(token)
+            found = answer if answer is None or isinstance(answer, UserInfo) else await answer
+        if found is None:
+            raise Unauthorized
+        return _accept(request, found)
+
+
+def _accept(request: Request, user: UserInfo) -> UserInfo:
+    request.headers = {name: value for name, value in request.headers.items() if name != "authorization"}
+    return user
+
+
+def bearer_token(header: str) -> str:
+    """The token of an Authorization header; empty for another scheme (in any case of letters) or none."""
+    parts = header.strip().split(" ", 2)
+    return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""

@@ -1,0 +1,72 @@
+"""Client certificates: the subject's common name is the user, each organization a group (supplement D2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from cryptography.x509 import Certificate
+from cryptography.x509.oid import NameOID
+
+from orchtw.errors import Unauthorized
+from orchtw.request import Request, UserInfo
+from orchtw.authn.method import authenticated
+
+# Users of so many certificates are remembered; the edge keeps as many parsed certificates.
+_KEPT = 1024
+
+
+class _Known(NamedTuple):
+    certificate: Certificate
+    user: UserInfo | None
+    begins: float
+    ends: float
+
+
+class ClientCertificates:
+    """Authenticates by the certificate of the connection, if the handshake verified it against the client CAs.
+
+    `seconds` is the time as seconds since the epoch: a certificate that ends while its connection lives on
+    is refused from then on.
+    """
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        # By identity: the edge shows one object for one certificate, and hashing a certificate costs its bytes.
+        self._known: dict[int, _Known] = {}
+
+    def authenticate(self, request: Request) -> UserInfo | None:
+        """The subject; None without a certificate or common name. Raises Unauthorized (401) for one not verified."""
+        certificate = request.peer.certificate
+        if certificate is None:
+            return None
+        if not request.peer.verified:
+            raise Unauthorized
+        known = self._known.get(id(certificate))
+        if known is None:
+            known = self._learn(certificate)
+        if not known.begins <= self._seconds() <= known.ends:
+            raise Unauthorized
+        return known.user
+
+    def _learn(self, certificate: Certificate) -> _Known:
+        known = _Known(
+            certificate,
+            user_of(certificate),
+            certificate.not_valid_before_utc.timestamp(),
+            certificate.not_valid_after_utc.timestamp(),
+        )
+        if len(self._known) >= _KEPT:
+            self._known.clear()
+        self._known[id(certificate)] = known
+        return known
+
+
+def user_of(certificate: Certificate) -> UserInfo | None:
+    """The user whom the subject names, or None without a common name (of several, the last counts)."""
+    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    if not names or not names[-1].value:
+        return None
+    organizations = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    groups = tuple(str(organization.value) for organization in organizations)
+    return authenticated(UserInfo(name=str(names[-1].value), groups=groups))

@@ -1,0 +1,38 @@
+"""What an authentication method is, and the groups that come with having passed one (supplement D1)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Protocol
+
+import attrs
+
+from orchtw.request import Request, UserInfo
+
+AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
+ANONYMOUS = UserInfo(name="system:anonymous", groups=(UNAUTHENTICATED,))
+
+
+class Authenticator(Protocol):
+    """One method of `--client-ca-file`, `--token-auth-file` and the like."""
+
+    def authenticate(self, request: Request) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """The user, or None if the request holds no credentials of this method.
+
+        Answers at once where it can, and with an awaitable where it must ask somebody. Raises Unauthorized
+        (401) for credentials that are of this method and wrong.
+        """
+
+
+class TokenMethod(Protocol):
+    """One source of bearer tokens."""
+
+    def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """The token's user, or None if this source does not know it."""
+
+
+def authenticated(user: UserInfo) -> UserInfo:
+    """The user with group `system:authenticated`, which every success but the anonymous one brings."""
+    if user.name == ANONYMOUS.name or AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
+        return user
+    return attrs.evolve(user, groups=(*user.groups, AUTHENTICATED))

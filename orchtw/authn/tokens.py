@@ -1,0 +1,76 @@
+"""The static token file: CSV lines of `token,user,uid[,"group1,group2"]`, read once (supplement D3)."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from twisted.logger import Logger
+
+from orchtw.errors import ConfigError
+from orchtw.request import UserInfo
+from orchtw.authn.method import authenticated
+
+_MIN_COLUMNS = 3
+_log = Logger()
+
+
+class StaticTokens:
+    """Users by token.
+
+    Only keyed digests are kept: how long a search takes tells nothing of a token without the key, which
+    lives as long as the process, and no dump or log holds a token.
+    """
+
+    def __init__(self, users: Iterable[tuple[str, UserInfo]], key: bytes) -> None:
+        self._key = key
+        self._users = {self._digest(token): authenticated(user) for token, user in users}
+
+    def find(self, token: str) -> UserInfo | None:
+        """The token's user, or None."""
+        return self._users.get(self._digest(token))
+
+    def _digest(self, token: str) -> bytes:
+        return hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
+
+
+def load(path: Path, key: bytes) -> StaticTokens:
+    """The tokens of a file; `key` is 16 to 64 random bytes.
+
+    A token given twice counts as given last, and a line without one is left out, each with a warning in the
+    log that names the line. Raises ConfigError for a file that cannot be read or a line too short.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise ConfigError(f"token file '{path}': {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"token file '{path}': is not UTF-8 text") from error
+    return StaticTokens(_parse(text, path).items(), key)
+
+
+def _parse(text: str, path: Path) -> dict[str, UserInfo]:
+    users: dict[str, UserInfo] = {}
+    lines = csv.reader(text.splitlines(keepends=True), strict=True)
+    try:
+        for columns in lines:
+            if not columns:
+                continue
+            if len(columns) < _MIN_COLUMNS:
+                raise ConfigError(
+                    f"token file '{path}' must have at least {_MIN_COLUMNS} columns (token, user name, user uid), "
+                    f"found {len(columns)} on line {lines.line_num}"
+                )
+            token, name, uid = columns[:_MIN_COLUMNS]
+            if not token:
+                _log.warn("empty token in token file {path}, line {line}", path=path, line=lines.line_num)
+                continue
+            if token in users:
+                _log.warn("duplicate token in token file {path}, line {line}", path=path, line=lines.line_num)
+            groups = columns[_MIN_COLUMNS] if len(columns) > _MIN_COLUMNS else ""
+            users[token] = UserInfo(name=name, uid=uid, groups=tuple(groups.split(",")) if groups else ())
+    except csv.Error as error:
+        raise ConfigError(f"token file '{path}': line {lines.line_num}: {error}") from error
+    return users

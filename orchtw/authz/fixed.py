@@ -1,0 +1,24 @@
+"""Modes AlwaysAllow and AlwaysDeny (supplement Z2)."""
+
+from __future__ import annotations
+
+from orchtw.request import RequestInfo, UserInfo
+from orchtw.authz.decision import ALLOWED, Decision
+
+_FORBIDDEN = Decision(None, "Everything is forbidden.")
+
+
+class AlwaysAllow:
+    """Everybody may do everything."""
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
+        """Allowed."""
+        return ALLOWED
+
+
+class AlwaysDeny:
+    """Nobody may do anything, but for those whom an earlier authorizer allowed."""
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
+        """No opinion, with the reason that the refusal will carry."""
+        return _FORBIDDEN

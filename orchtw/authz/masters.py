@@ -1,0 +1,16 @@
+"""The fixed authorizer before all modes: group `system:masters` may do everything (supplement Z2)."""
+
+from __future__ import annotations
+
+from orchtw.request import RequestInfo, UserInfo
+from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
+
+MASTERS = "system:masters"
+
+
+class Masters:
+    """Allows the members of `system:masters`; has no opinion on others."""
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
+        """Allowed by membership alone, whatever is asked."""
+        return ALLOWED if MASTERS in user.groups else NO_OPINION

@@ -1,0 +1,27 @@
+"""TLS 1.2 cipher suites by IANA name, as `--tls-cipher-suites` takes them, with OpenSSL's name for each.
+
+Only suites with forward secrecy and authenticated encryption are here. TLS 1.3 suites are not a matter of choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+CIPHER_SUITES: Mapping[str, str] = MappingProxyType(
+    {
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
+        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
+        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305": "ECDHE-ECDSA-CHACHA20-POLY1305",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305": "ECDHE-RSA-CHACHA20-POLY1305",
+    }
+)
+
+
+def openssl_names(suites: tuple[str, ...]) -> str:
+    """The OpenSSL cipher list of IANA names, in their order; empty for no suites (the safe defaults)."""
+    return ":".join(CIPHER_SUITES[name] for name in suites)

@@ -1,0 +1,248 @@
+"""The settings of the API server as one value, and the flags and file that they come from (supplement G10).
+
+`Config` is the only list of flags: each field carries its flag's section, help and kind. `parse` reads a
+command line and an optional `--config` file; everything wrong with either is reported together.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+import yaml
+
+from orchtw import flags, gates
+from orchtw.cipher_suites import CIPHER_SUITES
+from orchtw.errors import ConfigError
+from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, TEXT, Flag, Kind
+
+VOCABULARIES = ("orch", "kubernetes")
+TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
+STORAGE_BACKENDS = ("sqlite",)
+AUTHORIZATION_MODES = (("Node", "RBAC"), ("AlwaysAllow",), ("AlwaysDeny",))
+# What the field knows as modes; those that the server cannot serve are told apart from misspelt ones.
+_KNOWN_MODES = frozenset({"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"})
+_LOOPBACK = {4: "127.0.0.1", 6: "::1"}
+
+
+def _about(section: str, help: str, kind: Kind, short: str = "") -> dict[str, Any]:
+    return {"section": section, "help": help, "kind": kind, "short": short}
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Config:
+    """How one API server is to run. Attributes are the flags' names; `_s` at the end means seconds."""
+
+    data_dir: Path = attrs.field(
+        default=Path("orch-data"),
+        metadata=_about("Generic", "Folder of the store, the keys and admin.kubeconfig.", PATH),
+    )
+    vocabulary: str = attrs.field(
+        default="orch",
+        metadata=_about("Generic", "Names to serve under: orch or kubernetes. A store keeps its own.", TEXT),
+    )
+    config: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Generic", "YAML file with flags as keys; the command line wins.", PATH),
+    )
+    feature_gates: tuple[tuple[str, str], ...] = attrs.field(
+        default=(), metadata=_about("Generic", "Features to switch: Name=true|false, comma-separated.", PAIRS)
+    )
+    runtime_config: tuple[tuple[str, str], ...] = attrs.field(
+        default=(),
+        metadata=_about(
+            "Generic",
+            "APIs to switch: api/all|ga|beta|alpha, <group>/<version>[/<resource>] = true|false.",
+            PAIRS,
+        ),
+    )
+    v: int = attrs.field(
+        default=0, metadata=_about("Generic", "Log verbosity; 3 and more logs every request.", INTEGER, "v")
+    )
+    bind_address: str = attrs.field(
+        default="127.0.0.1", metadata=_about("Serving", "IP address to listen on; 0.0.0.0 or :: for all.", TEXT)
+    )
+    secure_port: int = attrs.field(
+        default=6443, metadata=_about("Serving", "HTTPS port; 0 picks a free one.", INTEGER)
+    )
+    advertise_address: str = attrs.field(
+        default="",
+        metadata=_about("Serving", "IP address that clients are told; empty: the bind address.", TEXT),
+    )
+    tls_cert_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Serving", "PEM serving certificate, chain after it; empty: one is made.", PATH),
+    )
+    tls_private_key_file: Path | None = attrs.field(
+        default=None, metadata=_about("Serving", "PEM private key of --tls-cert-file.", PATH)
+    )
+    tls_min_version: str = attrs.field(
+        default="VersionTLS12", metadata=_about("Serving", "Oldest TLS version: VersionTLS12 or VersionTLS13.", TEXT)
+    )
+    tls_cipher_suites: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=_about("Serving", "TLS 1.2 cipher suites by IANA name, in order; empty: safe defaults.", LIST),
+    )
+    request_timeout_s: float = attrs.field(
+        default=60.0, metadata=_about("Serving", "Time for a request that is not long-running.", DURATION)
+    )
+    min_request_timeout: int = attrs.field(
+        default=1800, metadata=_about("Serving", "Seconds a watch lives at least; at most twice that.", INTEGER)
+    )
+    max_connections: int = attrs.field(
+        default=20_000, metadata=_about("Serving", "Connections at a time; more wait in the system.", INTEGER)
+    )
+    idle_timeout_s: float = attrs.field(
+        default=180.0, metadata=_about("Serving", "Time a connection may wait between requests.", DURATION)
+    )
+    tls_handshake_timeout_s: float = attrs.field(
+        default=10.0, metadata=_about("Serving", "Time for a TLS handshake.", DURATION)
+    )
+    livez_grace_period_s: float = attrs.field(
+        default=0.0, metadata=_about("Health", "Time during which /livez forgives unfinished start hooks.", DURATION)
+    )
+    shutdown_delay_duration_s: float = attrs.field(
+        default=0.0, metadata=_about("Health", "Time to serve on after SIGTERM, with /readyz failing.", DURATION)
+    )
+    storage_backend: str = attrs.field(default="sqlite", metadata=_about("Storage", "Store to use: sqlite.", TEXT))
+    etcd_compaction_interval_s: float = attrs.field(
+        default=300.0, metadata=_about("Storage", "Time for which the store keeps history.", DURATION)
+    )
+    anonymous_auth: bool = attrs.field(
+        default=True,
+        metadata=_about("Authentication", "Requests without credentials are user system:anonymous.", BOOLEAN),
+    )
+    client_ca_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Authentication", "PEM CAs of client certificates; empty: the generated CA.", PATH),
+    )
+    token_auth_file: Path | None = attrs.field(
+        default=None, metadata=_about("Authentication", 'CSV of token,user,uid[,"group1,group2"].', PATH)
+    )
+    authorization_mode: tuple[str, ...] = attrs.field(
+        default=("Node", "RBAC"),
+        metadata=_about("Authorization", "Node,RBAC or AlwaysAllow or AlwaysDeny.", LIST),
+    )
+
+    @property
+    def public_address(self) -> str:
+        """The address clients are sent to: advertised, else the bound one, else (bound to all) loopback."""
+        if self.advertise_address:
+            return self.advertise_address
+        address = ipaddress.ip_address(self.bind_address)
+        return _LOOPBACK[address.version] if address.is_unspecified else self.bind_address
+
+    def rooted(self, folder: Path) -> Config:
+        """The same with every relative path taken from `folder`, so that a later change of directory is harmless."""
+        paths = {name: value for name in _PATHS if (value := getattr(self, name)) is not None}
+        return attrs.evolve(self, **{name: folder / path for name, path in paths.items()})
+
+    @property
+    def gates(self) -> Mapping[str, bool]:
+        """Every feature gate's state."""
+        return MappingProxyType(gates.resolve(self.feature_gates)[0])
+
+
+def _flag(field: attrs.Attribute[Any]) -> Flag:
+    return Flag(name=field.name.removesuffix("_s").replace("_", "-"), default=field.default, **field.metadata)
+
+
+_FIELDS = {_flag(field).name: field.name for field in attrs.fields(Config)}
+_PATHS = tuple(field.name for field in attrs.fields(Config) if field.metadata["kind"] is PATH)
+FLAGS = tuple(_flag(field) for field in attrs.fields(Config))
+
+
+def parse(arguments: Sequence[str]) -> Config:
+    """The Config of a command line (without the program's name) and of the `--config` file it names.
+
+    Raises ConfigError with every problem of both: unknown flags and keys, values that cannot be read, and
+    values that do not fit together.
+    """
+    given, problems = flags.scan(arguments, FLAGS)
+    path = given.get("config", [""])[-1]
+    if path:
+        found, more = _read_file(Path(path))
+        given = {**found, **given}
+        problems += more
+    values, more = flags.convert(given, FLAGS)
+    problems += more
+    config = Config(**{_FIELDS[name]: value for name, value in values.items()})
+    problems += check(config)
+    if problems:
+        raise ConfigError(*problems)
+    return config
+
+
+def _read_file(path: Path) -> tuple[dict[str, list[str]], list[str]]:
+    source = f"--config {path}"
+    try:
+        document = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except OSError as error:
+        return {}, [f"{source}: {error.strerror}"]
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return {}, [f"{source}: not valid YAML: {' '.join(str(error).split())}"]
+    return flags.scan_mapping(document, [flag for flag in FLAGS if flag.name != "config"], source)
+
+
+def check(config: Config) -> list[str]:
+    """What is wrong with values that can each be read: a line each, naming the flag."""
+    problems = [
+        _one_of("vocabulary", config.vocabulary, VOCABULARIES),
+        _one_of("tls-min-version", config.tls_min_version, TLS_VERSIONS),
+        _one_of("storage-backend", config.storage_backend, STORAGE_BACKENDS),
+        _address("bind-address", config.bind_address),
+        _address("advertise-address", config.advertise_address or "::1"),
+        *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
+        *_numbers(config),
+        *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
+        *_modes(config.authorization_mode),
+    ]
+    if (config.tls_cert_file is None) != (config.tls_private_key_file is None):
+        problems.append("--tls-cert-file and --tls-private-key-file must be given together")
+    if config.data_dir is None or not str(config.data_dir):
+        problems.append("--data-dir: must not be empty")
+    return [problem for problem in problems if problem]
+
+
+def _one_of(name: str, value: str, allowed: Sequence[str]) -> str:
+    return "" if value in allowed else f'--{name}: "{value}" is not one of {", ".join(allowed)}'
+
+
+def _address(name: str, value: str) -> str:
+    try:
+        ipaddress.ip_address(value)
+    except ValueError:
+        return f'--{name}: "{value}" is not an IP address'
+    return ""
+
+
+def _numbers(config: Config) -> list[str]:
+    """Bounds of the numbers; a time of zero would cut off every request, handshake or all history at once."""
+    problems = []
+    if config.secure_port > 65535:
+        problems.append(f"--secure-port: {config.secure_port} must be between 0 and 65535")
+    positive = (
+        ("request-timeout", config.request_timeout_s),
+        ("min-request-timeout", config.min_request_timeout),
+        ("max-connections", config.max_connections),
+        ("idle-timeout", config.idle_timeout_s),
+        ("tls-handshake-timeout", config.tls_handshake_timeout_s),
+    )
+    return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
+
+
+def _modes(modes: tuple[str, ...]) -> list[str]:
+    """Problems of `--authorization-mode`: unknown or repeated modes, or ones that are not here (supplement Z2)."""
+    unknown = [mode for mode in modes if mode not in _KNOWN_MODES]
+    if unknown:
+        return [f'--authorization-mode: "{mode}" is not a valid mode' for mode in unknown]
+    if len(set(modes)) != len(modes):
+        return [f"--authorization-mode: {','.join(modes)} has mode specified more than once"]
+    if modes not in AUTHORIZATION_MODES:
+        served = ", ".join(",".join(known) for known in AUTHORIZATION_MODES)
+        return [f'--authorization-mode: "{",".join(modes)}" is not available; available are {served}']
+    return []

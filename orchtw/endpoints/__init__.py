@@ -1,0 +1,1 @@
+"""Answers that are not about objects: discovery, health, version."""

@@ -1,0 +1,314 @@
+"""Every refusal the API can give, as exceptions that become Status objects at the edge.
+
+One class per API reason (supplement A3). Constructors that carry a known text (supplement A4) are class
+methods; raise those. Anything that is not a `StatusError` is the server's own fault and ends in a 500.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import attrs
+
+
+@attrs.frozen(slots=True)
+class Cause:
+    """One reason of several: its type ("FieldValueInvalid"), text and field path ("metadata.name")."""
+
+    reason: str
+    message: str
+    field: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """The entry of `details.causes`; empty parts left out."""
+        out = {"reason": self.reason, "message": self.message, "field": self.field}
+        return {key: value for key, value in out.items() if value}
+
+
+class StatusError(Exception):
+    """A refusal with a code, a reason, a message and details (supplement A3).
+
+    `details` holds the parts of Status.details that apply (name, group, kind, uid, causes,
+    retryAfterSeconds); None leaves the member out. `metadata` is Status.metadata (ListMeta), which only
+    an expired continue token fills.
+    """
+
+    code: ClassVar[int] = 500
+    reason: ClassVar[str] = ""
+
+    def __init__(
+        self, message: str, details: dict[str, Any] | None = None, metadata: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+        self.metadata = metadata or {}
+
+    def to_status(self) -> dict[str, Any]:
+        """The Status object in canonical key order."""
+        status: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": self.metadata,
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            status["reason"] = self.reason
+        if self.details is not None:
+            status["details"] = self.details
+        status["code"] = self.code
+        return status
+
+    @property
+    def retry_after_s(self) -> int:
+        """Seconds for a Retry-After header; 0 means none."""
+        return int((self.details or {}).get("retryAfterSeconds", 0))
+
+
+def qualified(resource: str, group: str) -> str:
+    """`pods` or `deployments.apps`: how messages name a resource or a kind."""
+    return f"{resource}.{group}" if group else resource
+
+
+def _details(name: str, group: str, kind: str, **more: Any) -> dict[str, Any]:
+    out = {"name": name, "group": group, "kind": kind, **more}
+    return {key: value for key, value in out.items() if value}
+
+
+class BadRequest(StatusError):
+    """400: the request itself cannot be understood."""
+
+    code, reason = 400, "BadRequest"
+
+
+class Unauthorized(StatusError):
+    """401: credentials are missing, unknown or wrong."""
+
+    code, reason = 401, "Unauthorized"
+
+    def __init__(self) -> None:
+        super().__init__("Unauthorized")
+
+
+class Forbidden(StatusError):
+    """403: known, but not allowed."""
+
+    code, reason = 403, "Forbidden"
+
+    @classmethod
+    def of(
+        cls, resource: str, group: str, name: str, why: str, causes: Sequence[Cause] = ()
+    ) -> Forbidden:
+        """`pods "x" is forbidden: why`; without a name the quoted part is left out."""
+        subject = qualified(resource, group) + (f' "{name}"' if name else "")
+        return cls(
+            f"{subject} is forbidden: {why}",
+            _details(name, group, resource, causes=[cause.to_json() for cause in causes]),
+        )
+
+    @classmethod
+    def path(cls, why: str) -> Forbidden:
+        """A non-resource path that the user may not reach."""
+        return cls(f"forbidden: {why}", {})
+
+
+class NotFound(StatusError):
+    """404: no such object or path."""
+
+    code, reason = 404, "NotFound"
+
+    @classmethod
+    def of(cls, resource: str, group: str, name: str) -> NotFound:
+        """No object of that name."""
+        return cls(f'{qualified(resource, group)} "{name}" not found', _details(name, group, resource))
+
+    @classmethod
+    def generic(cls) -> NotFound:
+        """No such resource or path."""
+        return cls("the server could not find the requested resource", {})
+
+
+class MethodNotAllowed(StatusError):
+    """405: the path exists, the method does not apply to it."""
+
+    code, reason = 405, "MethodNotAllowed"
+
+    def __init__(self) -> None:
+        super().__init__("the server does not allow this method on the requested resource", {})
+
+
+class NotAcceptable(StatusError):
+    """406: no requested media type can be served."""
+
+    code, reason = 406, "NotAcceptable"
+
+    @classmethod
+    def of(cls, served: Sequence[str]) -> NotAcceptable:
+        """Names the media types that are possible."""
+        return cls("only the following media types are accepted: " + ", ".join(served), {})
+
+
+class AlreadyExists(StatusError):
+    """409: create of a name that is taken."""
+
+    code, reason = 409, "AlreadyExists"
+
+    @classmethod
+    def of(cls, resource: str, group: str, name: str) -> AlreadyExists:
+        """The name is taken."""
+        return cls(f'{qualified(resource, group)} "{name}" already exists', _details(name, group, resource))
+
+    @classmethod
+    def generated(cls, resource: str, group: str, name: str) -> AlreadyExists:
+        """A generated name collided; the client may try again at once (supplement A2)."""
+        text = (
+            f'{qualified(resource, group)} "{name}" already exists, '
+            "the server was not able to generate a unique name for the object"
+        )
+        return cls(text, _details(name, group, resource, retryAfterSeconds=1))
+
+
+class Conflict(StatusError):
+    """409: a precondition on the stored object does not hold."""
+
+    code, reason = 409, "Conflict"
+
+    @classmethod
+    def of(cls, resource: str, group: str, name: str, why: str) -> Conflict:
+        """The operation cannot be fulfilled, and why."""
+        return cls(
+            f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}',
+            _details(name, group, resource),
+        )
+
+    @classmethod
+    def modified(cls, resource: str, group: str, name: str) -> Conflict:
+        """A stale resourceVersion (supplement A4)."""
+        why = "the object has been modified; please apply your changes to the latest version and try again"
+        return cls.of(resource, group, name, why)
+
+
+class Gone(StatusError):
+    """410: it was here and will not come back."""
+
+    code, reason = 410, "Gone"
+
+
+class Expired(StatusError):
+    """410: the asked version is older than the kept history (seed 1 §4.3)."""
+
+    code, reason = 410, "Expired"
+
+    @classmethod
+    def watch(cls, asked: int, oldest: int) -> Expired:
+        """A watch from before the kept history."""
+        return cls(f"too old resource version: {asked} ({oldest})")
+
+    @classmethod
+    def list(cls) -> Expired:
+        """A list at a version that has been compacted."""
+        return cls("The resourceVersion for the provided list is too old.")
+
+    @classmethod
+    def token(cls, fresh: str) -> Expired:
+        """An expired continue token; `fresh` resumes at the latest version (supplement A4)."""
+        text = (
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+            "without the continue parameter, or use the continue token in this response to retrieve the remainder of "
+            "the results. Continuing with the provided token results in an inconsistent list - objects that were "
+            "created, modified, or deleted between the time the first chunk was returned and now may show up in the "
+            "list."
+        )
+        return cls(text, None, {"continue": fresh})
+
+
+class RequestEntityTooLarge(StatusError):
+    """413: the body is over the limit."""
+
+    code, reason = 413, "RequestEntityTooLarge"
+
+    @classmethod
+    def limit(cls, limit_bytes: int) -> RequestEntityTooLarge:
+        """Names the limit."""
+        return cls(f"Request entity too large: limit is {limit_bytes}")
+
+
+class UnsupportedMediaType(StatusError):
+    """415: the body's media type is not one that this endpoint reads."""
+
+    code, reason = 415, "UnsupportedMediaType"
+
+    @classmethod
+    def of(cls, accepted: Sequence[str]) -> UnsupportedMediaType:
+        """Names the media types that are read."""
+        text = "the body of the request was in an unknown format - accepted media types include: "
+        return cls(text + ", ".join(accepted), {})
+
+
+class Invalid(StatusError):
+    """422: understood, but not a valid object."""
+
+    code, reason = 422, "Invalid"
+
+    @classmethod
+    def of(cls, kind: str, group: str, name: str, causes: Sequence[Cause]) -> Invalid:
+        """`ConfigMap "x" is invalid: <causes>`; equal texts are shown once and kept in the causes."""
+        texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
+        tail = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
+        return cls(
+            f'{qualified(kind, group)} "{name}" is invalid: {tail}',
+            _details(name, group, kind, causes=[cause.to_json() for cause in causes]),
+        )
+
+
+class TooManyRequests(StatusError):
+    """429: come back later."""
+
+    code, reason = 429, "TooManyRequests"
+
+
+class InternalError(StatusError):
+    """500: the server's own fault."""
+
+    code, reason = 500, "InternalError"
+
+    @classmethod
+    def of(cls, why: str) -> InternalError:
+        """An internal error with its text as the one cause (supplement A4)."""
+        return cls(f"Internal error occurred: {why}", {"causes": [{"message": why}]})
+
+
+class ServiceUnavailable(StatusError):
+    """503: not now."""
+
+    code, reason = 503, "ServiceUnavailable"
+
+
+class Timeout(StatusError):
+    """504: it did not happen in time."""
+
+    code, reason = 504, "Timeout"
+
+    @classmethod
+    def request(cls) -> Timeout:
+        """The request's own time limit passed."""
+        return cls("Timeout: request did not complete within the allotted timeout")
+
+    @classmethod
+    def future_version(cls, asked: int, current: int) -> Timeout:
+        """A resourceVersion that has not happened yet (seed 1 §4.6)."""
+        cause = Cause("ResourceVersionTooLarge", "Too large resource version")
+        return cls(
+            f"Timeout: Too large resource version: {asked}, current: {current}",
+            {"causes": [cause.to_json()], "retryAfterSeconds": 1},
+        )
+
+
+class ConfigError(Exception):
+    """A flag or file that the operator must mend: one clear line each, and the start ends."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems

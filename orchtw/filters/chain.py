@@ -1,0 +1,84 @@
+"""The line of stages that every request passes, and what happens to what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+from uuid import uuid4
+
+import attrs
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from orchtw.errors import InternalError, NotFound, StatusError
+from orchtw.request import Request, Response
+
+ORDER = ("request-info", "authentication", "audit", "impersonation", "flow-control", "authorization", "handler")
+"""The names of the places in the line. A place without a stage is passed at no cost."""
+
+
+class Stage(Protocol):
+    """One stage of the line."""
+
+    async def handle(self, request: Request) -> Response | None:
+        """Answer the request, or None to pass it on; raise a StatusError to refuse it."""
+
+
+@attrs.frozen(slots=True)
+class Placed:
+    """A stage at its place."""
+
+    place: str
+    stage: Stage
+
+
+def in_order(stages: Sequence[Placed]) -> tuple[Stage, ...]:
+    """The stages, checked to stand in the order of the places.
+
+    Raises ValueError: a place is unknown, or a stage stands before one that belongs in front of it.
+    """
+    positions = [ORDER.index(placed.place) for placed in stages]
+    if positions != sorted(positions):
+        raise ValueError(f"stages out of order: {[placed.place for placed in stages]}")
+    return tuple(placed.stage for placed in stages)
+
+
+class App:
+    """What the edge calls: runs the stages and turns refusals and faults into Status answers.
+
+    `refuse` makes a response of a StatusError in the format that the request accepts.
+    """
+
+    _log = Logger()
+
+    def __init__(self, stages: Sequence[Placed], refuse: Callable[[Request, StatusError], Response]) -> None:
+        self._stages = in_order(stages)
+        self._refuse = refuse
+
+    def __call__(self, request: Request) -> Awaitable[Response]:
+        """Answer one request."""
+        return self._answer(request)
+
+    async def _answer(self, request: Request) -> Response:
+        request.audit_id = request.headers.get("audit-id") or str(uuid4())
+        try:
+            response = await self._run(request)
+        except StatusError as error:
+            response = self._refuse(request, error)
+        except CancelledError:
+            raise
+        except Exception:
+            self._log.failure("request {audit_id} failed: {method} {path}", audit_id=request.audit_id,
+                              method=request.method, path=request.path)
+            text = f"an error on the server prevented the request from succeeding; its audit id is {request.audit_id}"
+            response = self._refuse(request, InternalError.of(text))
+        response.headers.append(("Audit-Id", request.audit_id))
+        response.headers.append(("Cache-Control", "no-cache, private"))
+        return response
+
+    async def _run(self, request: Request) -> Response:
+        for stage in self._stages:
+            answer = await stage.handle(request)
+            if answer is not None:
+                return answer
+        raise NotFound.generic()

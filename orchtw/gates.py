@@ -1,0 +1,94 @@
+"""Feature gates of release 1.24: which there are, their defaults, the values of `--feature-gates` (supplement G9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+import attrs
+
+from orchtw.flags import parse_boolean
+
+
+@attrs.frozen(slots=True)
+class Gate:
+    """One gate: its stage (`alpha`, `beta`, `ga`), default, and whether the default can no longer be changed."""
+
+    stage: str
+    on: bool
+    locked: bool = False
+
+
+def _gates(stage: str, on: bool, *names: str, locked: bool = False) -> dict[str, Gate]:
+    return dict.fromkeys(names, Gate(stage, on, locked))
+
+
+GATES: Mapping[str, Gate] = MappingProxyType(
+    _gates(
+        "ga",
+        True,
+        "AdvancedAuditing",
+        "BoundServiceAccountTokenVolume",
+        "CSIStorageCapacity",
+        "CSRDuration",
+        "DefaultPodTopologySpread",
+        "DryRun",
+        "EfficientWatchResumption",
+        "NonPreemptingPriority",
+        "PodOverhead",
+        "SelectorIndex",
+        "ServerSideApply",
+        "TTLAfterFinished",
+    )
+    | _gates("ga", True, "RemoveSelfLink", "WatchBookmark", locked=True)
+    | _gates(
+        "beta",
+        True,
+        "APIListChunking",
+        "APIPriorityAndFairness",
+        "APIResponseCompression",
+        "LegacyServiceAccountTokenNoAutoGeneration",
+        "OpenAPIEnums",
+        "OpenAPIV3",
+        "PodSecurity",
+        "RemainingItemCount",
+        "StorageVersionHash",
+    )
+    | _gates(
+        "alpha",
+        False,
+        "APIServerIdentity",
+        "APIServerTracing",
+        "CustomResourceValidationExpressions",
+        "ServerSideFieldValidation",
+        "StorageVersionAPI",
+    )
+)
+# A switch for every gate of one stage; a gate named by itself in the same flag keeps its own value.
+_WHOLE_STAGES = {"AllAlpha": "alpha", "AllBeta": "beta"}
+
+
+def resolve(settings: Iterable[tuple[str, str]]) -> tuple[dict[str, bool], list[str]]:
+    """Every gate's state under the (name, value) pairs of the flag, and the problems found, a line each."""
+    state = {name: gate.on for name, gate in GATES.items()}
+    problems: list[str] = []
+    singles: dict[str, bool] = {}
+    for name, text in settings:
+        try:
+            value = parse_boolean(text)
+        except ValueError as error:
+            problems.append(f"invalid value of {name}={text}, {error}")
+            continue
+        gate = GATES.get(name)
+        if name in _WHOLE_STAGES:
+            state |= {other: value for other, found in GATES.items() if found.stage == _WHOLE_STAGES[name]}
+        elif gate is None:
+            problems.append(f"unrecognized feature gate: {name}")
+        elif gate.locked and value != gate.on:
+            problems.append(
+                f"cannot set feature gate {name} to {str(value).lower()}, "
+                f"feature is locked to {str(gate.on).lower()}"
+            )
+        else:
+            singles[name] = value
+    return state | singles, problems

@@ -1,0 +1,229 @@
+"""Every identifier that bears the product's name, as one value: `Naming` (DESIGN, rule 6).
+
+The API's own texts, the protos and the store's keys are written in the neutral spelling (`orch`); a `Naming` turns
+it into the vocabulary that is served. The composition root picks one and hands it down; nothing else spells
+such names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache, lru_cache
+
+import attrs
+
+from orchtw.errors import ConfigError
+from orchtw.naming_pairs import PAIRS
+
+_API, _API_KUBERNETES = "orch.io", "k8s.io"
+_LABELS_KUBERNETES = "kubernetes.io"
+
+# Families of which the pairs hold members only: the prefix stands for all of them.
+_FAMILIES = (
+    ("X-Orch-", "X-Kubernetes-"),
+    ("ORCH_", "KUBERNETES_"),
+    ("io.orch.", "io.k8s."),
+    ("io.orch.orch-aggregator.", "io.k8s.kube-aggregator."),
+)
+_VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?")
+_GROUP = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.orch\.io")
+# Component names inside longer ones: users, roles, hooks, signers and namespaces (supplement A0).
+_COMPONENT = re.compile(
+    r"(?<![a-z])(?:orch-(?=apiserver|controller-manager|scheduler|proxy|aggregator|dns|system|public|node-lease)"
+    r"|orch(?=let|ctl))"
+)
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Naming:
+    """The names of one vocabulary; the defaults are the neutral spelling.
+
+    Values with one attribute each are what code names; what comes out of data (protos, role tables) goes
+    through `translate` or, where it is an API group, through `group`.
+    """
+
+    vocabulary: str = "orch"
+
+    product: str = "orch"  # also the name of the API's own Service in the default namespace
+    api_domain: str = _API  # of API groups
+    label_domain: str = "orch.io"  # of labels, annotations and token claims
+    component_prefix: str = "orch-"
+    extension_prefix: str = "x-orch-"  # of OpenAPI and schema extensions
+    header_prefix: str = "X-Orch-"
+    environment_prefix: str = "ORCH_"
+
+    default_namespace: str = "default"
+    system_namespace: str = "orch-system"
+    public_namespace: str = "orch-public"
+    node_lease_namespace: str = "orch-node-lease"
+    namespace_finalizer: str = "orch"
+    namespace_name_label: str = "orch.io/metadata.name"
+    root_ca_config_map: str = "orch-root-ca.crt"
+
+    protobuf_media_type: str = "application/vnd.orch.protobuf"
+    protobuf_watch_media_type: str = "application/vnd.orch.protobuf;stream=watch"
+    meta_group: str = "meta.orch.io"
+    flow_schema_header: str = "X-Orch-Pf-Flowschema-Uid"
+    priority_level_header: str = "X-Orch-Pf-Prioritylevel-Uid"
+
+    api_server: str = "orch-apiserver"
+    controller_manager: str = "orch-controller-manager"
+    scheduler: str = "orch-scheduler"
+    node_agent: str = "orchlet"
+    node_proxy: str = "orch-proxy"
+    client: str = "orchctl"
+    admission_user_agent: str = "orch-apiserver-admission"
+    controller_manager_user: str = "system:orch-controller-manager"
+    scheduler_user: str = "system:orch-scheduler"
+    api_server_user: str = "system:apiserver"
+    administrator_user: str = "orch-admin"
+    administrators_group: str = "system:masters"
+
+    admission_hook: str = "start-orch-apiserver-admission-initializer"
+    aggregator_hook: str = "start-orch-aggregator-informers"
+    autoregistration_hook: str = "orch-apiserver-autoregistration"
+
+    service_host: str = "orch.default.svc"
+    service_account_issuer: str = "orch/serviceaccount"  # of tokens kept in Secrets
+    service_account_token_type: str = "orch.io/service-account-token"
+    service_account_name_annotation: str = "orch.io/service-account.name"
+    service_account_uid_annotation: str = "orch.io/service-account.uid"
+
+    deprecated_annotation: str = "orch.io/deprecated"  # these four: audit annotations
+    removed_release_annotation: str = "orch.io/removed-release"
+    decision_annotation: str = "authorization.orch.io/decision"
+    reason_annotation: str = "authorization.orch.io/reason"
+
+    product_title: str = "Orch"
+    build_info_metric: str = "orch_build_info"
+    git_version: str = "v1.24.0"
+
+    @classmethod
+    def orch(cls) -> Naming:
+        """The specification's own vocabulary, which is also the neutral spelling."""
+        return cls()
+
+    @classmethod
+    @cache
+    def kubernetes(cls) -> Naming:
+        """Kubernetes' own names: its tools and clients work unmodified."""
+        names = {field.name: _kubernetes(field.default) for field in attrs.fields(cls)}
+        return cls(
+            **{
+                **names,
+                "vocabulary": "kubernetes",
+                "label_domain": _LABELS_KUBERNETES,
+                "component_prefix": "kube-",
+                "administrator_user": "kubernetes-admin",
+                "product_title": "Kubernetes",
+            }
+        )
+
+    @classmethod
+    def of(cls, vocabulary: str) -> Naming:
+        """The naming that `--vocabulary` asks for. Raises ConfigError on an unknown one."""
+        if vocabulary == "orch":
+            return cls.orch()
+        if vocabulary == "kubernetes":
+            return cls.kubernetes()
+        raise ConfigError(f"--vocabulary: unknown vocabulary {vocabulary!r}, expected orch or kubernetes")
+
+    def translate(self, identifier: str) -> str:
+        """A neutral identifier in this vocabulary; what bears no product name comes back as it is.
+
+        Pairs come first, then group versions, then the longest prefix, then the rules: groups
+        (`<name>.orch.io`) are under the API domain, labels and the like under the label domain, and components
+        are renamed inside users, roles, hooks and signers. Alone, `orch.io` and `node.orch.io` are read as
+        API names.
+        """
+        return identifier if self.vocabulary == "orch" else _kubernetes(identifier)
+
+    def group(self, neutral: str) -> str:
+        """An API group in this vocabulary: `node.orch.io` may be `node.k8s.io`; `apps` and "" stay."""
+        return neutral if self.vocabulary == "orch" else _kubernetes_group(neutral)
+
+    def api_version(self, neutral: str) -> str:
+        """An apiVersion ("v1", "apps/v1", "node.orch.io/v1") in this vocabulary."""
+        group, slash, version = neutral.rpartition("/")
+        return f"{self.group(group)}{slash}{version}"
+
+    def neutral(self, group: str) -> str:
+        """The neutral spelling of a built-in API group, as store keys have it: the way back from `group`.
+
+        Custom resources' groups belong to their authors and are translated in neither direction.
+        """
+        if self.vocabulary == "orch":
+            return group
+        known = _neutral_groups().get(group)
+        if known is not None:
+            return known
+        return _moved(group, _API_KUBERNETES, _API)
+
+
+@cache
+def _exact() -> dict[str, str]:
+    first: dict[str, str] = {}
+    for neutral, kubernetes in PAIRS:
+        first.setdefault(neutral, kubernetes)
+    return first
+
+
+@cache
+def _prefixes() -> tuple[tuple[str, str], ...]:
+    pairs = [(a.removesuffix("*"), b.removesuffix("*")) for a, b in PAIRS if a.endswith(("/", "-", ".", "/*"))]
+    return tuple(sorted([*pairs, *_FAMILIES], key=lambda pair: -len(pair[0])))
+
+
+@cache
+def _api_label_domains() -> frozenset[str]:
+    """Label domains whose listed members are all under the API domain, such as `authorization.orch.io`."""
+    under: dict[str, set[bool]] = {}
+    for neutral, kubernetes in PAIRS:
+        domain, slash, _ = neutral.partition("/")
+        if slash:
+            under.setdefault(domain, set()).add(kubernetes.partition("/")[0].endswith(_API_KUBERNETES))
+    return frozenset(domain for domain, found in under.items() if found == {True})
+
+
+@cache
+def _neutral_groups() -> dict[str, str]:
+    groups: Iterable[tuple[str, str]] = ((a, b) for a, b in PAIRS if _GROUP.fullmatch(a))
+    return {kubernetes: neutral for neutral, kubernetes in groups}
+
+
+def _moved(name: str, old: str, new: str) -> str:
+    """`name` with domain `old` at its end replaced by `new`."""
+    return name.removesuffix(old) + new if name.endswith(f".{old}") else name
+
+
+# The identifiers of the code and its data are a few thousand; clients' texts do not come here.
+@lru_cache(maxsize=8192)
+def _kubernetes(identifier: str) -> str:
+    exact = _exact().get(identifier)
+    if exact is not None:
+        return exact
+    domain, slash, rest = identifier.partition("/")
+    if _VERSION.fullmatch(rest):
+        return f"{_kubernetes_group(domain)}/{rest}"
+    for prefix, replacement in _prefixes():
+        if identifier.startswith(prefix):
+            return replacement + identifier[len(prefix) :]
+    if slash and domain.endswith(f".{_API}"):
+        return f"{_kubernetes_label_domain(domain)}/{rest}"
+    return _components(_GROUP.sub(lambda match: _kubernetes_group(match[0]), identifier))
+
+
+def _components(text: str) -> str:
+    return _COMPONENT.sub(lambda match: match[0].replace("orch", "kube"), text)
+
+
+def _kubernetes_label_domain(domain: str) -> str:
+    if domain in _api_label_domains():
+        return _kubernetes_group(domain)
+    return _components(_moved(domain, _API, _LABELS_KUBERNETES))
+
+
+def _kubernetes_group(group: str) -> str:
+    exact = _exact().get(group) if "." in group else None
+    return exact if exact is not None else _moved(group, _API, _API_KUBERNETES)

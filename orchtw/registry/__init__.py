@@ -1,0 +1,4 @@
+"""What happens to an object between a verb and the store: WritePath, strategies and deletion rules.
+
+Nothing here speaks HTTP or knows of media types beyond the codecs of `orchtw.schema`; verbs and controllers call in.
+"""

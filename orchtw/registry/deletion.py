@@ -1,0 +1,149 @@
+"""Deletion: finalizers, grace and preconditions between the request and the end of an object (supplement A12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from orchtw.errors import Conflict, NotFound
+from orchtw.registry.metadata import ordered, rfc3339
+from orchtw.registry.target import Object
+from orchtw.registry.traits import orphans_by_default
+from orchtw.registry.write_path import MAX_ATTEMPTS, Write, WritePath
+from orchtw.rules.options import DeleteOptions
+from orchtw.storage.interface import Op
+from orchtw.watch.entry import Entry
+
+ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
+
+
+@attrs.frozen(slots=True)
+class Deleted:
+    """What a delete came to: the object as it was last, and whether it is gone."""
+
+    entry: Entry
+    gone: bool
+
+
+class Deletion:
+    """Deletes through the write path's store and admission chain.
+
+    Without a garbage collector (`collects_garbage` False) nobody would ever take the finalizers of a
+    propagation policy off again, so none are set.
+    """
+
+    def __init__(self, writes: WritePath, *, collects_garbage: bool) -> None:
+        self._writes = writes
+        self._collects_garbage = collects_garbage
+
+    async def delete(self, write: Write, options: DeleteOptions) -> Deleted:
+        """Remove an object, or begin its termination.
+
+        Raises NotFound (404) and Conflict (409, a precondition does not hold).
+        """
+        stored, resource = write.target.stored, write.target.resource
+        for _ in range(MAX_ATTEMPTS):
+            live = stored.get(write.namespace, write.name)
+            if live is None:
+                raise NotFound.of(resource.plural, resource.group, write.name)
+            deleted = await self._try_delete(write, options, live)
+            if deleted is not None:
+                return deleted
+        raise Conflict.modified(resource.plural, resource.group, write.name)
+
+    async def _try_delete(self, write: Write, options: DeleteOptions, live: Entry) -> Deleted | None:
+        """One round; None: another writer was faster."""
+        stored = write.target.stored
+        old = stored.load(live)
+        self._check_preconditions(write, options, old["metadata"])
+        attributes = self._writes.attributes(write, "DELETE", None, old)
+        await self._writes.chain.admit(attributes)
+        await self._writes.chain.validate(attributes)
+        new = self._terminating(write, options, old)
+        if new is None:
+            return await self._remove(write, live)
+        if new is old:
+            return Deleted(live, gone=False)
+        prepared = stored.prepare(new)
+        if write.dry_run:
+            return Deleted(prepared.entry(live.revision), gone=False)
+        outcome = await self._writes.store.commit(Op(stored.prefix + live.key, prepared.value, live.revision, prepared))
+        return Deleted(prepared.entry(outcome.revision), gone=False) if outcome.revision else None
+
+    async def _remove(self, write: Write, live: Entry) -> Deleted | None:
+        if write.dry_run:
+            return Deleted(live, gone=True)
+        outcome = await self._writes.store.commit(Op(write.target.stored.prefix + live.key, None, live.revision))
+        return Deleted(live, gone=True) if outcome.revision else None
+
+    def _terminating(self, write: Write, options: DeleteOptions, old: Object) -> Object | None:
+        """The object as it waits for its end; None: nothing holds it; `old` itself: nothing changes."""
+        strategy = write.target.stored.strategy
+        finalizers = self._finalizers(write, options, old["metadata"].get("finalizers") or [])
+        grace_s = self._grace_s(write, options, old)
+        held = bool(finalizers) or strategy.holds_removal(old)
+        if not held and grace_s == 0:
+            return None
+        meta = dict(old["metadata"])
+        self._set_finalizers(meta, finalizers)
+        first = not meta.get("deletionTimestamp")
+        if first or grace_s < (meta.get("deletionGracePeriodSeconds") or 0):
+            meta["deletionTimestamp"] = rfc3339(int(self._writes.stamp.now()) + grace_s)
+            meta["deletionGracePeriodSeconds"] = grace_s
+        if first and meta.get("generation"):
+            meta["generation"] += 1
+        if meta == old["metadata"]:
+            return old
+        new = {**old, "metadata": ordered(meta)}
+        if first:
+            strategy.begin_termination(new)
+        return new
+
+    def _grace_s(self, write: Write, options: DeleteOptions, old: Object) -> int:
+        """Seconds left to live; a repeated delete may only shorten what is pending (supplement A12, step 4)."""
+        asked_s = options.grace_period_s
+        if old["metadata"].get("deletionTimestamp") and asked_s is None:
+            return int(old["metadata"].get("deletionGracePeriodSeconds") or 0)
+        grace_s = write.target.stored.strategy.grace_period_s(old, asked_s)
+        pending_s = old["metadata"].get("deletionGracePeriodSeconds")
+        return grace_s if pending_s is None else min(grace_s, pending_s)
+
+    @staticmethod
+    def _set_finalizers(meta: dict[str, Any], finalizers: list[str]) -> None:
+        if finalizers:
+            meta["finalizers"] = finalizers
+        else:
+            meta.pop("finalizers", None)
+
+    def _finalizers(self, write: Write, options: DeleteOptions, present: list[str]) -> list[str]:
+        """The finalizers after the propagation policy has had its say (supplement A12, step 2)."""
+        if not self._collects_garbage:
+            return present
+        resource = write.target.resource
+        policy = options.propagation_policy
+        if not policy and not present and orphans_by_default(resource.group, resource.version, resource.kind):
+            policy = "Orphan"
+        if not policy:
+            return present
+        wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(policy)
+        kept = [finalizer for finalizer in present if finalizer not in (ORPHAN, FOREGROUND) or finalizer == wanted]
+        return kept if wanted is None or wanted in kept else [*kept, wanted]
+
+    @staticmethod
+    def _check_preconditions(write: Write, options: DeleteOptions, meta: dict[str, Any]) -> None:
+        kind, group = write.target.resource.kind, write.target.resource.group
+        uid, version = options.precondition_uid, options.precondition_version
+        if uid is not None and uid != meta["uid"]:
+            why = (
+                f"the UID in the precondition ({uid}) does not match the UID in record ({meta['uid']}). "
+                "The object might have been deleted and then recreated"
+            )
+            raise Conflict.of(kind, group, write.name, why)
+        if version is not None and version != meta["resourceVersion"]:
+            why = (
+                f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
+                f"({meta['resourceVersion']}). The object might have been modified"
+            )
+            raise Conflict.of(kind, group, write.name, why)

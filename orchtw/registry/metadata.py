@@ -1,0 +1,82 @@
+"""The part of metadata that the server writes: identity, times, versions (supplement A1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+import attrs
+
+ORDER = (
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+"""Keys of ObjectMeta in emission order; selfLink and clusterName are gone and dropped on write."""
+
+KEPT_ON_UPDATE = ("generateName", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+"""What an update cannot change: the stored value silently stays."""
+
+
+@lru_cache(maxsize=64)
+def rfc3339(second: int) -> str:
+    """Seconds since the epoch as RFC 3339 text in UTC."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def ordered(meta: dict[str, Any]) -> dict[str, Any]:
+    """`meta` with its keys in emission order, an empty resourceVersion and a creationTimestamp present.
+
+    The resourceVersion's place is kept so that the commit's revision can be filled in without a new dict.
+    """
+    meta.setdefault("creationTimestamp", None)
+    meta["resourceVersion"] = ""
+    return {key: meta[key] for key in ORDER if key in meta}
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Stamp:
+    """Sources of what the server makes up: the time in seconds since the epoch and new UIDs."""
+
+    now: Callable[[], float]
+    new_uid: Callable[[], str]
+
+    def timestamp(self) -> str:
+        """The present time as metadata holds it."""
+        return rfc3339(int(self.now()))
+
+    def created(self, meta: dict[str, Any]) -> None:
+        """Fill the identity of a new object and drop what only deletion may write."""
+        meta.pop("deletionTimestamp", None)
+        meta.pop("deletionGracePeriodSeconds", None)
+        meta["uid"] = self.new_uid()
+        meta["creationTimestamp"] = self.timestamp()
+
+
+def keep_server_fields(new: dict[str, Any], old: dict[str, Any]) -> None:
+    """Put back into `new` metadata what an update cannot change."""
+    for key in KEPT_ON_UPDATE:
+        if key in old:
+            new[key] = old[key]
+        else:
+            new.pop(key, None)
+
+
+def without_version(obj: dict[str, Any], ignore: Iterable[str] = ("resourceVersion", "managedFields")) -> dict[str, Any]:
+    """A shallow copy of `obj` whose metadata lacks what a no-op may differ in."""
+    skipped = frozenset(ignore)
+    meta = {key: value for key, value in obj["metadata"].items() if key not in skipped}
+    return {**obj, "metadata": meta}

@@ -1,0 +1,125 @@
+"""Where the objects of one resource live, in whatever version they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from orchtw.registry.strategy import Strategy
+from orchtw.rules.selectors import field_value
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec import KindCodec
+from orchtw.schema.envelope import unwrap, wrap
+from orchtw.schema.splice import set_protobuf_version
+from orchtw.storage.cache import ResourceCache
+from orchtw.watch.entry import Entry
+
+NO_LABELS: dict[str, str] = {}
+METADATA_FIELDS = ("metadata.name", "metadata.namespace")
+
+
+class Stored:
+    """One stored resource: its keys, its codec in the storage version, its strategy and its cache.
+
+    `resource` is the resource type of the storage version (or, where that version is not served, of the
+    preferred one); `prefix` ends in "/" and uses neutral group names.
+    """
+
+    def __init__(
+        self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str, field_names: tuple[str, ...]
+    ) -> None:
+        self.resource = resource
+        self.codec = codec
+        self.strategy = strategy
+        self.prefix = prefix
+        self.field_names = tuple(name for name in field_names if name not in METADATA_FIELDS)
+        self.cache: ResourceCache
+        self._readers: tuple[Callable[[dict[str, Any]], str], ...] = tuple(map(field_value, self.field_names))
+        self._prefix_length = len(codec.type_prefix)
+
+    def tail(self, namespace: str, name: str) -> str:
+        """The key of an object below `prefix`."""
+        return f"{namespace}/{name}" if self.resource.namespaced else name
+
+    def get(self, namespace: str, name: str) -> Entry | None:
+        """The cached entry of an object, or None."""
+        return self.cache.get(f"{namespace}/{name}" if self.resource.namespaced else name)
+
+    def load(self, entry: Entry) -> dict[str, Any]:
+        """A private, mutable canonical dict of a cached object in the storage version."""
+        obj: dict[str, Any] = orjson.loads(self.codec.type_prefix + self.json_tail(entry))
+        return obj
+
+    def json_tail(self, entry: Entry) -> bytes:
+        """The object's JSON after kind and apiVersion, in the storage version; made on first use."""
+        tail = entry.json
+        if tail is None:
+            obj = self.codec.decode_protobuf(entry.proto)
+            tail = entry.json = orjson.dumps(obj)[self._prefix_length :]
+        return tail
+
+    def entry(self, obj: dict[str, Any], raw: bytes, revision: int, key: str) -> Entry:
+        """The cache's form of `obj`, whose metadata gets `revision` as resourceVersion.
+
+        `raw` is the Protobuf encoding of the object with an empty resourceVersion.
+        """
+        meta = obj["metadata"]
+        version = str(revision)
+        meta["resourceVersion"] = version
+        return Entry(
+            key,
+            meta.get("namespace", ""),
+            meta["name"],
+            revision,
+            meta.get("labels") or NO_LABELS,
+            tuple([read(obj) for read in self._readers]),
+            set_protobuf_version(raw, version.encode()),
+            orjson.dumps(obj)[self._prefix_length :],
+        )
+
+    def build(self, key: str, value: bytes, revision: int) -> Entry:
+        """The cache's form of a value read from the store; its JSON is left until somebody asks."""
+        raw = unwrap(value)[2]
+        obj = self.codec.decode_protobuf(raw)
+        entry = self.entry(obj, raw, revision, key)
+        entry.json = None
+        return entry
+
+    def prepare(self, obj: dict[str, Any]) -> Prepared:
+        """Encode `obj` for the store."""
+        raw = self.codec.encode_protobuf(obj)
+        meta = obj["metadata"]
+        return Prepared(self, obj, raw, self.tail(meta.get("namespace", ""), meta["name"]))
+
+
+class Prepared:
+    """An object on its way into the store: travels as the note of its own change, so that the cache need not decode."""
+
+    __slots__ = ("key", "obj", "raw", "stored")
+
+    def __init__(self, stored: Stored, obj: dict[str, Any], raw: bytes, key: str) -> None:
+        self.stored = stored
+        self.obj = obj
+        self.raw = raw
+        self.key = key
+
+    @property
+    def value(self) -> bytes:
+        """What the store keeps: the Protobuf envelope of the storage version."""
+        codec = self.stored.codec
+        return wrap(codec.api_version, codec.kind, self.raw)
+
+    def entry(self, revision: int) -> Entry:
+        """The cache's form once the store has committed the object at `revision`."""
+        return self.stored.entry(self.obj, self.raw, revision, self.key)
+
+    def unstored(self) -> Entry:
+        """The entry of an object that was only created in appearance: it has no resourceVersion."""
+        meta = self.obj["metadata"]
+        entry = self.entry(0)
+        del meta["resourceVersion"]
+        entry.proto = self.raw
+        entry.json = orjson.dumps(self.obj)[len(self.stored.codec.type_prefix) :]
+        return entry

@@ -1,0 +1,22 @@
+"""The registry of strategies: which kind has one of its own."""
+
+from __future__ import annotations
+
+from orchtw.naming import Naming
+from orchtw.registry.certificates import SigningRequestStrategy
+from orchtw.registry.core import NamespaceStrategy, PodStrategy, SecretStrategy
+from orchtw.registry.strategy import Strategy
+from orchtw.schema.catalogue import ResourceType
+
+STRATEGIES: dict[tuple[str, str], type[Strategy]] = {
+    ("", "Namespace"): NamespaceStrategy,
+    ("", "Pod"): PodStrategy,
+    ("", "Secret"): SecretStrategy,
+    ("certificates", "CertificateSigningRequest"): SigningRequestStrategy,
+}
+"""By first word of the group and kind; every other kind has the generic `Strategy`."""
+
+
+def strategy_for(resource: ResourceType, naming: Naming) -> Strategy:
+    """The strategy of a stored resource."""
+    return STRATEGIES.get((resource.group.split(".")[0], resource.kind), Strategy)(resource, naming)

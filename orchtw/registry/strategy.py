@@ -1,0 +1,104 @@
+"""What a kind does to its objects on the way to the store; the generic behaviour, and the seam for kinds of their own.
+
+A strategy works on canonical dicts in the storage version. It never refuses by itself: it returns causes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.registry.metadata import keep_server_fields
+from orchtw.registry.traits import Traits
+from orchtw.rules import metadata as metadata_rules
+from orchtw.schema.catalogue import ResourceType
+
+Object = dict[str, Any]
+
+
+class Strategy:
+    """The generic write rules of a stored kind (supplement B1, B2)."""
+
+    def __init__(self, resource: ResourceType, naming: Naming) -> None:
+        self.resource = resource
+        self.naming = naming
+        self.traits = Traits.of(resource.group, resource.kind)
+        self.has_status = any(sub.name == "status" for sub in resource.subresources)
+
+    def prepare_create(self, obj: Object) -> None:
+        """Clear what a create may not set and start the generation."""
+        if self.has_status:
+            self.reset_status(obj)
+        meta = obj["metadata"]
+        meta.pop("generation", None)
+        if self.traits.generation is not None:
+            meta["generation"] = 1
+
+    def reset_status(self, obj: Object) -> None:
+        """Empty the status of a new object."""
+        if "status" in obj:
+            obj["status"] = {}
+
+    def prepare_update(self, new: Object, old: Object) -> None:
+        """Keep what the main path may not change and raise the generation."""
+        if self.has_status:
+            _copy(new, old, "status")
+        self.keep_metadata(new, old)
+
+    def keep_metadata(self, new: Object, old: Object) -> None:
+        """Restore the server's metadata and count a new generation."""
+        meta, before = new["metadata"], old["metadata"]
+        keep_server_fields(meta, before)
+        meta.pop("generation", None)
+        if "generation" in before:
+            meta["generation"] = before["generation"] + (1 if self.traits.changed(new, old) else 0)
+
+    def prepare_status(self, new: Object, old: Object) -> Object:
+        """The object that a write to /status stores: the old one with the new status."""
+        meta = dict(old["metadata"])
+        if not self.traits.status_keeps_metadata:
+            for key in ("labels", "annotations", "finalizers"):
+                _copy(meta, new["metadata"], key)
+        return _replace(_replace(old, "metadata", meta), "status", new.get("status", {}))
+
+    def prepare_subresource(self, name: str, new: Object, old: Object) -> Object | None:
+        """The object that a write to another object-shaped sub-resource stores; None: there is none of that name."""
+        return self.prepare_status(new, old) if name == "status" else None
+
+    def validate_create(self, obj: Object) -> list[Cause]:
+        """Every reason why `obj` may not be created."""
+        return metadata_rules.validate_create(
+            obj["metadata"], kind=self.resource.kind, group=self.resource.group,
+            namespaced=self.resource.namespaced, naming=self.naming,
+        )
+
+    def validate_update(self, new: Object, old: Object) -> list[Cause]:
+        """Every reason why `old` may not become `new`."""
+        return metadata_rules.validate_update(
+            new["metadata"], old["metadata"], kind=self.resource.kind, group=self.resource.group,
+            namespaced=self.resource.namespaced, naming=self.naming,
+        )
+
+    def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
+        """Seconds between a delete and the removal; 0: the kind has no graceful deletion (supplement A12, step 3)."""
+        return 0
+
+    def holds_removal(self, obj: Object) -> bool:
+        """Whether a terminating object stays although its metadata.finalizers are empty."""
+        return False
+
+    def begin_termination(self, obj: Object) -> None:
+        """Show in the object that it is being deleted, beyond its metadata."""
+
+
+def _copy(into: Object, source: Object, key: str) -> None:
+    if key in source:
+        into[key] = source[key]
+    else:
+        into.pop(key, None)
+
+
+def _replace(obj: Object, key: str, value: Any) -> Object:
+    """`obj` with `key` at its place (or at the end) set to `value`."""
+    return {**obj, key: value}

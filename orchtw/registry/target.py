@@ -1,0 +1,76 @@
+"""One served resource in one version: how requests read and write what is stored in another."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import attrs
+import orjson
+
+from orchtw.registry.stored import Stored
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec import KindCodec
+from orchtw.watch.entry import Entry
+
+Object = dict[str, Any]
+
+
+class Convert(Protocol):
+    """A conversion between two versions of a kind; takes over its argument."""
+
+    def __call__(self, obj: Object) -> Object: ...
+
+
+@attrs.define(slots=True, kw_only=True, eq=False)
+class Target:
+    """What a request's group, version and resource resolve to.
+
+    `to_storage` and `from_storage` are None where the served version is the stored one.
+    """
+
+    resource: ResourceType
+    codec: KindCodec
+    stored: Stored
+    to_storage: Convert | None = None
+    from_storage: Convert | None = None
+
+    def load(self, entry: Entry) -> Object:
+        """A private canonical dict of a cached object in this version."""
+        obj = self.stored.load(entry)
+        return self.from_storage(obj) if self.from_storage else obj
+
+    def view(self, obj: Object) -> Object:
+        """A stored-version dict as this version shows it."""
+        return self.from_storage(obj) if self.from_storage else obj
+
+    def store_form(self, obj: Object) -> Object:
+        """A dict of this version as the store keeps it."""
+        return self.to_storage(obj) if self.to_storage else obj
+
+    def json_tail(self, entry: Entry) -> bytes:
+        """The JSON of a cached object after kind and apiVersion, in this version; cached on the entry."""
+        if self.from_storage is None:
+            tail = entry.json
+            return self.stored.json_tail(entry) if tail is None else tail
+        key = (self.resource.version, self.resource.group, "json")
+        return self._cached(entry, key) or self._keep(
+            entry, key, orjson.dumps(self.load(entry))[len(self.codec.type_prefix) :]
+        )
+
+    def protobuf(self, entry: Entry) -> bytes:
+        """The inner Protobuf message of a cached object in this version; cached on the entry."""
+        if self.from_storage is None:
+            return entry.proto
+        key = (self.resource.version, self.resource.group, "protobuf")
+        return self._cached(entry, key) or self._keep(entry, key, self.codec.encode_protobuf(self.load(entry)))
+
+    @staticmethod
+    def _cached(entry: Entry, key: tuple[str, str, str]) -> bytes | None:
+        return None if entry.other is None else entry.other.get(key)
+
+    @staticmethod
+    def _keep(entry: Entry, key: tuple[str, str, str], data: bytes) -> bytes:
+        if entry.other is None:
+            entry.other = {}
+        entry.other[key] = data
+        return data

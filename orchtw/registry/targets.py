@@ -1,0 +1,74 @@
+"""All served resources by group, version and name, each with the stored resource behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from orchtw.naming import Naming
+from orchtw.registry.stored import Stored
+from orchtw.registry.strategies import strategy_for
+from orchtw.registry.target import Target
+from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.schema.codec import Codecs
+from orchtw.schema.conversion import converter
+
+REGISTRY = "/registry/"
+
+
+class Targets:
+    """What requests can name. Resources of the catalogue that `served` leaves out are not there."""
+
+    def __init__(self, catalogue: Catalogue, codecs: Codecs, served: frozenset[tuple[str, str, str]]) -> None:
+        self._catalogue = catalogue
+        self._codecs = codecs
+        self._stored: dict[tuple[str, str], Stored] = {}
+        self._targets: dict[tuple[str, str, str], Target] = {}
+        self.versions = {(group, version) for group, version, _ in served}
+        for resource in catalogue.resources:
+            key = (resource.group, resource.version, resource.plural)
+            if resource.storage_version is not None:
+                target = self._target(resource)
+                if key in served:
+                    self._targets[key] = target
+
+    def find(self, group: str, version: str, plural: str) -> Target | None:
+        """The target of a path, or None."""
+        return self._targets.get((group, version, plural))
+
+    def stored(self) -> Iterator[Stored]:
+        """Every stored resource once."""
+        return iter(self._stored.values())
+
+    def _target(self, resource: ResourceType) -> Target:
+        stored = self._stored_for(resource)
+        target = Target(
+            resource=resource, codec=self._codecs.kind(resource.api_version, resource.kind), stored=stored
+        )
+        home = stored.resource
+        if (resource.group, resource.version) != (home.group, home.version):
+            naming = self._catalogue.naming
+            convert = partial(converter, resource.kind, naming=naming)
+            target.to_storage = convert(resource.api_version, home.api_version)
+            target.from_storage = convert(home.api_version, resource.api_version)
+        return target
+
+    def _stored_for(self, resource: ResourceType) -> Stored:
+        group, plural = resource.storage_group or "", resource.plural
+        known = self._stored.get((group, plural))
+        if known is None:
+            home = self._catalogue.find(group, resource.storage_version or "", plural) or resource
+            known = self._stored[group, plural] = Stored(
+                home,
+                self._codecs.kind(home.api_version, home.kind),
+                strategy_for(home, self._catalogue.naming),
+                storage_prefix(home, self._catalogue.naming),
+                home.field_selectors,
+            )
+        return known
+
+
+def storage_prefix(resource: ResourceType, naming: Naming) -> str:
+    """Where a resource's objects lie in the store: the same in every vocabulary."""
+    group = naming.neutral(resource.group)
+    return f"{REGISTRY}{group}/{resource.plural}/" if group else f"{REGISTRY}{resource.plural}/"

@@ -1,0 +1,271 @@
+"""The loop that every write goes through: read, change, admit, validate, compare and swap (DESIGN rule 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import attrs
+
+from orchtw.admission.chain import Attributes, Chain
+from orchtw.errors import AlreadyExists, BadRequest, Cause, Conflict, Invalid, NotFound
+from orchtw.registry.metadata import Stamp, ordered, without_version
+from orchtw.registry.stored import Prepared, Stored
+from orchtw.registry.target import Object, Target
+from orchtw.request import UserInfo
+from orchtw.rules.metadata import generate_name
+from orchtw.storage.interface import KeyValue, Op, Store
+from orchtw.watch.entry import Entry
+
+MAX_ATTEMPTS = 100
+"""Tries of one write against racing writers: 64 writers on one object all get through, a livelock ends."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Write:
+    """Who writes what object, and whether only in appearance."""
+
+    target: Target
+    namespace: str
+    name: str
+    user: UserInfo
+    subresource: str = ""
+    dry_run: bool = False
+
+
+@attrs.frozen(slots=True)
+class Written:
+    """What a write came to: the object's entry, and whether it is new."""
+
+    entry: Entry
+    created: bool = False
+
+
+Transform = Callable[[Object | None], Object]
+"""From the live object (None: there is none) in the target's version to the wanted one, in the target's version."""
+
+
+class WritePath:
+    """Creates and updates, against one store.
+
+    Conflicts with writers that were faster are retried inside, from the newer object, unless the wanted
+    object names a resourceVersion.
+    """
+
+    def __init__(self, store: Store, chain: Chain, stamp: Stamp, random: Random) -> None:
+        self.store = store
+        self.chain = chain
+        self.stamp = stamp
+        self.random = random
+
+    async def create(self, write: Write, obj: Object) -> Entry:
+        """Store a new object (supplement B1).
+
+        Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace).
+        """
+        target, stored = write.target, write.target.stored
+        meta = self._own_metadata(obj)
+        self._match_namespace(write, meta)
+        if meta.get("resourceVersion"):
+            raise BadRequest("resourceVersion should not be set on objects to be created")
+        generated = not meta.get("name") and bool(meta.get("generateName"))
+        obj = target.store_form(obj)
+        attributes = self.attributes(write, "CREATE", obj, None)
+        await self.chain.admit(attributes)
+        meta = obj["metadata"]
+        stored.strategy.prepare_create(obj)
+        self.stamp.created(meta)
+        if generated:
+            meta["name"] = generate_name(meta["generateName"], self.random)
+        obj["metadata"] = ordered(meta)
+        self._refuse(write, obj, stored.strategy.validate_create(obj))
+        await self.chain.validate(attributes)
+        prepared = stored.prepare(obj)
+        if write.dry_run:
+            return self._pretend_create(write, prepared)
+        outcome = await self.store.commit(Op(stored.prefix + prepared.key, prepared.value, 0, prepared))
+        if not outcome.revision:
+            refusal = AlreadyExists.generated if generated else AlreadyExists.of
+            raise refusal(target.resource.plural, target.resource.group, obj["metadata"]["name"])
+        entry = stored.cache.get(prepared.key)
+        if entry is None or entry.revision != outcome.revision:
+            entry = prepared.entry(outcome.revision)
+        return entry
+
+    async def update(self, write: Write, transform: Transform) -> Written:
+        """Change a stored object, or create it where the kind allows a PUT to create (supplement B2).
+
+        `transform` gets the live object and may be called again when another writer was faster.
+        Raises NotFound (404), Conflict (409), Invalid (422), Forbidden (403).
+        """
+        stored = write.target.stored
+        for _ in range(MAX_ATTEMPTS):
+            live = stored.get(write.namespace, write.name)
+            if live is None:
+                return await self._create_by_update(write, transform)
+            written = await self._try_update(write, transform, live)
+            if written is not None:
+                return written
+        resource = write.target.resource
+        raise Conflict.modified(resource.plural, resource.group, write.name)
+
+    async def _create_by_update(self, write: Write, transform: Transform) -> Written:
+        resource = write.target.resource
+        missing = NotFound.of(resource.plural, resource.group, write.name)
+        if write.subresource or not write.target.stored.strategy.traits.create_on_update:
+            raise missing
+        obj = transform(None)
+        meta = self._own_metadata(obj)
+        if meta.get("uid"):
+            raise Conflict.of(
+                resource.plural, resource.group, write.name,
+                f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: ",
+            )
+        meta.pop("resourceVersion", None)
+        meta["name"] = write.name
+        return Written(await self.create(write, obj), created=True)
+
+    async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
+        """One round of the loop; None: another writer was faster and the round may be repeated."""
+        target, stored, strategy = write.target, write.target.stored, write.target.stored.strategy
+        old = stored.load(live)
+        wanted = transform(target.load(live))
+        asked_version = self._check_identity(write, self._own_metadata(wanted), old["metadata"], live)
+        new = target.store_form(wanted)
+        if write.subresource:
+            new = self._subresource(write, new, old)
+        attributes = self.attributes(write, "UPDATE", new, old)
+        await self.chain.admit(attributes)
+        if not write.subresource:
+            strategy.prepare_update(new, old)
+        else:
+            strategy.keep_metadata(new, old)
+        new["metadata"] = ordered(new["metadata"])
+        self._refuse(write, new, strategy.validate_update(new, old))
+        await self.chain.validate(attributes)
+        if without_version(new) == without_version(old):
+            return Written(live)
+        if self._finished(stored, new):
+            return await self._remove(write, live, new, asked_version)
+        prepared = stored.prepare(new)
+        if write.dry_run:
+            return Written(prepared.entry(live.revision))
+        outcome = await self.store.commit(Op(stored.prefix + live.key, prepared.value, live.revision, prepared))
+        if not outcome.revision:
+            return self._lost_race(write, asked_version, outcome.current)
+        entry = stored.cache.get(live.key)
+        if entry is None or entry.revision != outcome.revision:
+            entry = prepared.entry(outcome.revision)
+        return Written(entry)
+
+    async def _remove(self, write: Write, live: Entry, new: Object, asked_version: str) -> Written | None:
+        """The update that takes the last finalizer off a terminating object removes it (supplement A12, step 7)."""
+        stored = write.target.stored
+        prepared = stored.prepare(new)
+        if write.dry_run:
+            return Written(prepared.entry(live.revision))
+        outcome = await self.store.commit(Op(stored.prefix + live.key, None, live.revision))
+        if not outcome.revision:
+            return self._lost_race(write, asked_version, outcome.current)
+        return Written(prepared.entry(outcome.revision))
+
+    @staticmethod
+    def _finished(stored: Stored, obj: Object) -> bool:
+        meta = obj["metadata"]
+        terminating = meta.get("deletionTimestamp") and not meta.get("deletionGracePeriodSeconds")
+        return bool(terminating) and not meta.get("finalizers") and not stored.strategy.holds_removal(obj)
+
+    @staticmethod
+    def _lost_race(write: Write, asked_version: str, current: KeyValue | None) -> None:
+        resource = write.target.resource
+        if asked_version:
+            raise Conflict.modified(resource.plural, resource.group, write.name)
+        if current is None and not write.target.stored.strategy.traits.create_on_update:
+            raise NotFound.of(resource.plural, resource.group, write.name)
+
+    def _subresource(self, write: Write, new: Object, old: Object) -> Object:
+        prepared = write.target.stored.strategy.prepare_subresource(write.subresource, new, old)
+        if prepared is None:
+            raise NotFound.generic()
+        prepared["metadata"] = dict(prepared["metadata"])
+        return prepared
+
+    def _check_identity(self, write: Write, new: Object, old: Object, live: Entry) -> str:
+        """Names, UID and version of an update against the live object; returns the version that was asked for."""
+        resource = write.target.resource
+        if new.get("name", "") not in ("", write.name):
+            text = f"the name of the object ({new['name']}) does not match the name on the URL ({write.name})"
+            raise BadRequest(text)
+        new["name"] = write.name
+        if resource.namespaced:
+            if new.get("namespace", "") not in ("", write.namespace):
+                raise BadRequest(
+                    f"the namespace of the object ({new['namespace']}) does not match "
+                    f"the namespace on the request ({write.namespace})"
+                )
+            new["namespace"] = write.namespace
+        if new.get("uid") and new["uid"] != old["uid"]:
+            raise Conflict.of(
+                resource.plural, resource.group, write.name,
+                f"Precondition failed: UID in precondition: {new['uid']}, UID in object meta: {old['uid']}",
+            )
+        return self._check_version(write, new.get("resourceVersion", ""), live)
+
+    def _check_version(self, write: Write, version: str, live: Entry) -> str:
+        resource = write.target.resource
+        if not version:
+            if not write.target.stored.strategy.traits.unconditional_update:
+                cause = Cause("FieldValueInvalid", "Invalid value: 0x0: must be specified for an update",
+                              "metadata.resourceVersion")
+                raise Invalid.of(resource.plural, resource.group, write.name, [cause])
+            return ""
+        if not version.isdecimal():
+            raise BadRequest(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        if int(version) != live.revision:
+            raise Conflict.modified(resource.plural, resource.group, write.name)
+        return version
+
+    def _pretend_create(self, write: Write, prepared: Prepared) -> Entry:
+        """What a dry-run create answers: the object without a version, unless the name is taken."""
+        resource = write.target.resource
+        if write.target.stored.cache.get(prepared.key) is not None:
+            raise AlreadyExists.of(resource.plural, resource.group, prepared.obj["metadata"]["name"])
+        return prepared.unstored()
+
+    @staticmethod
+    def _own_metadata(obj: Object) -> Object:
+        meta: Object = obj.setdefault("metadata", {})
+        return meta
+
+    @staticmethod
+    def _match_namespace(write: Write, meta: Object) -> None:
+        if not write.target.resource.namespaced:
+            return
+        if meta.get("namespace", "") not in ("", write.namespace):
+            raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+        meta["namespace"] = write.namespace
+
+    @staticmethod
+    def attributes(write: Write, operation: str, obj: Object | None, old: Object | None) -> Attributes:
+        """What admission plugins see of this write."""
+        return Attributes(
+            operation=operation,
+            resource=write.target.resource,
+            namespace=write.namespace,
+            name=write.name,
+            user=write.user,
+            subresource=write.subresource,
+            obj=obj,
+            old=old,
+            dry_run=write.dry_run,
+        )
+
+    @staticmethod
+    def _refuse(write: Write, obj: Object, causes: list[Cause]) -> None:
+        if causes:
+            resource = write.target.resource
+            meta: dict[str, Any] = obj["metadata"]
+            name = meta.get("name") or meta.get("generateName", "")
+            raise Invalid.of(resource.kind, resource.group, name, causes)
+

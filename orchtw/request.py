@@ -1,0 +1,155 @@
+"""The values that travel through the filters: Request, Response and what is known about both.
+
+A `Request` is filled in stage by stage: the edge knows method, path, headers, body and peer; the
+filters add `info` (what is asked, seed 1 §4.2), `user` (who asks) and `audit_id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import parse_qs
+
+import attrs
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Peer:
+    """Who is at the other end of the connection.
+
+    `certificate` is the client certificate as presented, or None. `verified` is True only if its
+    chain ends in one of the configured client CAs; a stranger's certificate is presented, not verified.
+    """
+
+    address: str
+    port: int
+    certificate: Certificate | None = None
+    verified: bool = False
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class UserInfo:
+    """The authenticated requester (seed 2 §2): name, uid, groups and extra attributes."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class RequestInfo:
+    """What a request asks for, read off its method, path and query (seed 1 §4.2).
+
+    For a non-resource request `is_resource` is False and only `verb` (the lower-case method) and `path`
+    have meaning. `verb` is one of get, list, watch, create, update, patch, delete, deletecollection, proxy.
+    `parts` are the path segments from the resource on.
+    """
+
+    is_resource: bool
+    verb: str
+    path: str
+    prefix: str = ""
+    group: str = ""
+    version: str = ""
+    namespace: str = ""
+    resource: str = ""
+    subresource: str = ""
+    name: str = ""
+    parts: tuple[str, ...] = ()
+
+
+@attrs.define(slots=True, kw_only=True, eq=False)
+class Request:
+    """One HTTP request: complete head and bounded body.
+
+    `path` is the raw path without the query, `query` the raw query string. `headers` maps lower-case
+    names to values (several lines of one name joined by ", ").
+    """
+
+    method: str
+    path: str
+    query: str = ""
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+    body: bytes = b""
+    peer: Peer
+    audit_id: str = ""
+    info: RequestInfo | None = None
+    user: UserInfo | None = None
+    _params: dict[str, list[str]] | None = None
+
+    @property
+    def params(self) -> dict[str, list[str]]:
+        """The decoded query parameters; a parameter without a value is the empty string."""
+        if self._params is None:
+            self._params = parse_qs(self.query, keep_blank_values=True) if self.query else {}
+        return self._params
+
+    def param(self, name: str) -> str:
+        """The first value of query parameter `name`, or the empty string."""
+        values = self.params.get(name)
+        return values[0] if values else ""
+
+    def flag(self, name: str) -> bool:
+        """A boolean query parameter: given, and neither `0` nor `false` (supplement A8)."""
+        values = self.params.get(name)
+        return values is not None and values[0].lower() not in ("0", "false")
+
+
+class ResponseChannel(Protocol):
+    """What a streaming body writes to: the connection, after the response's head has been sent."""
+
+    def write(self, framed: bytes) -> None:
+        """Send one or more HTTP chunks, already framed by `chunk`; may pause the producer before it returns."""
+
+    def registerProducer(self, producer: Any, streaming: bool) -> None:
+        """Ask for pauseProducing and resumeProducing as the transport's buffer fills and drains."""
+
+    def finish(self) -> None:
+        """End the body in order; the connection goes on to its next request. Unregisters the producer."""
+
+    def abort(self) -> None:
+        """Drop the connection at once: the body cannot be completed."""
+
+
+class StreamBody(Protocol):
+    """A body that is produced over time, such as a watch."""
+
+    def start(self, channel: ResponseChannel) -> None:
+        """The head is on its way: write from now on."""
+
+    def connection_lost(self) -> None:
+        """The client is gone; nothing may be written any more. Not called after `finish` or `abort`."""
+
+
+@attrs.define(slots=True, kw_only=True, eq=False)
+class Response:
+    """What the edge sends: a status code, headers and one kind of body.
+
+    `body` is complete bytes or a sequence of pieces, which are asked for one by one and sent with
+    backpressure, so a long list never lies in memory as a whole; `length` is the size in bytes of such a
+    sequence (None: the edge adds the pieces up). `stream` is a body of
+    unknown length, sent in chunks. `upgrade` hands the raw transport and the bytes already received after the head
+    to another protocol once a 101 has been written.
+    """
+
+    code: int = 200
+    content_type: str = ""
+    body: bytes | Sequence[bytes] = b""
+    length: int | None = None
+    headers: list[tuple[str, str]] = attrs.field(factory=list)
+    stream: StreamBody | None = None
+    upgrade: Callable[[Any, bytes], None] | None = None
+
+
+def chunk(data: bytes) -> bytes:
+    """Frame `data` as one HTTP/1.1 chunk."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def chunks(pieces: Iterable[bytes]) -> bytes:
+    """Join `pieces` and frame them as one HTTP/1.1 chunk."""
+    return chunk(b"".join(pieces))

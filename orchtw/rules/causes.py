@@ -1,0 +1,108 @@
+"""Causes of a 422 in the words of the API: `<word>: <value>: <detail>` (supplement A3).
+
+Values are shown as Go shows them, because clients and tests read these texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from orchtw.errors import Cause
+
+_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+
+
+def go_quote(text: str) -> str:
+    """`text` in double quotes, escaped as Go's %q does."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_quoted(char) for char in text) + '"'
+
+
+def _quoted(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def go_value(value: Any) -> str:
+    """`value` as a cause shows it: quoted text, plain numbers and booleans, Go literals of lists and maps of text.
+
+    Anything else is shown as JSON (supplement A3).
+    """
+    if isinstance(value, str):
+        return go_quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "null"
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return "[]string{" + ", ".join(map(go_quote, value)) + "}"
+    if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
+        return "map[string]string{" + ", ".join(f"{go_quote(k)}:{go_quote(v)}" for k, v in sorted(value.items())) + "}"
+    return orjson.dumps(value).decode()
+
+
+def invalid(field: str, value: Any, detail: str) -> Cause:
+    """The value at `field` breaks the rule that `detail` states."""
+    return Cause("FieldValueInvalid", _join("Invalid value", go_value(value), detail), field)
+
+
+def required(field: str, detail: str = "") -> Cause:
+    """`field` is missing."""
+    return Cause("FieldValueRequired", _join("Required value", detail), field)
+
+
+def duplicate(field: str, value: Any) -> Cause:
+    """The value at `field` occurs before it."""
+    return Cause("FieldValueDuplicate", _join("Duplicate value", go_value(value)), field)
+
+
+def not_supported(field: str, value: Any, supported: Sequence[str]) -> Cause:
+    """The value at `field` is none of `supported`, which are shown in the order given."""
+    detail = "supported values: " + ", ".join(map(go_quote, supported)) if supported else ""
+    return Cause("FieldValueNotSupported", _join("Unsupported value", go_value(value), detail), field)
+
+
+def forbidden(field: str, detail: str) -> Cause:
+    """`field` may not be given here."""
+    return Cause("FieldValueForbidden", _join("Forbidden", detail), field)
+
+
+def not_found(field: str, value: Any) -> Cause:
+    """What `field` refers to does not exist."""
+    return Cause("FieldValueNotFound", _join("Not found", go_value(value)), field)
+
+
+def too_long(field: str, limit_bytes: int) -> Cause:
+    """The value at `field` has more than `limit_bytes` bytes."""
+    return Cause("FieldValueTooLong", f"Too long: must have at most {limit_bytes} bytes", field)
+
+
+def too_many(field: str, count: int, limit: int) -> Cause:
+    """The list at `field` has more than `limit` items."""
+    return Cause("FieldValueTooMany", f"Too many: {count}: must have at most {limit} items", field)
+
+
+def _join(*parts: str) -> str:
+    return ": ".join(part for part in parts if part)

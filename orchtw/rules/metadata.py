@@ -1,0 +1,181 @@
+"""Rules of ObjectMeta on create and on update, and generated names (supplement A1, A2).
+
+They see canonical metadata after the server's own fields have been filled in, return every cause at once and
+change nothing. managedFields are not looked at here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from random import Random
+from typing import Any, Final
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.rules import names
+from orchtw.rules.causes import forbidden, go_value, invalid, required, too_long
+
+Meta = Mapping[str, Any]
+
+ANNOTATIONS_LIMIT_BYTES: Final = 262144
+ORPHAN: Final = "orphan"
+FOREGROUND: Final = "foregroundDeletion"
+
+_SUFFIX_LENGTH: Final = 5
+_SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, no look-alikes
+_PREFIX_LIMIT: Final = 63 - _SUFFIX_LENGTH
+_IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+# Kinds that live in other servers of the original: a finalizer without "/" is checked by form only.
+_FREE_FINALIZERS: Final = frozenset(
+    {
+        ("admissionregistration", "MutatingWebhookConfiguration"),
+        ("admissionregistration", "ValidatingWebhookConfiguration"),
+        ("apiextensions", "CustomResourceDefinition"),
+        ("apiregistration", "APIService"),
+        ("node", "RuntimeClass"),
+        ("coordination", "Lease"),
+    }
+)
+
+
+def generate_name(prefix: str, random: Random) -> str:
+    """A name from metadata.generateName: at most 58 characters of `prefix` and 5 random ones."""
+    return prefix[:_PREFIX_LIMIT] + "".join(random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
+
+
+def validate_create(meta: Meta, *, kind: str, group: str, namespaced: bool, naming: Naming) -> list[Cause]:
+    """Every reason why an object with `meta` may not be created; `group` may be of any vocabulary."""
+    causes: list[Cause] = []
+    if prefix := meta.get("generateName"):
+        errors = names.name_prefix_errors(group, kind, prefix)
+        causes += [invalid("metadata.generateName", prefix, text) for text in errors]
+    name = meta.get("name")
+    if not name:
+        causes.append(required("metadata.name", "name or generateName is required"))
+    elif (errors := names.name_check(group, kind)(name)) or (errors := names.path_segment(name)):
+        causes += [invalid("metadata.name", name, text) for text in errors]
+    causes += _common(meta, namespaced, group, kind, naming)
+    return causes
+
+
+def validate_update(
+    new: Meta, old: Meta, *, kind: str, group: str, namespaced: bool, naming: Naming
+) -> list[Cause]:
+    """Every reason why metadata `old` may not become `new`; the kind's form of the name is not checked again."""
+    causes: list[Cause] = []
+    name = new.get("name")
+    if not name:
+        causes.append(required("metadata.name", "name or generateName is required"))
+    elif errors := names.path_segment(name):
+        causes += [invalid("metadata.name", name, text) for text in errors]
+    causes += _common(new, namespaced, group, kind, naming)
+    if old.get("deletionTimestamp"):
+        causes += _no_new_finalizers(new, old)
+    generation = new.get("generation", 0)
+    if generation < old.get("generation", 0):
+        causes.append(invalid("metadata.generation", generation, "must not be decremented"))
+    for key in _IMMUTABLE:
+        if new.get(key) != old.get(key):
+            causes.append(invalid(f"metadata.{key}", new.get(key, ""), "field is immutable"))
+    return causes
+
+
+def _no_new_finalizers(new: Meta, old: Meta) -> list[Cause]:
+    added = sorted(set(new.get("finalizers") or ()).difference(old.get("finalizers") or ()))
+    if not added:
+        return []
+    why = "no new finalizers can be added if the object is being deleted, found new finalizers "
+    return [forbidden("metadata.finalizers", why + go_value(added))]
+
+
+def _common(meta: Meta, namespaced: bool, group: str, kind: str, naming: Naming) -> list[Cause]:
+    causes: list[Cause] = []
+    namespace = meta.get("namespace")
+    if namespaced:
+        if not namespace:
+            causes.append(required("metadata.namespace"))
+        elif errors := names.dns_label(namespace):
+            causes += [invalid("metadata.namespace", namespace, text) for text in errors]
+    elif namespace:
+        causes.append(forbidden("metadata.namespace", "not allowed on this type"))
+    if (generation := meta.get("generation", 0)) < 0:
+        causes.append(invalid("metadata.generation", generation, "must be greater than or equal to 0"))
+    if labels := meta.get("labels"):
+        causes += validate_labels(labels, "metadata.labels")
+    if annotations := meta.get("annotations"):
+        causes += validate_annotations(annotations, "metadata.annotations")
+    if owners := meta.get("ownerReferences"):
+        causes += _owners(owners)
+    if finalizers := meta.get("finalizers"):
+        causes += _finalizers(finalizers, (group.partition(".")[0], kind) in _FREE_FINALIZERS, naming)
+    return causes
+
+
+def validate_labels(labels: Mapping[str, str], field: str) -> list[Cause]:
+    """Every reason why `labels` at `field` are none."""
+    causes: list[Cause] = []
+    for key, value in labels.items():
+        causes += [invalid(field, key, text) for text in names.qualified_name(key)]
+        causes += [invalid(field, value, text) for text in names.label_value(value)]
+    return causes
+
+
+def validate_annotations(annotations: Mapping[str, str], field: str) -> list[Cause]:
+    """Every reason why `annotations` at `field` are none: key form (in lower case) and total size."""
+    causes: list[Cause] = []
+    size = 0
+    for key, value in annotations.items():
+        causes += [invalid(field, key, text) for text in names.qualified_name(key.lower())]
+        size += _size(key) + _size(value)
+    if size > ANNOTATIONS_LIMIT_BYTES:
+        causes.append(too_long(field, ANNOTATIONS_LIMIT_BYTES))
+    return causes
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _owners(owners: Iterable[Meta]) -> list[Cause]:
+    field = "metadata.ownerReferences"
+    causes: list[Cause] = []
+    controller = ""
+    owners = list(owners)
+    for owner in owners:
+        causes += _owner(owner, field)
+        if owner.get("controller"):
+            name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller:
+                text = 'Only one reference can have Controller set to true. Found "true" in references for '
+                causes.append(invalid(field, owners, f"{text}{controller} and {name}"))
+            controller = controller or name
+    return causes
+
+
+def _owner(owner: Meta, field: str) -> list[Cause]:
+    causes: list[Cause] = []
+    group, _, version = owner.get("apiVersion", "").rpartition("/")
+    if not version:
+        causes.append(invalid(f"{field}.apiVersion", owner.get("apiVersion", ""), "version must not be empty"))
+    for key in ("kind", "name", "uid"):
+        if not owner.get(key):
+            causes.append(invalid(f"{field}.{key}", "", f"{key} must not be empty"))
+    if (group, version, owner.get("kind")) == ("", "v1", "Event"):
+        causes.append(invalid(field, dict(owner), "/v1, Kind=Event is disallowed from being an owner"))
+    return causes
+
+
+def _finalizers(finalizers: Iterable[str], free: bool, naming: Naming) -> list[Cause]:
+    field = "metadata.finalizers"
+    causes: list[Cause] = []
+    standard = (naming.namespace_finalizer, ORPHAN, FOREGROUND)
+    finalizers = list(finalizers)
+    for name in finalizers:
+        errors: Iterable[str] = names.qualified_name(name)
+        if not errors and not free and "/" not in name and name not in standard:
+            errors = ("name is neither a standard finalizer name nor is it fully qualified",)
+        causes += [invalid(field, name, text) for text in errors]
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        causes.append(invalid(field, finalizers, f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"))
+    return causes

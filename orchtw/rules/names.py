@@ -1,0 +1,184 @@
+"""Syntax of names, label keys and label values, and which kind's names take which form (supplement A2).
+
+Each check returns the texts of what is wrong, none when the value is fine. Lengths count bytes of UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+Check = Callable[[str], tuple[str, ...]]
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_LABEL_VALUE = f"({_QUALIFIED})?"
+_CONFIG_KEY = "[-._a-zA-Z0-9]+"
+_CACHED = 4096  # label keys, values and names repeat; 4096 short texts are below 1 MiB
+
+
+def regex_text(message: str, pattern: str, *examples: str) -> str:
+    """A syntax error's text with examples and the pattern, punctuated as the API does."""
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{message} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+def max_length_text(limit: int) -> str:
+    """The text of a value that is too long."""
+    return f"must be no more than {limit} characters"
+
+
+_ENDS = "and must start and end with an alphanumeric character"
+_LABEL_TEXT = regex_text(
+    f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS}",
+    _LABEL,
+    "my-name",
+    "123-abc",
+)
+_SUBDOMAIN_TEXT = regex_text(
+    f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ENDS}",
+    _SUBDOMAIN,
+    "example.com",
+)
+_LABEL_1035_TEXT = regex_text(
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character",
+    _LABEL_1035,
+    "my-name",
+    "abc-123",
+)
+_QUALIFIED_TEXT = regex_text(
+    f"must consist of alphanumeric characters, '-', '_' or '.', {_ENDS}", _QUALIFIED, "MyName", "my.name", "123-abc"
+)
+_LABEL_VALUE_TEXT = regex_text(
+    f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', {_ENDS}",
+    _LABEL_VALUE,
+    "MyValue",
+    "my_value",
+    "12345",
+)
+_CONFIG_KEY_TEXT = regex_text(
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+    _CONFIG_KEY,
+    "key.name",
+    "KEY_NAME",
+    "key-name",
+)
+
+
+def _form(pattern: str, limit: int, text: str) -> Check:
+    matches = re.compile(pattern).fullmatch
+    too_long = max_length_text(limit)
+
+    @lru_cache(maxsize=_CACHED)
+    def check(value: str) -> tuple[str, ...]:
+        errors = []
+        if len(value.encode("utf-8", "surrogatepass")) > limit:
+            errors.append(too_long)
+        if matches(value) is None:
+            errors.append(text)
+        return tuple(errors)
+
+    return check
+
+
+dns_label = _form(_LABEL, 63, _LABEL_TEXT)
+dns_subdomain = _form(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT)
+dns_1035_label = _form(_LABEL_1035, 63, _LABEL_1035_TEXT)
+label_value = _form(_LABEL_VALUE, 63, _LABEL_VALUE_TEXT)
+_config_key = _form(_CONFIG_KEY, 253, _CONFIG_KEY_TEXT)
+_qualified_part = _form(_QUALIFIED, 63, _QUALIFIED_TEXT)
+
+
+@lru_cache(maxsize=_CACHED)
+def qualified_name(value: str) -> tuple[str, ...]:
+    """What is wrong with `[prefix/]name`: the form of label and annotation keys and of finalizers."""
+    prefix, slash, name = value.rpartition("/")
+    if "/" in prefix:
+        tail = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return (f"a qualified name {_QUALIFIED_TEXT}{tail}",)
+    errors: list[str] = []
+    if slash and not prefix:
+        errors.append("prefix part must be non-empty")
+    elif slash:
+        errors.extend(f"prefix part {text}" for text in dns_subdomain(prefix))
+    if not name:
+        errors.append("name part must be non-empty")
+    errors.extend(f"name part {text}" for text in _qualified_part(name))
+    return tuple(errors)
+
+
+def config_key(value: str) -> tuple[str, ...]:
+    """What is wrong with a key of ConfigMap or Secret data."""
+    if value in (".", ".."):
+        return (*_config_key(value), f"must not be '{value}'")
+    if value.startswith(".."):
+        return (*_config_key(value), "must not start with '..'")
+    return _config_key(value)
+
+
+def path_segment(value: str) -> tuple[str, ...]:
+    """What keeps `value` from standing in a path as one segment."""
+    if value in (".", ".."):
+        return (f"may not be '{value}'",)
+    return path_segment_prefix(value)
+
+
+def path_segment_prefix(value: str) -> tuple[str, ...]:
+    """Like `path_segment`, for the beginning of a name."""
+    return tuple(f"may not contain '{char}'" for char in "/%" if char in value)
+
+
+_PATH_SEGMENT_KINDS = frozenset(
+    {
+        ("rbac", "Role"),
+        ("rbac", "ClusterRole"),
+        ("rbac", "RoleBinding"),
+        ("rbac", "ClusterRoleBinding"),
+        ("certificates", "CertificateSigningRequest"),
+        ("policy", "PodDisruptionBudget"),
+        ("apiregistration", "APIService"),
+        ("", "Event"),
+        ("", "Binding"),
+    }
+)
+_OTHER_FORMS: dict[tuple[str, str], Check] = {
+    ("", "Namespace"): dns_label,
+    ("", "Service"): dns_1035_label,
+}
+# Limits below that of the form; a CronJob's name leaves room for the suffix of its Jobs.
+_SHORTER: dict[tuple[str, str], int] = {("batch", "CronJob"): 52, ("storage", "CSIDriver"): 63}
+
+
+def _key(group: str, kind: str) -> tuple[str, str]:
+    """A kind's key in the tables here: the group's first word is the same in every vocabulary."""
+    return group.partition(".")[0], kind
+
+
+@lru_cache(maxsize=512)
+def name_check(group: str, kind: str) -> Check:
+    """The check of metadata.name on create for a built-in kind; DNS subdomain for all that have no other form."""
+    key = _key(group, kind)
+    base = path_segment if key in _PATH_SEGMENT_KINDS else _OTHER_FORMS.get(key, dns_subdomain)
+    limit = _SHORTER.get(key)
+    if limit is None:
+        return base
+
+    def check(value: str) -> tuple[str, ...]:
+        errors = base(value)
+        return (*errors, max_length_text(limit)) if len(value) > limit else errors
+
+    return check
+
+
+def name_prefix_errors(group: str, kind: str, prefix: str) -> Sequence[str]:
+    """What is wrong with metadata.generateName: the kind's form, one trailing dash allowed in DNS forms."""
+    key = _key(group, kind)
+    if key in _PATH_SEGMENT_KINDS:
+        return path_segment_prefix(prefix)
+    if len(prefix) > 1 and prefix.endswith("-"):
+        prefix = prefix[:-2] + "a"
+    return _OTHER_FORMS.get(key, dns_subdomain)(prefix)

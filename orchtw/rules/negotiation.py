@@ -1,0 +1,224 @@
+"""Which form a body has and which form an answer takes (seed 1 §4.5, supplement A4, A10, C3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, Literal
+
+import attrs
+
+from orchtw.errors import NotAcceptable, UnsupportedMediaType
+from orchtw.naming import Naming
+
+Format = Literal["json", "yaml", "protobuf"]
+Transform = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
+PatchType = Literal["json", "merge", "strategic", "apply"]
+
+JSON: Final = "application/json"
+YAML: Final = "application/yaml"
+
+_PATCH_TYPES: Final[dict[str, PatchType]] = {
+    "application/json-patch+json": "json",
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+    "application/apply-patch+yaml": "apply",
+}
+_TRANSFORMS: Final[dict[str, Transform]] = {
+    "Table": "Table",
+    "PartialObjectMetadata": "PartialObjectMetadata",
+    "PartialObjectMetadataList": "PartialObjectMetadataList",
+}
+_META_VERSIONS: Final = frozenset({"v1", "v1beta1"})
+_PRETTY_AGENTS: Final = ("curl", "Wget", "Mozilla/5.0")
+_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_KEPT: Final = 256  # Accept values kept per Negotiator; clients send a dozen different ones
+_LONGEST_KEPT: Final = 512  # characters
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Negotiated:
+    """The form of an answer.
+
+    `transform` is the kind asked for instead of the object itself, in version `transform_version` of the meta group;
+    `content_type` is the answer's header; `pretty` concerns JSON only.
+    """
+
+    format: Format
+    content_type: str
+    transform: Transform | None = None
+    transform_version: str = ""
+    pretty: bool = False
+
+
+@attrs.frozen(slots=True)
+class _Clause:
+    media_type: str
+    parameters: tuple[tuple[str, str], ...]
+
+
+class Negotiator:
+    """Negotiation under one vocabulary. Bounded caches make a repeated Accept value a dictionary look-up."""
+
+    def __init__(self, naming: Naming) -> None:
+        self._naming = naming
+        self._formats: dict[str, Format] = {JSON: "json", YAML: "yaml", naming.protobuf_media_type: "protobuf"}
+        self._kept = lru_cache(maxsize=_KEPT)(self._choose)
+
+    def accept(
+        self,
+        header: str,
+        *,
+        watch: bool = False,
+        protobuf: bool = True,
+        transforms: bool = True,
+        pretty: bool = False,
+    ) -> Negotiated:
+        """The form that `header`, an Accept value or empty, asks for and the endpoint can give.
+
+        The first entry by quality that can be served wins. `watch`: a stream, which YAML cannot be. `protobuf` False:
+        the kind has no Protobuf form (custom resources). `transforms` False: no Table and no partial metadata
+        (discovery, reviews). `pretty`: what `wants_pretty` said. Raises NotAcceptable (406).
+        """
+        choose = self._kept if len(header) <= _LONGEST_KEPT else self._choose
+        return choose(header, watch, protobuf, transforms, pretty)
+
+    def status(self, header: str, *, pretty: bool = False) -> Negotiated:
+        """The form of an error: what `header` asks for, else JSON; errors are never transformed (supplement A3)."""
+        try:
+            asked = self.accept(header, pretty=pretty)
+        except NotAcceptable:
+            asked = Negotiated(format="json", content_type=JSON, pretty=pretty)
+        return attrs.evolve(asked, transform=None, transform_version="") if asked.transform else asked
+
+    def served(self, *, watch: bool = False, protobuf: bool = True) -> tuple[str, ...]:
+        """The media types that an endpoint answers in, as a 406 names them."""
+        if watch:
+            types = (f"{JSON};stream=watch", self._naming.protobuf_watch_media_type)
+            return types if protobuf else types[:1]
+        return self.read(protobuf=protobuf)
+
+    def read(self, *, protobuf: bool = True) -> tuple[str, ...]:
+        """The media types of bodies that an endpoint reads, as a 415 names them."""
+        return (JSON, YAML, self._naming.protobuf_media_type) if protobuf else (JSON, YAML)
+
+    def body_format(self, content_type: str, *, protobuf: bool = True) -> Format:
+        """The form of a body of `content_type`; an empty one is JSON. Raises UnsupportedMediaType (415)."""
+        if not content_type or content_type == JSON:
+            return "json"
+        found = self._formats.get(_media_type(content_type))
+        if found is None or (found == "protobuf" and not protobuf):
+            raise UnsupportedMediaType.of(self.read(protobuf=protobuf))
+        return found
+
+    def _choose(self, header: str, watch: bool, protobuf: bool, transforms: bool, pretty: bool) -> Negotiated:
+        for clause in _clauses(header):
+            for media_type, form in self._formats.items():
+                possible = form == "json" or (form == "yaml" and not watch) or (form == "protobuf" and protobuf)
+                if possible and _covers(clause.media_type, media_type):
+                    chosen = self._serve(clause, media_type, form, watch, transforms, pretty)
+                    if chosen is not None:
+                        return chosen
+        raise NotAcceptable.of(self.served(watch=watch, protobuf=protobuf))
+
+    def _serve(
+        self, clause: _Clause, media_type: str, form: Format, watch: bool, transforms: bool, pretty: bool
+    ) -> Negotiated | None:
+        """What `clause` gets in `form`, or None when its parameters ask for what this form cannot be."""
+        parameters = dict(clause.parameters)
+        stream = parameters.get("stream", "")
+        if stream and (stream != "watch" or form == "yaml"):
+            return None
+        transform: Transform | None = None
+        if any(key in parameters for key in ("as", "g", "v")):
+            transform = self._transform(parameters, form) if transforms else None
+            if transform is None:
+                return None
+        streamed = watch and form == "protobuf"
+        return Negotiated(
+            format=form,
+            content_type=self._naming.protobuf_watch_media_type if streamed else media_type,
+            transform=transform,
+            transform_version=parameters.get("v", "") if transform else "",
+            pretty=form == "json" and (pretty or parameters.get("pretty") == "1"),
+        )
+
+    def _transform(self, parameters: Mapping[str, str], form: Format) -> Transform | None:
+        if parameters.get("g") != self._naming.meta_group or parameters.get("v") not in _META_VERSIONS:
+            return None
+        kind = _TRANSFORMS.get(parameters.get("as", ""))
+        return None if kind == "Table" and form == "protobuf" else kind
+
+
+def check_transform(negotiated: Negotiated, kind: str, *, is_list: bool) -> None:
+    """Refuse partial metadata of the wrong number: a list asked of one object, or the reverse.
+
+    `kind` is the answer's own kind. Raises NotAcceptable (406) (supplement A4).
+    """
+    if negotiated.transform == "PartialObjectMetadata" and is_list:
+        raise NotAcceptable(f"you requested PartialObjectMetadata, but the requested object is a list ({kind})", {})
+    if negotiated.transform == "PartialObjectMetadataList" and not is_list:
+        raise NotAcceptable(
+            f"you requested PartialObjectMetadataList, but the requested object is not a list ({kind})", {}
+        )
+
+
+def patch_type(content_type: str, *, strategic: bool = True) -> PatchType:
+    """The kind of patch that `content_type` announces; parameters are ignored.
+
+    `strategic` False: the type has no merge metadata (custom resources). Raises UnsupportedMediaType (415).
+    """
+    found = _PATCH_TYPES.get(_media_type(content_type))
+    if found is None or (found == "strategic" and not strategic):
+        read = [name for name, kind in _PATCH_TYPES.items() if strategic or kind != "strategic"]
+        raise UnsupportedMediaType.of(read)
+    return found
+
+
+def wants_pretty(params: Mapping[str, list[str]], user_agent: str) -> bool:
+    """Whether JSON is to be indented: query `pretty`, else a browser or a command-line HTTP client (supplement C3)."""
+    values = params.get("pretty")
+    if values and values[0]:
+        return values[0] in _TRUE
+    return user_agent.startswith(_PRETTY_AGENTS)
+
+
+def _media_type(header: str) -> str:
+    return header.partition(";")[0].strip().lower()
+
+
+def _covers(pattern: str, media_type: str) -> bool:
+    return pattern == media_type or pattern == "*/*" or (pattern == "application/*")
+
+
+def _clauses(header: str) -> list[_Clause]:
+    """The entries of an Accept value by falling quality, then wildcards last, then as given; quality 0 is left out."""
+    if not header.strip():
+        return [_Clause("*/*", ())]
+    found: list[tuple[float, int, _Clause]] = []
+    for entry in header.split(","):
+        media_type, *rest = entry.split(";")
+        if not media_type.strip():
+            continue
+        parameters = []
+        quality = 1.0
+        for parameter in rest:
+            key, _, value = parameter.partition("=")
+            key, value = key.strip().lower(), value.strip().strip('"')
+            if key == "q":
+                quality = _quality(value)
+            else:
+                parameters.append((key, value))
+        name = media_type.strip().lower()
+        if quality > 0:
+            found.append((-quality, name.count("*"), _Clause(name, tuple(parameters))))
+    found.sort(key=lambda item: item[:2])
+    return [clause for _, _, clause in found]
+
+
+def _quality(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return 1.0
+    return value if 0 <= value <= 1 else 1.0

@@ -1,0 +1,332 @@
+"""The options that come in a query or in a delete's body, read and validated (seed 1 §4.4–4.7, supplement A5–A8, A12).
+
+Unknown parameters are ignored. A value that cannot be read is a BadRequest (400), a combination that makes no
+sense an Invalid (422) with a cause for each rule that it breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import attrs
+
+from orchtw.errors import BadRequest, Cause, Invalid
+from orchtw.naming import Naming
+from orchtw.rules import paging
+from orchtw.rules.causes import (
+    forbidden,
+    go_quote,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
+from orchtw.rules.durations import parse_duration
+from orchtw.rules.request_info import flag
+from orchtw.rules.selectors import (
+    ALL_FIELDS,
+    ALL_LABELS,
+    FieldSelector,
+    LabelSelector,
+    parse_fields,
+    parse_labels,
+)
+
+Params = Mapping[str, list[str]]
+Consistency = Literal["latest", "any", "not older", "exact", "continue"]
+IncludeObject = Literal["Metadata", "Object", "None"]
+Propagation = Literal["Orphan", "Background", "Foreground"]
+
+FIELD_MANAGER_LIMIT_BYTES: Final = 128
+EXACT: Final = "Exact"
+NOT_OLDER_THAN: Final = "NotOlderThan"
+
+_POLICIES: Final = ("Foreground", "Background", "Orphan")
+_VALIDATIONS: Final = ("", "Ignore", "Strict", "Warn")
+_INCLUDED: Final[dict[str, IncludeObject]] = {
+    "": "Metadata",
+    "Metadata": "Metadata",
+    "Object": "Object",
+    "None": "None",
+}
+_UINT64: Final = 1 << 64
+_INT64: Final = 1 << 63
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class ListOptions:
+    """What a list, watch or deletecollection selects and at which version.
+
+    `limit` 0 is no limit, and is 0 too where a limit has no effect (version "0"). `revision` is the asked
+    resourceVersion, None when unset. `consistency` names the semantics of seed 1 §4.6; for `continue`, `position`
+    says where to go on. `timeout_s` is the client's timeoutSeconds, None when unset.
+    """
+
+    labels: LabelSelector = ALL_LABELS
+    fields: FieldSelector = ALL_FIELDS
+    limit: int = 0
+    position: paging.Position | None = None
+    revision: int | None = None
+    consistency: Consistency = "latest"
+    timeout_s: int | None = None
+    bookmarks: bool = False
+
+    @property
+    def selective(self) -> bool:
+        """Whether a selector may leave objects out."""
+        return not (self.labels.empty and self.fields.empty)
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class WriteOptions:
+    """What goes with a create, update or patch. `field_manager` is empty when not given; `force` only for apply."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = ""
+    force: bool = False
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class DeleteOptions:
+    """How to delete. None is "not said"; an empty precondition is none. A negative grace period has become 1."""
+
+    dry_run: bool = False
+    grace_period_s: int | None = None
+    propagation: Propagation | None = None
+    orphan_dependents: bool | None = None
+    precondition_uid: str = ""
+    precondition_version: str = ""
+
+
+_PLAIN_LIST: Final = ListOptions()
+_PLAIN_WRITE: Final = WriteOptions()
+
+
+def list_options(params: Params, selectable: tuple[str, ...], naming: Naming, *, watch: bool = False) -> ListOptions:
+    """The options of a list, watch or deletecollection on a kind with `selectable` fields.
+
+    Raises BadRequest (400) and Invalid (422), by the table of supplement A5.
+    """
+    if not params:
+        return _PLAIN_LIST
+    token = "" if watch else _text(params, "continue")
+    version, match = _text(params, "resourceVersion"), _text(params, "resourceVersionMatch")
+    limit = max(0, _integer(params, "limit") or 0)
+    timeout_s = _integer(params, "timeoutSeconds")
+    labels = parse_labels(_text(params, "labelSelector"))
+    fields = parse_fields(_text(params, "fieldSelector"), selectable)
+    if match:
+        _raise("ListOptions", _match_causes(version, match, token, watch), naming)
+    revision = _revision(version, bool(limit))
+    if token and revision:
+        raise BadRequest("specifying resource version is not allowed when using continue")
+    consistency = "continue" if token else _consistency(revision, match, bool(limit))
+    return ListOptions(
+        labels=labels,
+        fields=fields,
+        limit=0 if watch or consistency == "any" else limit,
+        position=paging.decode(token, naming) if token else None,
+        revision=revision,
+        consistency=consistency,
+        timeout_s=timeout_s,
+        bookmarks=flag(params, "allowWatchBookmarks"),
+    )
+
+
+def _consistency(revision: int | None, match: str, limited: bool) -> Consistency:
+    if revision is None:
+        return "latest"
+    if revision == 0:
+        return "any"
+    if match == EXACT or (limited and not match):
+        return "exact"
+    return "not older"
+
+
+def _match_causes(version: str, match: str, token: str, watch: bool) -> list[Cause]:
+    field = "resourceVersionMatch"
+    causes = []
+    if watch:
+        causes.append(forbidden(field, f"{field} is forbidden for watch"))
+    if not version:
+        causes.append(forbidden(field, f"{field} is forbidden unless resourceVersion is provided"))
+    if token:
+        causes.append(forbidden(field, f"{field} is forbidden when continue is provided"))
+    if match not in (EXACT, NOT_OLDER_THAN):
+        causes.append(not_supported(field, match, (EXACT, NOT_OLDER_THAN, "")))
+    if match == EXACT and version == "0":
+        causes.append(forbidden(field, f'{field} "exact" is forbidden for resourceVersion "0"'))
+    return causes
+
+
+def get_revision(params: Params) -> int | None:
+    """The resourceVersion that a get asks for: None latest, 0 any, else at least that one. Raises BadRequest (400)."""
+    return _revision(_text(params, "resourceVersion"), limited=False) if params else None
+
+
+def parse_revision(text: str) -> int:
+    """`text` as a resourceVersion. Raises ValueError with the API's words for anything but digits of 64 bits."""
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"strconv.ParseUint: parsing {go_quote(text)}: invalid syntax")
+    if len(text) > 20 or (number := int(text)) >= _UINT64:
+        raise ValueError(f"strconv.ParseUint: parsing {go_quote(text)}: value out of range")
+    return number
+
+
+def _revision(text: str, limited: bool) -> int | None:
+    if not text:
+        return None
+    try:
+        return parse_revision(text)
+    except ValueError as exc:
+        why = f"resourceVersion: Invalid value: {go_quote(text)}: {exc}"
+        raise BadRequest(f"invalid resource version: {why}" if limited else why) from exc
+
+
+def create_options(params: Params, naming: Naming) -> WriteOptions:
+    """The options of a create. Raises Invalid (422)."""
+    return _write_options("CreateOptions", params, naming)
+
+
+def update_options(params: Params, naming: Naming) -> WriteOptions:
+    """The options of an update. Raises Invalid (422)."""
+    return _write_options("UpdateOptions", params, naming)
+
+
+def patch_options(params: Params, naming: Naming, *, apply: bool) -> WriteOptions:
+    """The options of a patch; a server-side apply needs a field manager and alone may force. Raises Invalid (422)."""
+    causes = []
+    if not apply and "force" in params:
+        causes.append(forbidden("force", "may not be specified for non-apply patch"))
+    if apply and not _text(params, "fieldManager"):
+        causes.append(required("fieldManager", "is required for apply patch"))
+    return _write_options("PatchOptions", params, naming, causes)
+
+
+def _write_options(kind: str, params: Params, naming: Naming, causes: list[Cause] | None = None) -> WriteOptions:
+    causes = causes or []
+    if not params and not causes:
+        return _PLAIN_WRITE
+    manager, validation = _text(params, "fieldManager"), _text(params, "fieldValidation")
+    causes += field_manager_causes(manager)
+    dry_run = _dry_run(params.get("dryRun", []), causes)
+    if validation not in _VALIDATIONS:
+        causes.append(not_supported("fieldValidation", validation, _VALIDATIONS))
+    _raise(kind, causes, naming)
+    return WriteOptions(
+        dry_run=dry_run, field_manager=manager, field_validation=validation, force=flag(params, "force")
+    )
+
+
+def field_manager_causes(manager: str) -> list[Cause]:
+    """Every reason why `manager` cannot name a field manager: too long, or a character that does not print."""
+    causes = []
+    if len(manager.encode("utf-8", "surrogatepass")) > FIELD_MANAGER_LIMIT_BYTES:
+        causes.append(too_long("fieldManager", FIELD_MANAGER_LIMIT_BYTES))
+    if not manager.isprintable():
+        position = 0
+        for char in manager:
+            if not char.isprintable():
+                text = f"invalid character U+{ord(char):04X} (at position {position})"
+                causes.append(invalid("fieldManager", manager, text))
+            position += len(char.encode("utf-8", "surrogatepass"))
+    return causes
+
+
+def _dry_run(values: list[str], causes: list[Cause]) -> bool:
+    """Whether nothing is to be stored; a bare or empty value asks for the ordinary request (seed 1 §4.7)."""
+    given = [value for value in values if value]
+    if any(value != "All" for value in given):
+        causes.append(not_supported("dryRun", given, ("All",)))
+    return bool(given)
+
+
+def delete_options(params: Params, body: Mapping[str, Any] | None, naming: Naming) -> DeleteOptions:
+    """The options of a delete or deletecollection: from `body`, a decoded DeleteOptions, or without one the query.
+
+    Raises BadRequest (400) and Invalid (422).
+    """
+    given = _delete_query(params) if body is None else body
+    if not given:
+        return _PLAIN_DELETE
+    policy, orphan = given.get("propagationPolicy"), given.get("orphanDependents")
+    causes: list[Cause] = []
+    if policy is not None and orphan is not None:
+        text = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(invalid("propagationPolicy", policy, text))
+    if policy is not None and policy not in _POLICIES:
+        causes.append(not_supported("propagationPolicy", policy, (*_POLICIES, "nil")))
+    dry_run = _dry_run(given.get("dryRun") or [], causes)
+    _raise("DeleteOptions", causes, naming)
+    grace_s = given.get("gracePeriodSeconds")
+    preconditions = given.get("preconditions") or {}
+    return DeleteOptions(
+        dry_run=dry_run,
+        grace_period_s=1 if grace_s is not None and grace_s < 0 else grace_s,
+        propagation=policy,
+        orphan_dependents=orphan,
+        precondition_uid=preconditions.get("uid") or "",
+        precondition_version=preconditions.get("resourceVersion") or "",
+    )
+
+
+_PLAIN_DELETE: Final = DeleteOptions()
+
+
+def _delete_query(params: Params) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    if (grace_s := _integer(params, "gracePeriodSeconds")) is not None:
+        out["gracePeriodSeconds"] = grace_s
+    if policy := _text(params, "propagationPolicy"):
+        out["propagationPolicy"] = policy
+    if "orphanDependents" in params:
+        out["orphanDependents"] = flag(params, "orphanDependents")
+    if "dryRun" in params:
+        out["dryRun"] = params["dryRun"]
+    return out
+
+
+def include_object(params: Params) -> IncludeObject:
+    """What each Table row carries of its object. Raises BadRequest (400) (supplement A10)."""
+    value = _text(params, "includeObject")
+    found = _INCLUDED.get(value)
+    if found is not None:
+        return found
+    why = f"includeObject: Invalid value: {go_quote(value)}: must be 'Metadata', 'Object', 'None', or empty"
+    raise BadRequest(f"Unable to convert to Table as requested: {why}")
+
+
+def request_timeout_s(params: Params) -> float | None:
+    """The `timeout` parameter in seconds (`32s` is 32.0), None when unset or zero. Raises BadRequest (400)."""
+    text = _text(params, "timeout")
+    if not text:
+        return None
+    seconds = parse_duration(text)
+    if seconds is None or seconds < 0:
+        raise BadRequest("invalid timeout specified in the request URL")
+    return seconds or None
+
+
+def _text(params: Params, name: str) -> str:
+    values = params.get(name)
+    return values[0] if values else ""
+
+
+def _integer(params: Params, name: str) -> int | None:
+    values = params.get(name)
+    if not values:
+        return None
+    text = values[0]
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
+    if len(digits) > 20 or not -_INT64 <= (number := int(text)) < _INT64:
+        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
+    return number
+
+
+def _raise(kind: str, causes: list[Cause], naming: Naming) -> None:
+    if causes:
+        raise Invalid.of(kind, naming.meta_group, "", causes)

@@ -1,0 +1,119 @@
+"""What a request asks for, read off its method, path and query (seed 1 §4.2, supplement A8 and C3).
+
+Segments are percent-decoded once, after the path has been split: an encoded slash never makes a new segment. A name
+or namespace that no object can have stays in the `RequestInfo` as it was meant; `check_segments` refuses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import unquote
+
+from orchtw.errors import BadRequest, StatusError
+from orchtw.request import RequestInfo
+from orchtw.rules.causes import go_quote
+from orchtw.rules.names import path_segment
+from orchtw.rules.selectors import exact_field
+
+_VERBS: Final = {
+    "GET": "get",
+    "HEAD": "get",
+    "POST": "create",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
+_SPECIAL_VERBS: Final = frozenset({"watch", "proxy"})
+_NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
+_COLLECTION_VERBS: Final = frozenset({"list", "watch", "deletecollection"})
+
+
+def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInfo:
+    """The request's verb and target.
+
+    `path` is raw (undecoded, without query), `params` decoded. A path that is not `/api/V/RESOURCE…` or
+    `/apis/G/V/RESOURCE…`, or that holds an empty segment (one trailing slash is none), is no resource request: its
+    verb is the lower-case method. A method without a verb of its own has the empty verb. GET on a collection is
+    `list` or `watch`; `.../watch/...` is `watch` and `.../proxy/...` is `proxy` whatever the method.
+
+    `parts` runs from the resource on and includes a sub-resource's tail. `name` is the one in the path; for a
+    collection it is the one that `fieldSelector=metadata.name=x` asks for, since authorization goes by it: a request
+    for a collection is one with `len(parts) == 1`.
+    """
+    parts = path[1:].split("/")
+    if not parts[-1]:
+        parts.pop()
+    if "%" in path:
+        path = unquote(path)
+        parts = [unquote(part) for part in parts]
+    at = 2 if parts and parts[0] == "api" else 3
+    if len(parts) <= at or parts[0] not in ("api", "apis") or "" in parts:
+        return RequestInfo(is_resource=False, verb=method.lower(), path=path)
+    prefix, group, version = parts[0], "" if at == 2 else parts[1], parts[at - 1]
+    del parts[:at]
+    verb = _VERBS.get(method, "")
+    if parts[0] in _SPECIAL_VERBS:
+        if len(parts) < 2:
+            return RequestInfo(is_resource=False, verb=method.lower(), path=path)
+        verb = parts.pop(0)
+    namespace = ""
+    count = len(parts)
+    if parts[0] == "namespaces" and count > 1:
+        namespace = parts[1]
+        if count > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES:
+            del parts[:2]
+            count -= 2
+    name = parts[1] if count > 1 else ""
+    if not name:
+        verb, name = _collection(verb, params)
+    return RequestInfo(
+        is_resource=True,
+        verb=verb,
+        path=path,
+        prefix=prefix,
+        group=group,
+        version=version,
+        namespace=namespace,
+        resource=parts[0],
+        subresource=parts[2] if count > 2 and verb != "proxy" else "",
+        name=name,
+        parts=tuple(parts),
+    )
+
+
+def _collection(verb: str, params: Mapping[str, list[str]]) -> tuple[str, str]:
+    """The verb of a request without a name in its path, and the name that its field selector asks for."""
+    if verb == "get":
+        verb = "watch" if flag(params, "watch") else "list"
+    elif verb == "delete":
+        verb = "deletecollection"
+    name = ""
+    if verb in _COLLECTION_VERBS and (selectors := params.get("fieldSelector")):
+        name = _selected_name(selectors[0])
+    return verb, name
+
+
+def _selected_name(selector: str) -> str:
+    """The one name that `selector` allows, or empty; an unreadable selector is the verb's to refuse."""
+    try:
+        name = exact_field(selector, "metadata.name")
+    except StatusError:
+        return ""
+    return "" if path_segment(name) else name
+
+
+def flag(params: Mapping[str, list[str]], name: str) -> bool:
+    """A boolean parameter: given, and neither `0` nor `false` in any case (supplement A8)."""
+    values = params.get(name)
+    return values is not None and values[0].lower() not in ("0", "false")
+
+
+def check_segments(info: RequestInfo) -> None:
+    """Refuse a name or namespace that holds `/` or `%` or is `.` or `..` (supplement C3).
+
+    Raises BadRequest (400).
+    """
+    for what, value in (("Name", info.name), ("Namespace", info.namespace)):
+        if errors := path_segment(value):
+            raise BadRequest(f"{what} parameter invalid: {go_quote(value)}: {';'.join(errors)}")

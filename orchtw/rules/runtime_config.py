@@ -1,0 +1,70 @@
+"""Which APIs a server serves: the release's own choice, changed by `--runtime-config` (seed 1 §9.2, supplement C9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orchtw.errors import ConfigError
+from orchtw.flags import parse_boolean
+from orchtw.schema.catalogue import Catalogue, ResourceType
+
+_ALL = "api/all"
+_LEVELS = ("api/ga", "api/beta", "api/alpha")
+
+
+def enabled(catalogue: Catalogue, settings: Iterable[tuple[str, str]]) -> tuple[ResourceType, ...]:
+    """The resources to serve, in the catalogue's order.
+
+    `settings` are the flag's (key, value) pairs; of several keys that concern a resource the most specific counts:
+    `<group>/<version>/<resource>`, `<group>/<version>`, `api/ga|beta|alpha`, `api/all`. Raises ConfigError with every
+    problem: unknown keys, values that are no booleans, one key with two values, and `api/all=false` alone.
+    """
+    problems: list[str] = []
+    chosen: dict[str, bool] = {}
+    for key, text in settings:
+        try:
+            value = parse_boolean(text)
+        except ValueError as error:
+            problems.append(f"invalid value of {key}={text}: {error}")
+            continue
+        if chosen.setdefault(key, value) != value:
+            problems.append(f"contradictory values of {key}")
+    problems += [problem for key in chosen if (problem := _unknown(catalogue, key))]
+    if chosen == {_ALL: False}:
+        problems.append(f"invalid key with only {_ALL}=false")
+    if problems:
+        raise ConfigError(*(f"--runtime-config: {problem}" for problem in problems))
+    return tuple(each for each in catalogue.resources if _is_on(each, chosen))
+
+
+def _is_on(resource: ResourceType, chosen: dict[str, bool]) -> bool:
+    version = f"{resource.group or 'api'}/{resource.version}"
+    for key in (f"{version}/{resource.plural}", version, f"api/{level(resource.version)}", _ALL):
+        if key in chosen:
+            return chosen[key]
+    return resource.default_on
+
+
+def level(version: str) -> str:
+    """`alpha`, `beta` or `ga`, read off a version's name (seed 1 §9.1)."""
+    return next((word for word in ("alpha", "beta") if word in version), "ga")
+
+
+def _unknown(catalogue: Catalogue, key: str) -> str:
+    """Why a key names nothing of this server; empty if it does."""
+    if key == _ALL or key in _LEVELS:
+        return ""
+    group, _, rest = key.partition("/")
+    version, slash, plural = rest.partition("/")
+    if not version or (slash and not plural):
+        return f"invalid key {key}"
+    if group == "api":
+        group = "" if version == "v1" else key
+    known = next((each for each in catalogue.groups if each.name == group), None)
+    if known is None:
+        return f"unknown api groups {group}"
+    if version not in known.versions:
+        return f"unknown api version {key}"
+    if plural and catalogue.find(group, version, plural) is None:
+        return f"unknown api resource {key}"
+    return ""

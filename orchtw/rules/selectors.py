@@ -1,0 +1,334 @@
+"""Label selectors: the text form of queries and the object form of specs (seed 1 §4, supplement A7).
+
+Field selectors are in `field_selectors`; both are re-exported here, because callers use them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import attrs
+
+from orchtw.errors import BadRequest, Cause
+from orchtw.rules import names
+from orchtw.rules.causes import forbidden, go_quote, invalid, required
+from orchtw.rules.field_selectors import (
+    ALL_FIELDS,
+    FieldSelector,
+    exact_field,
+    field_getter,
+    field_value,
+    parse_fields,
+)
+
+__all__ = [
+    "ALL_FIELDS",
+    "ALL_LABELS",
+    "NO_LABELS",
+    "FieldSelector",
+    "LabelSelector",
+    "Requirement",
+    "exact_field",
+    "field_getter",
+    "field_value",
+    "parse_fields",
+    "parse_labels",
+    "selector_of_object",
+    "validate_selector_object",
+]
+
+_PARSED = 512  # selectors kept parsed; a watch-heavy cluster uses a few dozen distinct ones
+_LONGEST_KEPT = 1024  # characters; a longer selector is parsed anew each time, so that the cache stays small
+
+_EMPTY: Final[Mapping[str, str]] = {}
+
+
+@attrs.frozen(slots=True)
+class Requirement:
+    """One term: a key, an operator of `exists ! = == != in notin gt lt`, and sorted values."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether the term holds for `labels`; a missing key satisfies `!`, `!=` and `notin`."""
+        value = labels.get(self.key)
+        operator = self.operator
+        if operator in ("=", "==", "in"):
+            return value in self.values
+        if operator in ("!=", "notin"):
+            return value not in self.values
+        if operator == "exists":
+            return value is not None
+        if operator == "!":
+            return value is None
+        return value is not None and self._compare(value)
+
+    def _compare(self, value: str) -> bool:
+        number = _integer(value)
+        if number is None:
+            return False
+        bound = int(self.values[0])
+        return number > bound if self.operator == "gt" else number < bound
+
+    def __str__(self) -> str:
+        operator = self.operator
+        if operator == "exists":
+            return self.key
+        if operator == "!":
+            return "!" + self.key
+        if operator in ("in", "notin"):
+            return f"{self.key} {operator} ({','.join(self.values)})"
+        return f"{self.key}{_SIGNS.get(operator, operator)}{self.values[0]}"
+
+
+_SIGNS: Final = {"gt": ">", "lt": "<"}
+
+
+@attrs.frozen(slots=True)
+class LabelSelector:
+    """A conjunction of requirements in key order; hashable, and equal when the requirements are.
+
+    `nothing` marks the selector of an absent LabelSelector object, which matches no labels at all.
+    """
+
+    requirements: tuple[Requirement, ...] = ()
+    nothing: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether everything matches."""
+        return not self.requirements and not self.nothing
+
+    @property
+    def equalities(self) -> tuple[tuple[str, str], ...]:
+        """(key, value) pairs that every match has: what an index can be asked for."""
+        return tuple((r.key, r.values[0]) for r in self.requirements if r.operator in _ONE and len(r.values) == 1)
+
+    def matches(self, labels: Mapping[str, str] | None) -> bool:
+        """Whether every requirement holds for `labels`; None is no labels."""
+        if self.nothing:
+            return False
+        labels = labels or _EMPTY
+        for requirement in self.requirements:  # a generator in all() costs twice this loop per object
+            if not requirement.matches(labels):
+                return False
+        return True
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.requirements))
+
+
+_ONE: Final = frozenset({"=", "==", "in"})
+ALL_LABELS: Final = LabelSelector()
+NO_LABELS: Final = LabelSelector(nothing=True)
+
+
+def parse_labels(text: str) -> LabelSelector:
+    """The selector that `text` writes; empty text selects everything.
+
+    Raises BadRequest (400) with the parser's text (supplement A7).
+    """
+    if not text:
+        return ALL_LABELS
+    return _parse_kept(text) if len(text) <= _LONGEST_KEPT else _Parser(text).parse()
+
+
+@lru_cache(maxsize=_PARSED)
+def _parse_kept(text: str) -> LabelSelector:
+    return _Parser(text).parse()
+
+
+_SPACE: Final = " \t\r\n"
+_SPECIAL: Final = "=!(),><"
+_DOUBLE: Final = frozenset({"==", "!="})
+_KEYWORDS: Final = frozenset({"in", "notin"})
+_OPERATORS: Final = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
+_END: Final = ""
+_IDENTIFIER: Final = "identifier"
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    """(kind, literal) pairs; the kind of a symbol or keyword is itself, the last one is the end."""
+    out: list[tuple[str, str]] = []
+    at, size = 0, len(text)
+    while at < size:
+        char = text[at]
+        if char in _SPACE:
+            at += 1
+        elif char in _SPECIAL:
+            symbol = text[at : at + 2] if text[at : at + 2] in _DOUBLE else char
+            out.append((symbol, symbol))
+            at += len(symbol)
+        else:
+            start = at
+            while at < size and text[at] not in _SPACE and text[at] not in _SPECIAL:
+                at += 1
+            word = text[start:at]
+            out.append((word if word in _KEYWORDS else _IDENTIFIER, word))
+    out.append((_END, ""))
+    return out
+
+
+class _Parser:
+    """Recursive descent over the grammar of supplement A7; every refusal is a BadRequest."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = _tokens(text)
+        self._at = 0
+
+    def parse(self) -> LabelSelector:
+        requirements: list[Requirement] = []
+        kind, literal = self._peek()
+        while kind != _END:
+            if kind not in (_IDENTIFIER, "!"):
+                raise BadRequest(f"found '{literal}', expected: !, identifier, or 'end of string'")
+            requirements.append(self._requirement())
+            kind, literal = self._next()
+            if kind == ",":
+                kind, literal = self._peek()
+                if kind not in (_IDENTIFIER, "!"):
+                    raise BadRequest(f"found '{literal}', expected: identifier after ','")
+            elif kind != _END:
+                raise BadRequest(f"found '{literal}', expected: ',' or 'end of string'")
+        return LabelSelector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
+
+    def _peek(self) -> tuple[str, str]:
+        """The next token where a keyword counts as a word."""
+        kind, literal = self._tokens[self._at]
+        return (_IDENTIFIER if kind in _KEYWORDS else kind), literal
+
+    def _next(self) -> tuple[str, str]:
+        token = self._peek()
+        if self._at < len(self._tokens) - 1:
+            self._at += 1
+        return token
+
+    def _fail(self, why: str) -> BadRequest:
+        return BadRequest(f"unable to parse requirement: {why}")
+
+    def _requirement(self) -> Requirement:
+        kind, key = self._next()
+        negated = kind == "!"
+        if negated:
+            kind, key = self._next()
+        if kind != _IDENTIFIER:
+            raise self._fail(f"found '{key}', expected: identifier")
+        if errors := names.qualified_name(key):
+            raise self._fail(f"invalid label key {go_quote(key)}: {'; '.join(errors)}")
+        if negated or self._peek()[0] in (_END, ","):
+            return Requirement(key, "!" if negated else "exists")
+        kind, literal = self._tokens[self._at]
+        self._next()
+        if kind not in _OPERATORS:
+            raise self._fail(f"found '{literal}', expected: in, notin, =, ==, !=, gt, lt")
+        operator = _OPERATORS[kind]
+        values = self._values() if operator in ("in", "notin") else {self._exact_value()}
+        return self._checked(key, operator, tuple(sorted(values)))
+
+    def _checked(self, key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+        if operator in ("gt", "lt") and _integer(values[0]) is None:
+            raise self._fail("for 'Gt', 'Lt' operators, the value must be an integer")
+        for value in values:
+            if errors := names.label_value(value):
+                raise self._fail(
+                    f"invalid label value: {go_quote(value)}: at key: {go_quote(key)}: {'; '.join(errors)}"
+                )
+        return Requirement(key, operator, values)
+
+    def _exact_value(self) -> str:
+        if self._peek()[0] in (_END, ","):
+            return ""
+        kind, literal = self._next()
+        if kind != _IDENTIFIER:
+            raise self._fail(f"found '{literal}', expected: identifier")
+        return literal
+
+    def _values(self) -> set[str]:
+        kind, literal = self._next()
+        if kind != "(":
+            raise self._fail(f"found '{literal}' expected: '('")
+        kind, literal = self._peek()
+        if kind == ")":
+            self._next()
+            return {""}
+        if kind not in (_IDENTIFIER, ","):
+            raise self._fail(f"found '{literal}', expected: ',', ')' or identifier")
+        return self._value_list()
+
+    def _value_list(self) -> set[str]:
+        """The values up to the closing parenthesis; between commas the empty value is meant."""
+        values: set[str] = set()
+        before = ","
+        while True:
+            kind, literal = self._next()
+            if kind == _IDENTIFIER and before == ",":
+                values.add(literal)
+            elif kind in (",", ")"):
+                if before == ",":
+                    values.add("")
+                if kind == ")":
+                    return values
+            elif before == ",":
+                raise self._fail(f"found '{literal}', expected: ',', or identifier")
+            else:
+                raise self._fail(f"found '{literal}', expected: ',' or ')'")
+            before = kind
+
+
+_INT64 = 1 << 63
+
+
+def _integer(text: str) -> int | None:
+    """`text` as a signed 64-bit decimal number, or None."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 19:
+        return None
+    number = int(text)
+    return number if -_INT64 <= number < _INT64 else None
+
+
+_OBJECT_OPERATORS: Final = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
+
+
+def selector_of_object(selector: Mapping[str, Any] | None) -> LabelSelector:
+    """The meaning of a valid LabelSelector object: None matches nothing, an empty one everything."""
+    if selector is None:
+        return NO_LABELS
+    requirements = [Requirement(key, "=", (value,)) for key, value in (selector.get("matchLabels") or {}).items()]
+    for entry in selector.get("matchExpressions") or ():
+        values = tuple(sorted(set(entry.get("values") or ())))
+        requirements.append(Requirement(entry["key"], _OBJECT_OPERATORS[entry["operator"]], values))
+    return LabelSelector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
+
+
+def validate_selector_object(selector: Mapping[str, Any], field: str) -> list[Cause]:
+    """Every reason why the LabelSelector object at `field` is none (supplement A7)."""
+    causes: list[Cause] = []
+    labels = f"{field}.matchLabels"
+    for key, value in (selector.get("matchLabels") or {}).items():
+        causes += [invalid(labels, key, text) for text in names.qualified_name(key)]
+        causes += [invalid(labels, value, text) for text in names.label_value(value)]
+    for index, entry in enumerate(selector.get("matchExpressions") or ()):
+        causes += _expression(entry, f"{field}.matchExpressions[{index}]")
+    return causes
+
+
+def _expression(entry: Mapping[str, Any], field: str) -> Sequence[Cause]:
+    causes: list[Cause] = []
+    operator, values = entry.get("operator", ""), entry.get("values") or ()
+    if operator in ("In", "NotIn"):
+        if not values:
+            causes.append(required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            causes.append(
+                forbidden(f"{field}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+            )
+    else:
+        causes.append(invalid(f"{field}.operator", operator, "not a valid selector operator"))
+    key = entry.get("key", "")
+    return causes + [invalid(f"{field}.key", key, text) for text in names.qualified_name(key)]

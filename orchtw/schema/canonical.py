@@ -1,0 +1,51 @@
+"""What the canonical dict holds for fields that are absent, and which nodes set no bound to their depth."""
+
+from __future__ import annotations
+
+from orchtw.schema.nodes import EitherSchema, Field, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+
+_ZEROS: dict[Node, str] = {
+    Scalar.STRING: "''",
+    Scalar.BOOL: "False",
+    Scalar.INT32: "0",
+    Scalar.INT64: "0",
+    Scalar.DOUBLE: "0",
+    Scalar.BYTES: "''",
+    Form.DURATION: "'0s'",
+    Form.QUANTITY: "'0'",
+    Form.INT_OR_STRING: "0",
+}
+
+
+def zero(node: Node) -> str:
+    """The literal that stands for nothing among a list's elements or a map's values; struct nodes have none."""
+    return _ZEROS.get(node, "None") if isinstance(node, Scalar | Form) else "None"
+
+
+def is_omitted(field: Field) -> bool:
+    """Whether an absent or zero value leaves no key in JSON (facts, jsonEncoding).
+
+    `omitempty` does not apply to a struct in place, nor to a special form that is one in Go: those are always there.
+    """
+    return field.omitempty and (field.pointer or not in_place(field.node))
+
+
+def in_place(node: Node) -> bool:
+    """Whether a field of this node without a pointer is a struct for Go, which never leaves it out."""
+    if isinstance(node, Form):
+        return node is not Form.STRINGS
+    return isinstance(node, StructSchema | EitherSchema)
+
+
+def absent(field: Field) -> str:
+    """The literal that JSON shows for an absent field that is not omitted. Not for a struct in place."""
+    return "None" if field.pointer or field.node is Scalar.BYTES else zero(field.node)
+
+
+def is_unbounded(node: Node) -> bool:
+    """Whether the node's values may nest without end."""
+    if isinstance(node, ListSchema):
+        return is_unbounded(node.element)
+    if isinstance(node, MapSchema):
+        return is_unbounded(node.value)
+    return node.recursive if isinstance(node, StructSchema) else isinstance(node, EitherSchema)

@@ -1,0 +1,282 @@
+"""The catalogue of what the API serves: resources, groups and kinds, read off the protos' options.
+
+A `Catalogue` speaks one vocabulary: groups in it are already translated by its `Naming`. What is switched on or
+off in a running server is not known here; `default_on` is the release's own choice.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+import attrs
+from google.protobuf.descriptor import Descriptor
+
+from orchtw.naming import Naming
+from orchtw.schema.descriptors import file_options, files, message_options
+
+_META = "meta.orch.io"
+_METADATA = "PartialObjectMetadata"
+_AGGREGATED = "apiregistration.orch.io"  # the aggregator's own group: first of the named ones, without a priority
+# A message that travels at top level without being declared a kind: it has no kind or apiVersion of its own.
+_META_EXTRAS = ("WatchEvent",)
+# Clients send and expect these in the group version of the resource that they are about.
+_IN_EVERY_GROUP = frozenset(
+    {"WatchEvent", "ListOptions", "GetOptions", "DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions"}
+)
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class GroupVersionKind:
+    """The full name of a kind; the core group is ""."""
+
+    group: str
+    version: str
+    kind: str
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Subresource:
+    """A path below one object: its name and the kind that is sent and answered there."""
+
+    name: str
+    kind: str
+    group: str
+    version: str
+    verbs: tuple[str, ...]
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Column:
+    """One column of a kind's Table; `cell` says in words where its value comes from."""
+
+    name: str
+    type: str
+    format: str
+    priority: int
+    cell: str
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class ResourceType:
+    """One resource in one version, as the API serves it.
+
+    `storage_version` and `storage_group` name the form that is stored; both are None for a resource that is never
+    stored. `introduced`, `deprecated` and `removed` are releases such as "1.21" (seed 1 §7). `message` is
+    the full Protobuf name of the kind's message. No `columns` means the default Table.
+    """
+
+    group: str
+    version: str
+    plural: str
+    singular: str
+    kind: str
+    list_kind: str | None
+    namespaced: bool
+    verbs: tuple[str, ...]
+    short_names: tuple[str, ...]
+    categories: tuple[str, ...]
+    subresources: tuple[Subresource, ...]
+    storage_version: str | None
+    storage_group: str | None
+    storage_version_hash: str
+    default_on: bool
+    preferred: bool
+    delete_returns_object: bool
+    field_selectors: tuple[str, ...]
+    introduced: str | None
+    deprecated: str | None
+    removed: str | None
+    replacement: GroupVersionKind | None
+    columns: tuple[Column, ...]
+    message: str
+    api_version: str = attrs.field(init=False)
+    qualified: str = attrs.field(init=False)
+
+    @api_version.default
+    def _api_version(self) -> str:
+        return joined(self.group, self.version)
+
+    @qualified.default
+    def _qualified(self) -> str:
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class GroupInfo:
+    """A served group: its versions in order of preference, the priorities behind that order.
+
+    `group_priority_minimum` is None for the aggregator's own group, the first of the named ones (supplement C1).
+    """
+
+    name: str
+    versions: tuple[str, ...]
+    preferred: str
+    group_priority_minimum: int | None
+    version_priority: dict[str, int]
+
+
+def joined(group: str, version: str) -> str:
+    """The apiVersion of a group and version: "v1" in the core group, else "apps/v1"."""
+    return f"{group}/{version}" if group else version
+
+
+class Catalogue:
+    """Every resource, group and kind of the release, in one vocabulary."""
+
+    def __init__(self, naming: Naming, resources: tuple[ResourceType, ...], groups: tuple[GroupInfo, ...]) -> None:
+        self.naming = naming
+        self.resources = resources
+        self.groups = groups
+        self._by_path = {(each.group, each.version, each.plural): each for each in resources}
+        self._messages = _messages_by_kind(naming)
+        self._api_versions = frozenset(api_version for api_version, _ in self._messages)
+
+    @classmethod
+    def load(cls, naming: Naming) -> Catalogue:
+        """The catalogue of the packaged descriptors; takes a few milliseconds."""
+        groups = _groups(naming)
+        every = [(group.name, version) for group in groups for version in group.versions]
+        order = {group_version: position for position, group_version in enumerate(every)}
+        found = sorted(_resources(naming), key=lambda each: (order[each.group, each.version], each.plural))
+        return cls(naming, tuple(found), groups)
+
+    def find(self, group: str, version: str, plural: str) -> ResourceType | None:
+        """The resource at a path, or None; whether it is switched on is for the caller to know."""
+        return self._by_path.get((group, version, plural))
+
+    def message_of(self, api_version: str, kind: str) -> str | None:
+        """The full name of a kind's message, or None for an unknown kind.
+
+        Lists, options and kinds that are not served count too. The kinds that all groups share (Status,
+        DeleteOptions, …) are known in the meta group and, as they travel, under "v1"; those that go along with a
+        request also in each group version.
+        """
+        found = self._messages.get((api_version, kind))
+        if found is None and kind in _IN_EVERY_GROUP and api_version in self._api_versions:
+            return self._messages["v1", kind]
+        return found
+
+    def kinds(self) -> Iterator[tuple[str, str, str]]:
+        """Every known (apiVersion, kind, full message name)."""
+        return ((api_version, kind, message) for (api_version, kind), message in self._messages.items())
+
+
+def _messages_by_kind(naming: Naming) -> dict[tuple[str, str], str]:
+    shared: dict[tuple[str, str], str] = {}
+    own: dict[tuple[str, str], str] = {}
+    for file in files():
+        options = file_options(file)
+        if not options.HasField("version"):
+            continue
+        api_version = joined(naming.group(options.group), options.version)
+        for name, message in file.message_types_by_name.items():
+            is_meta = options.group == _META
+            if message_options(message).kind or (is_meta and name in _META_EXTRAS):
+                own[api_version, name] = message.full_name
+                if is_meta:
+                    shared.setdefault(("v1", name), message.full_name)
+    # Metadata alone is asked for in the beta version too, where it never got a message of its own.
+    own[joined(naming.meta_group, "v1beta1"), _METADATA] = shared["v1", _METADATA]
+    return {**shared, **own}
+
+
+def _groups(naming: Naming) -> tuple[GroupInfo, ...]:
+    """The served groups in discovery's order: core, aggregator, descending priority, name (supplement C1)."""
+    priorities: dict[str, dict[str, int]] = {}
+    minimum: dict[str, int] = {}
+    for file in files():
+        options = file_options(file)
+        if options.HasField("version_priority"):
+            priorities.setdefault(options.group, {})[options.version] = options.version_priority
+            minimum[options.group] = options.group_priority_minimum
+    order = sorted(priorities, key=lambda name: (name != "", name != _AGGREGATED, -minimum[name], name))
+    return tuple(_group(naming, name, priorities[name], minimum[name] or None) for name in order)
+
+
+def _group(naming: Naming, name: str, priority: dict[str, int], minimum: int | None) -> GroupInfo:
+    versions = tuple(sorted(priority, key=lambda version: -priority[version]))
+    return GroupInfo(
+        name=naming.group(name),
+        versions=versions,
+        preferred=versions[0],
+        group_priority_minimum=minimum,
+        version_priority=priority,
+    )
+
+
+def _resources(naming: Naming) -> Iterator[ResourceType]:
+    for file in files():
+        place = file_options(file)
+        for message in file.message_types_by_name.values():
+            options = message_options(message)
+            if options.HasField("resource"):
+                yield _resource(naming, place, message, options)
+
+
+def _resource(naming: Naming, place: Any, message: Descriptor, options: Any) -> ResourceType:
+    served, life = options.resource, options.lifecycle
+    group = naming.group(place.group)
+    stored_group, _, stored_version = served.storage_version.rpartition("/")
+    return ResourceType(
+        group=group,
+        version=place.version,
+        plural=served.plural,
+        singular=served.singular,
+        kind=message.name,
+        list_kind=served.list_kind or None,
+        namespaced=served.namespaced,
+        verbs=tuple(served.verb),
+        short_names=tuple(served.short_name),
+        categories=tuple(served.category),
+        subresources=tuple(_subresource(naming, group, place.version, each) for each in served.subresource),
+        storage_version=stored_version or None,
+        storage_group=naming.group(stored_group) if stored_version else None,
+        storage_version_hash=_storage_hash(naming, served.storage_version, message.name),
+        default_on=served.served,
+        preferred=served.preferred,
+        delete_returns_object=served.delete_returns_object,
+        field_selectors=tuple(served.field_selector),
+        introduced=life.introduced or None,
+        deprecated=life.deprecated or None,
+        removed=life.removed or None,
+        replacement=_replacement(naming, life),
+        columns=tuple(
+            Column(name=each.name, type=each.type, format=each.format, priority=each.priority, cell=each.cell)
+            for each in options.column
+        ),
+        message=message.full_name,
+    )
+
+
+def _storage_hash(naming: Naming, storage_version: str, kind: str) -> str:
+    """How discovery marks a stored form: the first 8 bytes of a SHA-256 over its full name, in base64.
+
+    It follows the vocabulary, since clients compare it over servers; empty for what is never stored.
+    """
+    if not storage_version:
+        return ""
+    group, _, version = storage_version.rpartition("/")
+    digest = sha256(f"{naming.group(group)}/{version}/{kind}".encode()).digest()
+    return b64encode(digest[:8]).decode()
+
+
+def _subresource(naming: Naming, group: str, version: str, declared: Any) -> Subresource:
+    """A sub-resource whose kind is of its parent's group version unless it says otherwise."""
+    foreign = declared.HasField("version")
+    return Subresource(
+        name=declared.name,
+        kind=declared.kind,
+        group=naming.group(declared.group) if foreign else group,
+        version=declared.version if foreign else version,
+        verbs=tuple(declared.verb),
+    )
+
+
+def _replacement(naming: Naming, life: Any) -> GroupVersionKind | None:
+    if not life.HasField("replacement"):
+        return None
+    target = life.replacement
+    return GroupVersionKind(group=naming.group(target.group), version=target.version, kind=target.kind)

@@ -1,0 +1,181 @@
+"""Descriptors → schema nodes, message by message as they are asked for, with names in the chosen vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import orjson
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor_pool import DescriptorPool
+
+from orchtw.naming import Naming
+from orchtw.schema import descriptors
+from orchtw.schema.nodes import (
+    MISSING,
+    Alternative,
+    EitherSchema,
+    EnumSchema,
+    Field,
+    Form,
+    ListSchema,
+    MapSchema,
+    Node,
+    Scalar,
+    StructSchema,
+)
+
+_SCALARS = {
+    FieldDescriptor.TYPE_STRING: Scalar.STRING,
+    FieldDescriptor.TYPE_BOOL: Scalar.BOOL,
+    FieldDescriptor.TYPE_INT32: Scalar.INT32,
+    FieldDescriptor.TYPE_INT64: Scalar.INT64,
+    FieldDescriptor.TYPE_DOUBLE: Scalar.DOUBLE,
+    FieldDescriptor.TYPE_BYTES: Scalar.BYTES,
+}
+# Keyed by the last parts of the full name, which say enough.
+_FORMS = {
+    "meta.v1.Time": Form.TIME,
+    "meta.v1.MicroTime": Form.MICRO_TIME,
+    "meta.v1.Duration": Form.DURATION,
+    "meta.v1.FieldsV1": Form.OBJECT,
+    "api.resource.Quantity": Form.QUANTITY,
+    "api.resource.QuantityValue": Form.QUANTITY,
+    "util.intstr.IntOrString": Form.INT_OR_STRING,
+    "pkg.runtime.RawExtension": Form.ANY,
+    "apiextensions.v1.JSON": Form.ANY,
+    "apiextensions.v1beta1.JSON": Form.ANY,
+}
+_EITHERS = {
+    "JSONSchemaPropsOrArray": Alternative.SCHEMAS,
+    "JSONSchemaPropsOrBool": Alternative.BOOL,
+    "JSONSchemaPropsOrStringArray": Alternative.STRINGS,
+}
+_STRINGS_FORM = "[]string"
+
+
+class SchemaCompiler:
+    """Compiles messages of `pool` to nodes and keeps them; `naming` gives JSON keys, enum values and defaults."""
+
+    def __init__(self, pool: DescriptorPool, naming: Naming) -> None:
+        self._pool = pool
+        self._naming = naming
+        self._nodes: dict[str, Node] = {}
+        self._enums = cache(self._enums_of_package)
+
+    def message(self, full_name: str) -> Node:
+        """The node of a message. Raises KeyError when there is none of that name."""
+        node = self._nodes.get(full_name)
+        return node if node is not None else self._compile(self._pool.FindMessageTypeByName(full_name))
+
+    def struct(self, full_name: str) -> StructSchema:
+        """The node of a message that has fields in JSON. Raises KeyError when it has a special form, or is unknown."""
+        node = self.message(full_name)
+        if not isinstance(node, StructSchema):
+            raise KeyError(full_name)
+        return node
+
+    def _compile(self, descriptor: Descriptor) -> Node:
+        node = self._nodes.get(descriptor.full_name)
+        if node is None:
+            node = self._nodes[descriptor.full_name] = self._new(descriptor)
+        return node
+
+    def _new(self, descriptor: Descriptor) -> Node:
+        form = _FORMS.get(".".join(descriptor.full_name.rsplit(".", 3)[1:]))
+        if form is not None:
+            return form
+        if descriptor.name in _EITHERS:
+            schema = self._compile(descriptor.fields_by_name["schema"].message_type)
+            assert isinstance(schema, StructSchema)
+            return EitherSchema(schema, _EITHERS[descriptor.name])
+        options = descriptors.message_options(descriptor)
+        if options.go_form == _STRINGS_FORM:
+            return Form.STRINGS
+        return StructSchema(
+            descriptor.full_name,
+            lambda: [self._field(field) for field in descriptor.fields],
+            atomic=options.struct_type == "atomic",
+            union=options.union,
+            recursive=_contains_itself(descriptor),
+        )
+
+    def _field(self, field: FieldDescriptor) -> Field:
+        options = descriptors.field_options(field)
+        return Field(
+            name="" if options.inline else self._naming.translate(options.json or field.name),
+            node=self._node(field, options),
+            proto=field.name,
+            number=field.number,
+            inline=options.inline,
+            pointer=options.pointer,
+            omitempty=options.omitempty,
+            required=options.required,
+            optional=options.optional,
+            default=self._translated(orjson.loads(options.default)) if options.HasField("default") else MISSING,
+            enum=self._enum(field, options.enum) if options.enum else None,
+            patch_strategies=tuple(options.patch_strategy.split(",")) if options.patch_strategy else (),
+            patch_merge_key=options.patch_merge_key,
+            feature_gate=options.feature_gate,
+            union_discriminator=options.union_discriminator,
+            element_pointer=options.element_pointer,
+            markers=tuple(options.schema),
+        )
+
+    def _node(self, field: FieldDescriptor, options: Any) -> Node:
+        message = field.message_type
+        if message is not None and message.GetOptions().map_entry:
+            return MapSchema(self._single(message.fields_by_name["value"]), options.map_type)
+        if field.is_repeated:
+            return ListSchema(self._single(field), *_list_type(options))
+        return self._single(field)
+
+    def _single(self, field: FieldDescriptor) -> Node:
+        return _SCALARS[field.type] if field.message_type is None else self._compile(field.message_type)
+
+    def _translated(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._naming.translate(value)
+        if isinstance(value, list):
+            return [self._translated(item) for item in value]
+        if isinstance(value, dict):
+            return {self._naming.translate(key): self._translated(item) for key, item in value.items()}
+        return value
+
+    def _enum(self, field: FieldDescriptor, name: str) -> EnumSchema:
+        where, _, short = name.rpartition(".")
+        package = f".{where}.v1" if where else f".{field.file.package}"
+        return self._enums(package)[short]
+
+    def _enums_of_package(self, suffix: str) -> dict[str, EnumSchema]:
+        """The enums of the package whose dotted name ends in `suffix`."""
+        file = next(file for file in descriptors.files() if f".{file.package}".endswith(suffix))
+        return {
+            enum.name: EnumSchema(
+                enum.name, tuple(self._naming.translate(value) for value in enum.value), enum.published
+            )
+            for enum in descriptors.file_options(file).enum
+        }
+
+
+def _list_type(options: Any) -> tuple[str, tuple[str, ...]]:
+    """List type and map keys; an unsaid list type follows from the patch strategy (facts, mergeMarkers)."""
+    if options.list_type or "merge" not in options.patch_strategy.split(","):
+        return options.list_type, tuple(options.list_map_key)
+    return ("map", (options.patch_merge_key,)) if options.patch_merge_key else ("set", ())
+
+
+@cache
+def _parts(descriptor: Descriptor) -> tuple[Descriptor, ...]:
+    return tuple({field.message_type for field in descriptor.fields if field.message_type is not None})
+
+
+def _contains_itself(descriptor: Descriptor) -> bool:
+    """Whether a value of this message may hold another one of it, at any depth."""
+    seen: set[Descriptor] = set()
+    waiting: Iterable[Descriptor] = _parts(descriptor)
+    while waiting:
+        seen.update(waiting)
+        waiting = {part for message in waiting for part in _parts(message)} - seen
+    return descriptor in seen

@@ -1,0 +1,66 @@
+"""Why a value does not fit its schema, and where it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+_SHOWN_CHARACTERS = 64  # of an offending value: enough to recognise it, too little to flood a log
+
+
+class SchemaError(ValueError):
+    """A value that cannot be read; the place is filled in on the way out, innermost part first."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._text = text
+        self._place: list[str] = []
+
+    def within(self, key: str, container: object = None, item: object = None) -> SchemaError:
+        """Itself, one level up: under `key`, and there at the next index of a list or at `item` of a map."""
+        if isinstance(container, list):
+            self._place.append(f"[{len(container)}]")
+        elif isinstance(container, dict) and item is not None:
+            self._place.append(f"[{item}]")
+        self._place.append(f".{key}")
+        return self
+
+    def at(self, place: str) -> SchemaError:
+        """Itself, one level up: at `place`, such as "[3]"."""
+        self._place.append(place)
+        return self
+
+    def __str__(self) -> str:
+        place = "".join(reversed(self._place)).removeprefix(".")
+        return f"{place}: {self._text}" if place else self._text
+
+
+class Mismatch(SchemaError):
+    """A value of another type than expected."""
+
+    def __init__(self, expected: str, value: object) -> None:
+        super().__init__(f"expected {expected}, got {describe(value)}")
+
+
+def describe(value: Any) -> str:
+    """A value as an error names it: `string "x"`, `number 1.5`, `boolean true`, `an object`, `a list`, `null`."""
+    if value is None:
+        return "null"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    kind = "boolean" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "string"
+    return f"{kind} {_shortened(_text(value))}"
+
+
+def _text(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:  # an integer beyond 64 bits, a lone surrogate
+        return ascii(value)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."

@@ -1,0 +1,169 @@
+"""Schema nodes: what a value may be, how it merges and what fills it, independent of any encoding.
+
+Descriptors compile to these nodes (`compiler.py`), and so can anything else that describes JSON values. Codecs,
+defaulting and whatever else works on typed values compile from the nodes, never from descriptors.
+A `StructSchema` may contain itself; its fields are therefore produced when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from typing import Any, Final
+
+import attrs
+
+
+class Scalar(Enum):
+    """A value without parts."""
+
+    STRING = auto()
+    BOOL = auto()
+    INT32 = auto()
+    INT64 = auto()
+    DOUBLE = auto()
+    BYTES = auto()
+
+
+class Form(Enum):
+    """A message with a JSON form of its own (facts, special forms)."""
+
+    TIME = auto()
+    MICRO_TIME = auto()
+    DURATION = auto()
+    QUANTITY = auto()
+    INT_OR_STRING = auto()
+    ANY = auto()  # any JSON value, kept as JSON text in Protobuf
+    OBJECT = auto()  # the same, but only an object
+    STRINGS = auto()  # a message that is a list of strings
+
+
+class Alternative(Enum):
+    """What may stand in place of a JSON schema object."""
+
+    SCHEMAS = auto()
+    BOOL = auto()
+    STRINGS = auto()
+
+
+class Missing(Enum):
+    """The mark of "no default": None is a value."""
+
+    MISSING = auto()
+
+
+MISSING: Final = Missing.MISSING
+
+
+@attrs.frozen(slots=True)
+class EnumSchema:
+    """A named set of string values; `published` ones appear in OpenAPI."""
+
+    name: str
+    values: tuple[str, ...]
+    published: bool = False
+
+
+@attrs.frozen(slots=True, eq=False)
+class ListSchema:
+    """A list. `list_type` is "atomic", "set", "map" or "" (unsaid); `map_keys` tell elements of a map apart."""
+
+    element: Node
+    list_type: str = ""
+    map_keys: tuple[str, ...] = ()
+
+
+@attrs.frozen(slots=True, eq=False)
+class MapSchema:
+    """An object with free keys. `map_type` is "atomic", "granular" or "" (granular, unsaid)."""
+
+    value: Node
+    map_type: str = ""
+
+
+@attrs.frozen(slots=True, eq=False)
+class EitherSchema:
+    """A schema object, or what `alternative` says (apiextensions JSONSchemaPropsOr…)."""
+
+    schema: StructSchema
+    alternative: Alternative
+
+
+@attrs.frozen(slots=True, eq=False, kw_only=True)
+class Field:
+    """One field of a struct.
+
+    `name` is the JSON key ("" when inline: the struct's keys stand in the parent), `proto` and `number` its place
+    in Protobuf. `pointer`: absence differs from zero. `omitempty`: left out of JSON when zero. `default` is the
+    JSON value that fills an absent field, or MISSING.
+    """
+
+    name: str
+    node: Node
+    proto: str = ""
+    number: int = 0
+    inline: bool = False
+    pointer: bool = False
+    omitempty: bool = False
+    required: bool = False
+    optional: bool = False
+    default: Any = MISSING
+    enum: EnumSchema | None = None
+    patch_strategies: tuple[str, ...] = ()
+    patch_merge_key: str = ""
+    feature_gate: str = ""
+    union_discriminator: bool = False
+    element_pointer: bool = False
+    markers: tuple[str, ...] = ()
+
+
+class StructSchema:
+    """An object with known keys, in emission order.
+
+    `name` is the full message name, or any unique name. `atomic`: merges replace it as a whole. `union`: at most
+    one of its members is set. `recursive`: it contains itself, so its depth has no bound of its own.
+    """
+
+    __slots__ = ("_fields", "_flat", "_load", "atomic", "name", "recursive", "union")
+
+    def __init__(
+        self,
+        name: str,
+        fields: Sequence[Field] | Callable[[], Sequence[Field]],
+        *,
+        atomic: bool = False,
+        union: bool = False,
+        recursive: bool = False,
+    ) -> None:
+        self.name = name
+        self.atomic = atomic
+        self.union = union
+        self.recursive = recursive
+        self._load = fields if callable(fields) else lambda: fields
+        self._fields: tuple[Field, ...] | None = None
+        self._flat: dict[str, Field] | None = None
+
+    def __repr__(self) -> str:
+        return f"StructSchema({self.name!r})"
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The declared fields in emission order, an inline struct as one field."""
+        if self._fields is None:
+            self._fields = tuple(self._load())
+        return self._fields
+
+    @property
+    def keys(self) -> dict[str, Field]:
+        """JSON key → field in emission order, the keys of inline structs in their place."""
+        if self._flat is None:
+            self._flat = {}
+            for field in self.fields:
+                if field.inline and isinstance(field.node, StructSchema):
+                    self._flat.update(field.node.keys)
+                else:
+                    self._flat[field.name] = field
+        return self._flat
+
+
+Node = Scalar | Form | StructSchema | ListSchema | MapSchema | EitherSchema

@@ -1,0 +1,91 @@
+"""What all connections of a listener share: the app, the limits, a coarse clock and the count of requests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.request import Request, Response
+from orchtw.serving.compression import RunInThread
+from orchtw.serving.heads import http_date
+from orchtw.serving.limits import EdgeLimits
+
+App = Callable[[Request], Coroutine[Any, Any, Response]]
+
+# The clock ticks once a second (the Date header's step); connections are looked at every other tick.
+TICK_S = 1.0
+_SWEEP_TICKS = 2
+
+
+class Channel(Protocol):
+    """What the edge asks of a connection."""
+
+    def expire(self, now: float) -> None:
+        """Close if a limit has passed at `now` (seconds of the edge's clock)."""
+
+    def wind_down(self) -> None:
+        """The server stops: close if idle, end streams in order, let a running request finish."""
+
+
+class Edge:
+    """State of one listener.
+
+    `now` is the clock's time at the last tick: reading an attribute instead of a clock, and one timer
+    instead of one a connection, is what keeps time limits free.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        clock: IReactorTime,
+        run_in_thread: RunInThread,
+        limits: EdgeLimits | None = None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.app = app
+        self.limits = limits or EdgeLimits()
+        self.run_in_thread = run_in_thread
+        self.channels: set[Channel] = set()
+        self.in_flight = 0
+        self.draining = False
+        self._clock = clock
+        self._wall = wall
+        self._ticks = 0
+        self._drained: list[Deferred[None]] = []
+        self.tick()
+
+    def tick(self) -> None:
+        """Once a TICK_S: read the clocks, and close the connections whose time has passed."""
+        self.now = self._clock.seconds()
+        self.date_line = f"Date: {http_date(self._wall())}\r\n"
+        self._ticks += 1
+        if self._ticks % _SWEEP_TICKS == 0:
+            for channel in list(self.channels):
+                channel.expire(self.now)
+
+    def finished(self) -> None:
+        """A request's answer has been handed to its transport, or its client has left."""
+        self.in_flight -= 1
+        if not self.in_flight:
+            waiting, self._drained = self._drained, []
+            for deferred in waiting:
+                deferred.callback(None)
+
+    def wind_down(self) -> None:
+        """Answer what is running and take no more: idle connections close, streams end in order."""
+        self.draining = True
+        for channel in list(self.channels):
+            channel.wind_down()
+
+    def drain(self) -> Deferred[None]:
+        """Fires when no request is in flight."""
+        if not self.in_flight:
+            return succeed(None)
+        deferred: Deferred[None] = Deferred(self._drained.remove)
+        self._drained.append(deferred)
+        return deferred

@@ -1,0 +1,141 @@
+"""A Twisted service that listens with TLS and serves an app."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from twisted.application.service import Service
+from twisted.internet.address import IPv4Address, IPv6Address
+from twisted.internet.defer import Deferred, TimeoutError, maybeDeferred, succeed
+from twisted.internet.interfaces import IAddress
+from twisted.internet.protocol import Factory
+from twisted.internet.task import LoopingCall
+from twisted.internet.threads import deferToThreadPool
+
+from orchtw.errors import ConfigError
+from orchtw.serving.compression import RunInThread
+from orchtw.serving.edge import TICK_S, App, Edge
+from orchtw.serving.http1 import HTTPChannel
+from orchtw.serving.limits import EdgeLimits
+from orchtw.serving.tls import TLSPort
+from orchtw.serving.tls_context import ServingTLS
+
+# Connections that the system completes before we accept them: a thousand clients may come at once.
+BACKLOG = 1024
+# How long the end waits for clients to close after the last answer, before it drops them.
+_CLOSE_S = 1.0
+
+
+class HTTPFactory(Factory):
+    """Makes the channel of each connection."""
+
+    noisy = False
+
+    def __init__(self, edge: Edge) -> None:
+        self.edge = edge
+
+    def buildProtocol(self, addr: IAddress | None) -> HTTPChannel:
+        """A channel on the shared edge."""
+        return HTTPChannel(self.edge)
+
+
+def bind(address: str, port: int) -> socket.socket:
+    """A listening socket; its port is known before anything serves it, and `port` 0 picks a free one.
+
+    `address` is an IPv4 or IPv6 address. Raises ConfigError, one line, when it cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((address, port))
+        bound.listen(BACKLOG)
+        bound.setblocking(False)
+    except OSError as problem:
+        bound.close()
+        raise ConfigError(f"cannot listen on {address} port {port}: {problem.strerror}") from None
+    return bound
+
+
+class Listener(Service):
+    """Serves `app` on the socket `bound` (see `bind`) from `startService` on.
+
+    `stopService` stops accepting, ends idle connections and streams, gives running requests `grace_s`
+    seconds and drops what is left.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        tls: ServingTLS,
+        bound: socket.socket,
+        *,
+        reactor: Any,
+        limits: EdgeLimits | None = None,
+        grace_s: float = 10.0,
+        run_in_thread: RunInThread | None = None,
+    ) -> None:
+        self.tls = tls
+        self.edge = Edge(app, clock=reactor, run_in_thread=run_in_thread or in_threads_of(reactor), limits=limits)
+        self.address, self.port = bound.getsockname()[:2]
+        self._bound = bound
+        self._reactor = reactor
+        self._grace_s = grace_s
+        self._listening = TLSPort(
+            HTTPFactory(self.edge), tls, bound, max_connections=self.edge.limits.max_connections, reactor=reactor
+        )
+        self._tick = LoopingCall(self.edge.tick)
+        self._tick.clock = reactor
+        self._accepting = False
+
+    def startService(self) -> None:
+        """Accept connections."""
+        super().startService()
+        self._accepting = True
+        self._listening.startListening()
+        self._tick.start(TICK_S, now=False)
+
+    def stopService(self) -> Deferred[None]:
+        """See the class; fires when every connection is closed."""
+        super().stopService()
+        return Deferred.fromCoroutine(self._stop())
+
+    def stop_accepting(self) -> Deferred[None]:
+        """Close the listening socket; what is connected stays."""
+        if self._accepting:
+            self._accepting = False
+            return maybeDeferred(self._listening.stopListening)
+        self._bound.close()
+        return succeed(None)
+
+    def drain(self) -> Deferred[None]:
+        """Fires when no request is in flight; streams count as requests."""
+        return self.edge.drain()
+
+    async def _stop(self) -> None:
+        await self.stop_accepting()
+        self.edge.wind_down()
+        if await self._in_time(self.drain(), self._grace_s):
+            await self._in_time(self._listening.idle(), _CLOSE_S)
+        self._listening.abort()
+        await self._listening.idle()
+        if self._tick.running:
+            self._tick.stop()
+
+    async def _in_time(self, waiting: Deferred[None], limit_s: float) -> bool:
+        try:
+            await waiting.addTimeout(limit_s, self._reactor)
+        except TimeoutError:
+            return False
+        return True
+
+
+def in_threads_of(reactor: Any) -> RunInThread:
+    """Runs a function in the reactor's own thread pool."""
+
+    def run(function: Callable[..., bytes], *arguments: Any) -> Deferred[bytes]:
+        return deferToThreadPool(reactor, reactor.getThreadPool(), function, *arguments)
+
+    return run

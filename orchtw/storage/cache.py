@@ -1,0 +1,236 @@
+"""Everything in the store, in memory as entries: what reads, lists and watches are served from.
+
+The `Cacher` lists the store once at one revision and then follows its changes; each resource has a
+`ResourceCache`. Nothing here awaits between looking and changing, so every reader sees whole batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, Final, Protocol
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import TimeoutError as DeferredTimeout
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+
+from orchtw.errors import ConfigError, NotFound, Timeout
+from orchtw.storage.cache_resource import ResourceCache
+from orchtw.storage.interface import Change, Store, Subscription
+from orchtw.watch.entry import Entry
+from orchtw.watch.log import HISTORY_S, Head
+from orchtw.watch.recent import Budget
+from orchtw.watch.timers import RESOLUTION_S, Timers
+
+ROOT: Final = "/registry/"
+PAGE_ITEMS: Final = 500  # at start: a page of 6 KiB objects is 3 MiB
+WAIT_S: Final = 3.0  # supplement A5: how long a read waits for a revision to come
+TRIM_INTERVAL_S: Final = 15.0  # how long a quiet resource's log may outlive its history
+
+__all__ = ["Cacher", "ResourceCache", "StoredResource"]
+
+
+class StoredResource(Protocol):
+    """What the cache must know of a resource: `registry.stored.Stored` is one.
+
+    Served versions and groups with the same storage are one stored resource.
+    """
+
+    @property
+    def prefix(self) -> str:
+        """The start of its keys, such as "/registry/pods/"."""
+
+    def build(self, key: str, value: bytes, revision: int) -> Entry:
+        """The entry of a value read from the store; `key` is the rest of the store key after `prefix`."""
+
+
+class Noted(Protocol):
+    """What `Op.note` must be for a put of this process: the object, decoded already."""
+
+    def entry(self, revision: int) -> Entry:
+        """The entry once the store has committed the object at `revision`."""
+
+
+class Cacher:
+    """The caches of all resources, fed by one subscription.
+
+    `call_soon` runs a function once the reactor has handled what it is handling now: a batch's writers are
+    answered first, then its watchers get one write each.
+    """
+
+    log_failures = Logger()
+
+    def __init__(
+        self,
+        store: Store,
+        clock: IReactorTime,
+        call_soon: Callable[[Callable[[], None]], Any],
+        *,
+        history_s: float = HISTORY_S,
+    ) -> None:
+        self.timers = Timers(clock.seconds())
+        self.ready = False
+        self._store = store
+        self._clock = clock
+        self._call_soon = call_soon
+        self._history_s = history_s
+        self._head = Head()
+        self._budget = Budget()
+        self._caches: dict[str, ResourceCache] = {}
+        self._touched: dict[ResourceCache, None] = {}
+        self._loading: dict[ResourceCache, list[Change]] = {}
+        self._waiters: dict[Deferred[None], int] = {}
+        self._subscription: Subscription | None = None
+        self._ticking: IDelayedCall | None = None
+        self._next_trim = 0.0
+
+    @property
+    def revision(self) -> int:
+        """The store's revision that the cache has reached, for all resources together."""
+        return self._head.revision
+
+    @property
+    def caches(self) -> Iterable[ResourceCache]:
+        """The caches of all resources."""
+        return self._caches.values()
+
+    def of(self, resource: StoredResource) -> ResourceCache:
+        """The cache of a stored resource; raises NotFound (404) when it has been removed or never added."""
+        cache = self._caches.get(resource.prefix)
+        if cache is None:
+            raise NotFound.generic()
+        return cache
+
+    async def start(self, resources: Iterable[StoredResource]) -> None:
+        """Load everything and follow the store from there.
+
+        Raises ConfigError, naming the key, when a stored value cannot be decoded.
+        """
+        for resource in resources:
+            self._caches[resource.prefix] = self._new_cache(resource, 0)
+        revision = await self._load(ROOT)
+        for cache in self._caches.values():
+            cache.begin(revision)
+        self._head.revision = revision
+        self._subscription = await self._store.subscribe(revision, self._deliver)
+        self.ready = True
+        self._tick()
+
+    async def stop(self) -> None:
+        """End all watches and stop following the store."""
+        self.ready = False
+        self.end_watches()
+        if self._subscription is not None:
+            self._subscription.stop()
+            self._subscription = None
+        if self._ticking is not None and self._ticking.active():
+            self._ticking.cancel()
+        for waiter in list(self._waiters):
+            waiter.cancel()
+
+    def end_watches(self) -> None:
+        """End all watches normally, those that are about to start too: the server is shutting down."""
+        for cache in self._caches.values():
+            cache.dispatcher.close()
+
+    async def add(self, resource: StoredResource) -> ResourceCache:
+        """Take in a resource that came up at run time, with what the store holds of it.
+
+        What changes while it is being listed is kept and applied afterwards.
+        """
+        cache = self._caches[resource.prefix] = self._new_cache(resource, 0)
+        kept = self._loading[cache] = []
+        try:
+            revision = await self._load(resource.prefix)
+        except BaseException:
+            self._caches.pop(resource.prefix, None)
+            raise
+        finally:
+            del self._loading[cache]
+        cache.begin(revision)
+        for change in kept:
+            if change.revision > revision:
+                self._apply(cache, change)
+        return cache
+
+    def remove(self, resource: StoredResource) -> None:
+        """Forget a resource and end its watches."""
+        cache = self._caches.pop(resource.prefix, None)
+        if cache is not None:
+            self._touched.pop(cache, None)
+            cache.dispatcher.close()
+
+    def _new_cache(self, resource: StoredResource, oldest: int) -> ResourceCache:
+        return ResourceCache(
+            resource.prefix, resource.build, self._head, self.timers, self._budget, oldest, self._history_s
+        )
+
+    async def _load(self, prefix: str) -> int:
+        """Build the entries of all keys below `prefix`, page by page at one revision, which is returned."""
+        revision, start, more = 0, "", True
+        while more:
+            page = await self._store.list(prefix, revision=revision, limit=PAGE_ITEMS, start=start)
+            revision, more = page.revision, page.more
+            for item in page.items:
+                cache = self._find(item.key)
+                if cache is not None:
+                    try:
+                        cache.load(item.key, item.value, item.revision)
+                    except Exception as error:
+                        raise ConfigError(f"{item.key}: the stored object cannot be read: {error}") from error
+            if page.items:
+                start = page.items[-1].key + "\0"
+        return revision
+
+    def _find(self, key: str) -> ResourceCache | None:
+        """The cache that a store key belongs to: `/registry/<plural>/…` or `/registry/<group>/<plural>/…`."""
+        first = key.find("/", len(ROOT)) + 1
+        cache = self._caches.get(key[:first])
+        if cache is None and first:
+            cache = self._caches.get(key[: key.find("/", first) + 1])
+        return cache
+
+    def _deliver(self, changes: Sequence[Change]) -> None:
+        """Take over a batch of committed changes; runs before the batch's writers are answered."""
+        head = self._head
+        idle = not self._touched
+        for change in changes:
+            if change.revision < head.revision:
+                continue
+            cache = self._find(change.key)
+            if cache is not None:
+                if cache in self._loading:
+                    self._loading[cache].append(change)
+                elif change.revision > cache.loaded_revision:
+                    self._apply(cache, change)
+            head.revision = change.revision
+        if self._touched and idle:
+            self._call_soon(self._flush)
+        if self._waiters:
+            self._answer_waiters()
+
+    def _apply(self, cache: ResourceCache, change: Change) -> None:
+        """One change; one that cannot be decoded is logged and left out, and the others go on."""
+        note: Noted | None = change.note  # type: ignore[assignment]
+        try:
+            if cache.apply(change, note.entry(change.revision) if note and change.value is not None else None, self._clock.seconds()):
+                self._touched[cache] = None
+        except Exception:  # noqa: BLE001 - one bad object must not stop the feed
+            self.log_failures.failure("{key} at revision {revision} cannot be read", key=change.key, revision=change.revision)
+
+    def _flush(self) -> None:
+        """Once per reactor turn with changes: let the watchers have them."""
+        touched, self._touched = self._touched, {}
+        for cache in touched:
+            cache.dispatcher.flush()
+
+    def _tick(self) -> None:
+        """Bookmarks, deadlines, and the age of logs."""
+        self._ticking = self._clock.callLater(RESOLUTION_S, self._tick)
+        now = self._clock.seconds()
+        self.timers.tick(now)
+        if now >= self._next_trim:
+            self._next_trim = now + TRIM_INTERVAL_S
+            for cache in self._caches.values():
+                cache.log.trim(now)

@@ -1,0 +1,157 @@
+"""What every store does, as values and one abstract class.
+
+A store keeps bytes under text keys and counts every committed write with one global revision, as etcd
+does: that number, in decimal, is an object's `resourceVersion`. Keys are ordered by their UTF-8 bytes.
+Every method of `Store` is called on the reactor thread and every answer comes back on it.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+
+import attrs
+from twisted.internet.defer import Deferred
+
+# Positional on purpose: these four are made for every write, and keyword calls cost a third more.
+
+
+@attrs.frozen(slots=True)
+class KeyValue:
+    """One live key: its value, the revision of its last write and that of its creation."""
+
+    key: str
+    value: bytes
+    revision: int
+    create_revision: int
+
+
+@attrs.frozen(slots=True)
+class Change:
+    """One committed write.
+
+    `value` is None for a delete. `previous` is what the write replaced; None for a create. `note` is the
+    `Op.note` of a write that this process made while the subscriber was live, else None.
+    """
+
+    revision: int
+    key: str
+    value: bytes | None
+    previous: KeyValue | None
+    note: object = None
+
+
+@attrs.frozen(slots=True)
+class Op:
+    """One write: put `value`, or delete the key when it is None.
+
+    `expected` is the revision of the key's last write for the write to happen: 0 means that the key must
+    not exist, None that anything goes. `note` travels to this process' `Change.note` untouched, so that a
+    subscriber need not decode what the writer had in hand.
+    """
+
+    key: str
+    value: bytes | None
+    expected: int | None = None
+    note: object = None
+
+
+@attrs.frozen(slots=True)
+class Outcome:
+    """What became of an `Op`: the revision it was committed at, or 0 and what stands there instead.
+
+    `current` is only filled when `revision` is 0; None then means that the key does not exist. Deleting a
+    key that does not exist commits nothing, whatever was expected.
+    """
+
+    revision: int
+    current: KeyValue | None = None
+
+
+@attrs.frozen(slots=True)
+class Page:
+    """A part of a list, in key order, as of `revision`.
+
+    `more` says whether keys follow the last item, `remaining` how many (0 when `more` is False).
+    """
+
+    items: list[KeyValue]
+    revision: int
+    more: bool = False
+    remaining: int = 0
+
+
+class Subscription(abc.ABC):
+    """The handle of one change feed."""
+
+    @abc.abstractmethod
+    def stop(self) -> None:
+        """End the feed: `deliver` is not called again, even from within `deliver`. Twice is once."""
+
+
+class Store(abc.ABC):
+    """A durable, versioned map from text keys to bytes (DESIGN, "Decisions": Store).
+
+    Methods raise StatusError subclasses: InternalError (500) when the disk or the cluster fails,
+    ServiceUnavailable (503) before `start` and after `stop`.
+    """
+
+    @abc.abstractmethod
+    async def start(self) -> None:
+        """Open or create the store; threads and connections begin here, never earlier (`twistd` forks first).
+
+        Raises ConfigError, one clear line, when it is damaged, foreign, in use, or of another vocabulary.
+        """
+
+    @abc.abstractmethod
+    async def stop(self) -> None:
+        """Commit and answer everything that was accepted, then close. Twice is once."""
+
+    @abc.abstractmethod
+    async def get(self, key: str, revision: int = 0) -> KeyValue | None:
+        """The key as of `revision` (0: the latest, which includes every acknowledged write), or None.
+
+        Raises Expired (410) for a compacted revision and Timeout (504) for one that has not happened yet.
+        """
+
+    @abc.abstractmethod
+    async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
+        """The live keys that begin with `prefix`, from `start` (inclusive) on, at most `limit` (0: all).
+
+        One consistent state: that of `revision`, or the latest when 0, which `Page.revision` names. The page after
+        this one begins at `start=last_key + "\\0"` with the same revision. Raises as `get` does.
+        """
+
+    @abc.abstractmethod
+    def commit(self, op: Op) -> Deferred[Outcome]:
+        """Write `op` if its precondition holds; the answer fires when the write is durable.
+
+        Writes are decided in the order of the calls. Every live subscriber has been given the write's Change before
+        the answer fires. Fails with TooManyRequests (429) when too much is queued, BadRequest (400) for a key that is
+        not valid text, InternalError (500) when the write could not be made durable. Cancelling the
+        Deferred gives up the answer, not the write.
+        """
+
+    @abc.abstractmethod
+    async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
+        """Call `deliver` with every Change after `after_revision`: history first, then live, no gap, nothing twice.
+
+        Changes come in revision order, in non-empty batches, on the reactor thread. `deliver` may be called before
+        this returns. Raises Expired (410) when `after_revision` is compacted, Timeout (504) when it has
+        not happened yet.
+        """
+
+    @abc.abstractmethod
+    async def revision(self) -> int:
+        """The store's revision now, no older than any acknowledged write. A new store is at 1."""
+
+    @abc.abstractmethod
+    async def compact(self, revision: int) -> None:
+        """Forget every state before `revision`; that one and the later ones stay readable.
+
+        An older `revision` than the last compaction's changes nothing; one that has not happened raises Timeout (504).
+        """
+
+    @abc.abstractmethod
+    async def check(self) -> None:
+        """Return when the store can take a write now; raise a StatusError when it cannot (health checks)."""

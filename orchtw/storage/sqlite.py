@@ -1,0 +1,195 @@
+"""The embedded store: one SQLite file, one writer thread, a few reader threads.
+
+This module is the reactor's side of it: limits, subscribers, the compaction timer. `sqlite_writer`, `sqlite_reader`,
+`sqlite_compaction` and `sqlite_file` are the threads' side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorFromThreads, IReactorTime
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+from orchtw import errors
+from orchtw.storage import sqlite_reader
+from orchtw.storage.feed import Feed
+from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.sqlite_file import StoreFile
+from orchtw.storage.sqlite_reader import Readers
+from orchtw.storage.sqlite_writer import Answers, Writer
+
+T = TypeVar("T")
+
+CHECK_TIMEOUT_S = 5.0
+MAX_QUEUED_OPS = 20_000
+MAX_QUEUED_BYTES = 64 << 20
+
+
+class SqliteStore(Store):
+    """See `Store`. `reactor` is crossed to from the threads, `clock` times compaction and health checks.
+
+    Every `compaction_interval_s` (0: never) the history is cut back to what was current one interval ago. `quota_bytes`
+    bounds the file (0: only the disk does). `max_queued_ops` and `max_queued_bytes` bound writes not yet answered.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        path: str,
+        vocabulary: str = "orch",
+        *,
+        reactor: IReactorFromThreads,
+        clock: IReactorTime,
+        compaction_interval_s: float = 300.0,
+        readers: int = 2,
+        quota_bytes: int = 0,
+        max_queued_ops: int = MAX_QUEUED_OPS,
+        max_queued_bytes: int = MAX_QUEUED_BYTES,
+    ) -> None:
+        self._reactor = reactor
+        self._clock = clock
+        self._file = StoreFile(path=path, vocabulary=vocabulary, quota_bytes=quota_bytes)
+        self._writer = Writer(self._file, reactor, self._deliver)
+        self._readers = Readers(self._file, reactor, readers)
+        self._feed = Feed()
+        self._open = False
+        self._interval_s = compaction_interval_s
+        self._timer = LoopingCall(self._compact_to_last_mark)
+        self._timer.clock = clock
+        self._mark = 0
+        self._max_ops, self._max_bytes = max_queued_ops, max_queued_bytes
+        self._queued_ops = self._queued_bytes = 0
+
+    async def start(self) -> None:
+        """See `Store.start`."""
+        self._feed.revision = self._mark = await self._writer.start()
+        self._readers.start()
+        self._open = True
+        if self._interval_s:
+            self._timer.start(self._interval_s, now=False)
+
+    async def stop(self) -> None:
+        """See `Store.stop`."""
+        if not self._open:
+            return
+        self._open = False
+        if self._timer.running:
+            self._timer.stop()
+        self._readers.stop()  # before the writer: whoever closes last folds the log into the file
+        await self._writer.stop()
+
+    async def get(self, key: str, revision: int = 0) -> KeyValue | None:
+        """See `Store.get`."""
+        if not _is_text(key):
+            return None
+        return await self._read(lambda connection: sqlite_reader.get(connection, key, revision))
+
+    async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
+        """See `Store.list`."""
+        if not _is_text(prefix + start):
+            raise errors.BadRequest("the key is not valid text")
+        return await self._read(
+            lambda connection: sqlite_reader.list_page(connection, prefix, revision, limit, start)
+        )
+
+    def commit(self, op: Op) -> Deferred[Outcome]:
+        """See `Store.commit`."""
+        waiting: Deferred[Outcome] = Deferred()
+        refusal = self._refusal(op)
+        if refusal is not None:
+            waiting.errback(refusal)
+            return waiting
+        self._queued_ops += 1
+        self._queued_bytes += len(op.value or b"")
+        self._writer.submit(op, waiting)
+        return waiting
+
+    async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
+        """See `Store.subscribe`. The whole history has been delivered when this returns."""
+        if not self._open:
+            raise _closed()
+        return await self._feed.follow(after_revision, deliver, self._history)
+
+    async def revision(self) -> int:
+        """See `Store.revision`."""
+        if not self._open:
+            raise _closed()
+        return self._feed.revision
+
+    async def compact(self, revision: int) -> None:
+        """See `Store.compact`. Returns when the rows are gone from the file, too."""
+        if not self._open:
+            raise _closed()
+        if revision > self._feed.revision:
+            raise errors.Timeout.future_version(revision, self._feed.revision)
+        await self._writer.compact(revision)
+
+    async def check(self) -> None:
+        """See `Store.check`. After a failed write, tries one; waits for the writer thread CHECK_TIMEOUT_S at most."""
+        if not self._open:
+            raise _closed()
+        late = errors.ServiceUnavailable(f"the store did not answer within {CHECK_TIMEOUT_S:.0f} s")
+
+        def give_up(result: object, timeout_s: float) -> None:
+            raise late
+
+        await self._writer.check().addTimeout(CHECK_TIMEOUT_S, self._clock, onTimeoutCancel=give_up)
+
+    def wal_bytes(self) -> int:
+        """The size of the write-ahead log now."""
+        return self._file.wal_bytes()
+
+    def _refusal(self, op: Op) -> errors.StatusError | None:
+        if not self._open:
+            return _closed()
+        if self._queued_ops >= self._max_ops or self._queued_bytes >= self._max_bytes:
+            return errors.TooManyRequests("too many writes are waiting for the store", {"retryAfterSeconds": 1})
+        if not op.key or "\0" in op.key or not _is_text(op.key):
+            return errors.BadRequest("the key is not valid text")
+        return None
+
+    def _deliver(self, changes: Sequence[Change], answers: Answers, size: int) -> None:
+        """A batch is durable (or has failed): first those who watch hear of it, then those who wrote."""
+        self._queued_ops -= len(answers)
+        self._queued_bytes -= size
+        if changes:
+            self._feed.publish(changes)
+        for waiting, answer in answers:
+            if isinstance(answer, Outcome):
+                waiting.callback(answer)
+            else:
+                waiting.errback(answer)
+
+    async def _read(self, work: Callable[[sqlite_reader.Connection], T]) -> T:
+        if not self._open:
+            raise _closed()
+        return await self._readers.ask(work)
+
+    async def _history(self, after: int, upto: int) -> Sequence[Change]:
+        return await self._read(lambda connection: sqlite_reader.changes_since(connection, after, upto))
+
+    def _compact_to_last_mark(self) -> Deferred[None]:
+        mark, self._mark = self._mark, self._feed.revision
+        swept = self._writer.compact(mark)
+        swept.addErrback(lambda failure: self._log.failure("compaction failed", failure))
+        return swept
+
+
+def _closed() -> errors.ServiceUnavailable:
+    return errors.ServiceUnavailable("the store is not open")
+
+
+def _is_text(key: str) -> bool:
+    """Whether `key` has a UTF-8 form at all."""
+    if key.isascii():
+        return True
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

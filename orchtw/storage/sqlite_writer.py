@@ -1,0 +1,292 @@
+"""The one thread that writes: group commit, and background work between the batches.
+
+Everything that piled up while the last batch went to disk becomes the next transaction, and nothing is
+answered before that is durable. The thread opens, uses and closes its own connection (PITFALLS 23).
+"""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorFromThreads
+from twisted.logger import Logger
+
+from orchtw import errors
+from orchtw.storage.interface import Change, KeyValue, Op, Outcome
+from orchtw.storage.sqlite_compaction import Compaction
+from orchtw.storage.sqlite_file import StoreFile
+from orchtw.storage.sqlite_reader import read_head, read_rows
+
+Ticket = tuple[Op, Deferred[Outcome]]
+Answers = list[tuple[Deferred[Outcome], Outcome | errors.StatusError]]
+Row = tuple[int, str, int, int, int, bytes | None]
+Deliver = Callable[[list[Change], Answers, int], None]
+
+MAX_BATCH_OPS = 256  # one batch's answers run in one reactor turn: more would hold up everything else
+MAX_BATCH_BYTES = 8 << 20
+ROWS_A_STATEMENT = 64  # one step, so one trade of the interpreter lock, for all of them
+READ_AT_ONCE = 64
+IDLE_S = 0.25  # without a write before the log is truncated
+
+LIVE = "SELECT key, max(rev), created FROM history INDEXED BY history_by_key GROUP BY key"
+PROBE_BYTES = 64 << 10
+
+
+@attrs.define(slots=True, eq=False)
+class Errand:
+    """Something to do in the writer thread between two batches, and who waits for its result."""
+
+    work: Callable[[], object]
+    waiting: Deferred[Any] | None
+    last: bool = False
+
+
+@attrs.define(slots=True, eq=False)
+class Plan:
+    """A batch, decided: the rows to insert, the revision each ticket got (0: refused) and what it found."""
+
+    rows: list[Row] = attrs.field(factory=list)
+    given: list[int] = attrs.field(factory=list)
+    found: list[int] = attrs.field(factory=list)
+
+
+class Writer:
+    """Owns the write connection. `deliver(changes, answers, bytes)` is called on the reactor, once a batch."""
+
+    _log = Logger()
+
+    def __init__(self, file: StoreFile, reactor: IReactorFromThreads, deliver: Deliver) -> None:
+        self._file = file
+        self._reactor = reactor
+        self._deliver = deliver
+        self._queue: queue.SimpleQueue[Ticket | Errand] = queue.SimpleQueue()
+        self._revision = 0
+        self._live: dict[str, int] = {}  # key -> revision of its last write: decides a batch without a query
+        self._inserts = [""] + [_insert(count) for count in range(1, ROWS_A_STATEMENT + 1)]
+        self.failure = ""
+
+    # On the reactor thread
+
+    def start(self) -> Deferred[int]:
+        """Open the file in a new thread; the current revision. Fails with ConfigError."""
+        opened: Deferred[int] = Deferred()
+        threading.Thread(target=self._run, args=(opened,), name="store-write", daemon=True).start()
+        return opened
+
+    def submit(self, op: Op, waiting: Deferred[Outcome]) -> None:
+        """Queue a write."""
+        self._queue.put((op, waiting))
+
+    def stop(self) -> Deferred[None]:
+        """Fires when everything queued is answered and the connection is closed."""
+        closed: Deferred[None] = Deferred()
+        self._queue.put(Errand(lambda: None, closed, last=True))
+        return closed
+
+    def compact(self, revision: int) -> Deferred[None]:
+        """Fires when nothing older than `revision` is left in the file."""
+        swept: Deferred[None] = Deferred()
+        self._queue.put(Errand(lambda: self._compaction.begin(revision, swept), None))
+        return swept
+
+    def check(self) -> Deferred[None]:
+        """Fires when the thread answers and, after a failed write, when a trial write has worked."""
+        answered: Deferred[None] = Deferred()
+        self._queue.put(Errand(self._probe, answered))
+        return answered
+
+    # In the writer thread
+
+    def _run(self, opened: Deferred[int]) -> None:
+        try:
+            self._open()
+        except Exception as exc:  # noqa: BLE001 - the thread ends here, whoever waits must hear
+            self._answer(opened, exc)
+            return
+        self._answer(opened, self._revision)
+        while True:
+            batch, size, errand = self._take()
+            if batch:
+                self._commit(batch, size)
+            if errand is not None:
+                if errand.last:
+                    break
+                self._do(errand)
+            self._compaction.advance(idle=not batch and errand is None)
+        self._close(errand.waiting)
+
+    def _open(self) -> None:
+        self._connection = self._file.open()
+        try:
+            _, self._revision = read_head(self._connection)
+            self._live = {key: rev for key, rev, created in self._connection.execute(LIVE) if created}
+            self._compaction = Compaction(self._connection, self._answer)
+        except sqlite3.Error as exc:
+            self._connection.close()
+            self._file.unlock()
+            raise errors.ConfigError(f"{self._file.path}: damaged ({exc}); restore a backup") from exc
+
+    def _close(self, closed: Deferred[Any] | None) -> None:
+        self._compaction.abandon()
+        self._connection.close()
+        self._file.unlock()
+        self._answer(closed, None)
+
+    def _answer(self, waiting: Deferred[Any] | None, result: object) -> None:
+        if waiting is not None:
+            answer = waiting.errback if isinstance(result, Exception) else waiting.callback
+            self._reactor.callFromThread(answer, result)
+
+    def _do(self, errand: Errand) -> None:
+        try:
+            result = errand.work()
+        except Exception as exc:  # noqa: BLE001 - whoever waits must hear, and the thread goes on
+            result = exc
+        self._answer(errand.waiting, result)
+
+    def _take(self) -> tuple[list[Ticket], int, Errand | None]:
+        """What has piled up, up to the caps or to an errand; waits for something unless there is background work."""
+        batch: list[Ticket] = []
+        size = 0
+        take = self._queue.get_nowait
+        try:
+            entry = self._queue.get(timeout=self._compaction.patience_s(IDLE_S))
+            while type(entry) is tuple:
+                batch.append(entry)
+                size += len(entry[0].value or b"")
+                if len(batch) == MAX_BATCH_OPS or size >= MAX_BATCH_BYTES:
+                    return batch, size, None
+                entry = take()
+        except queue.Empty:
+            return batch, size, None
+        assert isinstance(entry, Errand)
+        return batch, size, entry
+
+    def _commit(self, batch: list[Ticket], size: int) -> None:
+        """Decide, write and answer a batch; after an error none of it has happened."""
+        answers: Answers
+        changes: list[Change] = []
+        plan = Plan()
+        try:
+            self._decide(batch, plan)
+            rows = self._known(plan)
+            self._insert(plan.rows)
+        except Exception as exc:  # noqa: BLE001 - the callers must hear, and the thread goes on
+            self._undo(plan)
+            answers = self._failed(batch, exc)
+        else:
+            if plan.rows:
+                self.failure = ""
+                self._revision = plan.rows[-1][0]
+            changes, answers = _report(batch, plan, rows)
+        self._reactor.callFromThread(self._deliver, changes, answers, size)
+
+    def _decide(self, batch: list[Ticket], plan: Plan) -> None:
+        """Check each precondition against the writes before it, in the batch too, and give out revisions.
+
+        A row's `created` is left 0 where it must be looked up; `_known` fills it in.
+        """
+        live = self._live
+        revision = self._revision
+        for op, _ in batch:
+            key, value, expected = op.key, op.value, op.expected
+            held = live.get(key, 0)
+            plan.found.append(held)
+            if (expected is not None and expected != held) or (value is None and not held):
+                plan.given.append(0)
+                continue
+            revision += 1
+            plan.given.append(revision)
+            if value is None:
+                del live[key]
+                plan.rows.append((revision, key, 0, held, 0, None))
+            else:
+                live[key] = revision
+                plan.rows.append((revision, key, 0 if held else revision, held, len(value), value))
+
+    def _known(self, plan: Plan) -> dict[int, KeyValue]:
+        """Every write that the batch replaces or refers to, by revision."""
+        base = self._revision
+        wanted = sorted({held for held in plan.found if 0 < held <= base})
+        known: dict[int, KeyValue] = {}
+        for start in range(0, len(wanted), READ_AT_ONCE):
+            for item in read_rows(self._connection, wanted[start : start + READ_AT_ONCE]):
+                known[item.revision] = item
+        inside = {held for held in plan.found if held > base}
+        if wanted or inside:
+            for at, (revision, key, created, held, size, value) in enumerate(plan.rows):
+                if held and value is not None:
+                    created = known[held].create_revision
+                    plan.rows[at] = (revision, key, created, held, size, value)
+                if revision in inside and value is not None:
+                    known[revision] = KeyValue(key, value, revision, created)
+        return known
+
+    def _insert(self, rows: Sequence[Row]) -> None:
+        """One transaction; a single statement is one by itself."""
+        execute = self._connection.execute
+        if len(rows) <= ROWS_A_STATEMENT:
+            if rows:
+                execute(self._inserts[len(rows)], [field for row in rows for field in row])
+            return
+        execute("BEGIN IMMEDIATE")
+        for start in range(0, len(rows), ROWS_A_STATEMENT):
+            part = rows[start : start + ROWS_A_STATEMENT]
+            execute(self._inserts[len(part)], [field for row in part for field in row])
+        execute("COMMIT")
+
+    def _undo(self, plan: Plan) -> None:
+        """Forget the batch: leave the transaction, and let the live keys be as before."""
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            self._log.failure("the store could not roll back")
+        for _, key, _, held, _, _ in reversed(plan.rows):
+            if held:
+                self._live[key] = held
+            else:
+                self._live.pop(key, None)
+
+    def _failed(self, batch: list[Ticket], exc: Exception) -> Answers:
+        if isinstance(exc, sqlite3.Error):
+            self._log.error("the store could not write: {why}", why=exc)
+        else:
+            self._log.failure("a batch of writes failed")
+        self.failure = f"the store could not write: {exc}"
+        return [(waiting, errors.InternalError.of(self.failure)) for _, waiting in batch]
+
+    def _probe(self) -> None:
+        """After a failed write: try one that needs new space, twice its own size with the log."""
+        if not self.failure:
+            return
+        try:
+            self._connection.execute("UPDATE meta SET probe = randomblob(?)", (PROBE_BYTES,))
+            self._connection.execute("UPDATE meta SET probe = NULL")
+        except sqlite3.Error as exc:
+            raise errors.InternalError.of(f"the store could not write: {exc}") from exc
+        self.failure = ""
+
+
+def _insert(count: int) -> str:
+    return "INSERT INTO history VALUES " + ",".join(["(?,?,?,?,?,?)"] * count)
+
+
+def _report(batch: list[Ticket], plan: Plan, known: dict[int, KeyValue]) -> tuple[list[Change], Answers]:
+    """What subscribers and callers hear of a committed batch."""
+    changes: list[Change] = []
+    answers: Answers = []
+    for (op, waiting), revision, held in zip(batch, plan.given, plan.found, strict=True):
+        replaced = known[held] if held else None
+        if revision:
+            changes.append(Change(revision, op.key, op.value, replaced, op.note))
+            answers.append((waiting, Outcome(revision)))
+        else:
+            answers.append((waiting, Outcome(0, replaced)))
+    return changes, answers

@@ -1,0 +1,65 @@
+"""`twistd orch-apiserver`: its options and the service they make."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from twisted.application.service import IService
+from twisted.python import usage
+
+from orchtw.config import FLAGS, Config, parse
+from orchtw.errors import ConfigError
+from orchtw.flags import help_text
+from orchtw.naming import Naming
+from orchtw.start import EXIT_FAILED, lines_of
+
+
+class Options(usage.Options):
+    """The API server's flags, read by `config.parse`; `config` holds the result."""
+
+    config: Config
+
+    def parseOptions(self, options: Sequence[str] | None = None) -> None:
+        """Read the flags; `--help` and `--version` answer and exit 0, flag errors print a line each and exit 1."""
+        arguments = list(sys.argv[1:] if options is None else options)
+        if "--help" in arguments or "-h" in arguments:
+            self.opt_help()
+        if "--version" in arguments:
+            self.opt_version()
+        try:
+            self.config = parse(arguments)
+        except ConfigError as error:
+            _refuse(error)
+
+    def getUsage(self, width: int | None = None) -> str:
+        """Every flag with its default, by section."""
+        return f"Usage: twistd [options] orch-apiserver [flags]\n\n{help_text(FLAGS)}\n"
+
+    def opt_help(self) -> NoReturn:
+        """Print every flag and exit."""
+        print(self.getUsage())
+        sys.exit(0)
+
+    def opt_version(self) -> NoReturn:
+        """Print the release whose API is served and exit."""
+        naming = Naming.orch()
+        print(f"{naming.product_title} {naming.git_version}")
+        sys.exit(0)
+
+
+def makeService(options: Options) -> IService:
+    """The API server as a service; nothing is listened on yet. Start errors print a line each and exit 1."""
+    from orchtw.server import make_service
+
+    try:
+        return make_service(options.config.rooted(Path.cwd()))
+    except ConfigError as error:
+        _refuse(error)
+
+
+def _refuse(error: ConfigError) -> NoReturn:
+    print(*lines_of(error), sep="\n", file=sys.stderr, flush=True)
+    sys.exit(EXIT_FAILED)

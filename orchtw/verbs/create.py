@@ -1,0 +1,21 @@
+"""POST on a collection (supplement B1)."""
+
+from __future__ import annotations
+
+from orchtw.request import Response
+from orchtw.rules.options import create_options
+from orchtw.verbs.bodies import decode
+from orchtw.verbs.call import Call
+from orchtw.verbs.context import Context
+
+
+async def create(context: Context, call: Call) -> Response:
+    """201 and the stored object, dry run included.
+
+    Raises BadRequest (400), Invalid (422, a cause per field), AlreadyExists (409), Forbidden (403).
+    """
+    options = create_options(call.request.params, context.naming)
+    codec = call.target.codec
+    obj = codec.default(decode(call.request, codec, context.negotiator))
+    entry = await context.writes.create(call.write(dry_run=options.dry_run), obj)
+    return context.representations.entry(call.target, entry, call.accept, 201, params=call.request.params)

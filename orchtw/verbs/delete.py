@@ -1,0 +1,45 @@
+"""DELETE of one object (supplement A12)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.registry.deletion import Deleted
+from orchtw.request import Response
+from orchtw.rules.options import DeleteOptions, delete_options
+from orchtw.schema.catalogue import ResourceType
+from orchtw.verbs.bodies import decode_options
+from orchtw.verbs.call import Call
+from orchtw.verbs.context import Context
+
+
+async def delete(context: Context, call: Call) -> Response:
+    """200 with a Status once the object is gone, or with the object while something holds it.
+
+    Kinds that say so answer with the object either way. Raises NotFound (404), Conflict (409, a precondition), Invalid (422).
+    """
+    options = read_options(context, call)
+    deleted = await context.deletion.delete(call.write(dry_run=options.dry_run), options)
+    if not deleted.gone or call.target.resource.delete_returns_object:
+        code = 202 if not deleted.gone and options.orphan_dependents is False else 200
+        return context.representations.entry(call.target, deleted.entry, call.accept, code, params=call.request.params)
+    return context.representations.obj(_success(call, deleted), context.representations.untransformed(call.accept))
+
+
+def read_options(context: Context, call: Call) -> DeleteOptions:
+    """The options from the body or, without one, the query."""
+    body = decode_options(call.request, context.delete_options, context.negotiator, call.target.resource)
+    return delete_options(call.request.params, body, context.naming)
+
+
+def _success(call: Call, deleted: Deleted) -> dict[str, Any]:
+    resource: ResourceType = call.target.resource
+    uid = call.target.stored.load(deleted.entry)["metadata"]["uid"]
+    details = {"name": deleted.entry.name, "group": resource.group, "kind": resource.plural, "uid": uid}
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {key: value for key, value in details.items() if value},
+    }

@@ -1,0 +1,29 @@
+"""GET of one object (seed 1 §4.6, table "get")."""
+
+from __future__ import annotations
+
+from orchtw.errors import NotFound
+from orchtw.request import Response
+from orchtw.rules.options import get_revision
+from orchtw.verbs.call import Call
+from orchtw.verbs.context import Context
+from orchtw.verbs.freshness import not_older_than
+from orchtw.watch.entry import Entry
+
+
+async def get(context: Context, call: Call) -> Response:
+    """The object as it is now: 200, or NotFound (404), or Timeout (504) for a version that does not come."""
+    revision = get_revision(call.request.params)
+    if revision:
+        await not_older_than(context, revision)
+    return context.representations.entry(call.target, find(call), call.accept, params=call.request.params)
+
+
+def find(call: Call) -> Entry:
+    """The cached entry that a call names; raises NotFound (404)."""
+    resource = call.target.resource
+    namespace = call.info.namespace if resource.namespaced else ""
+    entry = call.target.stored.get(namespace, call.info.name)
+    if entry is None:
+        raise NotFound.of(resource.plural, resource.group, call.info.name)
+    return entry

@@ -1,0 +1,104 @@
+"""Last stage: from what a request asks for to the verb that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from orchtw.errors import MethodNotAllowed, NotFound
+from orchtw.registry.target import Target
+from orchtw.registry.targets import Targets
+from orchtw.request import Request, RequestInfo, Response
+from orchtw.rules.request_info import check_segments
+from orchtw.verbs.accept import Acceptance
+from orchtw.verbs.call import Call
+
+Verb = Callable[[Call], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+PAGE_NOT_FOUND = b"404 page not found\n"
+
+
+class ResourceHandler:
+    """Serves resources; everything else goes to `endpoints`.
+
+    `verbs` holds the verbs on whole objects and collections, `subresources` those on (sub-resource, verb);
+    `virtual` answers creates of kinds that are never stored.
+    """
+
+    def __init__(
+        self,
+        targets: Targets,
+        acceptance: Acceptance,
+        verbs: Mapping[str, Verb],
+        subresources: Mapping[str, Mapping[str, Verb]],
+        endpoints: Endpoint,
+        virtual: Mapping[tuple[str, str, str], Endpoint],
+    ) -> None:
+        self._targets = targets
+        self._acceptance = acceptance
+        self._verbs = verbs
+        self._subresources = subresources
+        self._endpoints = endpoints
+        self._virtual = virtual
+
+    async def handle(self, request: Request) -> Response | None:
+        """Answer the request; NotFound (404) or MethodNotAllowed (405) where no verb can."""
+        info = request.info
+        assert info is not None
+        if not info.is_resource:
+            return await self._endpoints(request)
+        target = self._targets.find(info.group, info.version, info.resource)
+        if target is None:
+            return await self._without_target(request, info)
+        check_segments(info)
+        _check_scope(target, info)
+        verb = self._verb(request, target, info)
+        assert request.user is not None
+        accept = self._acceptance.of(request, target, info)
+        return await verb(Call(request=request, info=info, user=request.user, target=target, accept=accept))
+
+    def _verb(self, request: Request, target: Target, info: RequestInfo) -> Verb:
+        """The function for a verb; HEAD stands for none (supplement C3)."""
+        if info.subresource:
+            declared = next((sub for sub in target.resource.subresources if sub.name == info.subresource), None)
+            if declared is None:
+                raise NotFound.generic()
+            verb = self._subresources[info.subresource].get(info.verb)
+            allowed = declared.verbs
+        else:
+            verb = self._verbs.get(info.verb)
+            allowed = target.resource.verbs
+        if verb is None or info.verb not in allowed or request.method == "HEAD":
+            raise MethodNotAllowed
+        return verb
+
+    async def _without_target(self, request: Request, info: RequestInfo) -> Response:
+        virtual = self._virtual.get((info.group, info.version, info.resource))
+        if virtual is not None:
+            if info.verb != "create" and len(info.parts) == 1:
+                raise MethodNotAllowed
+            return await virtual(request)
+        if (info.group, info.version) not in self._targets.versions:
+            return Response(code=404, content_type="text/plain; charset=utf-8", body=PAGE_NOT_FOUND)
+        raise NotFound.generic()
+
+
+def _check_scope(target: Target, info: RequestInfo) -> None:
+    """Refuse namespaces on cluster resources, single objects without one, and creates across them.
+
+    `/namespaces/x` itself carries its own name as namespace. A collection of a namespaced resource may be read
+    across namespaces, not written (supplement B1).
+    """
+    resource = target.resource
+    on_collection = len(info.parts) == 1
+    if resource.namespaced and not info.namespace:
+        if not on_collection:
+            raise NotFound.generic()
+        if info.verb not in ("list", "watch"):
+            raise MethodNotAllowed
+    elif not resource.namespaced and info.namespace and (resource.plural, resource.group) != ("namespaces", ""):
+        raise NotFound.generic()
+    if on_collection and info.verb in ("update", "patch"):
+        raise MethodNotAllowed
+    if not on_collection and info.verb == "create" and not info.subresource:
+        raise MethodNotAllowed

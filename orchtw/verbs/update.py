@@ -1,0 +1,29 @@
+"""PUT on one object or an object-shaped sub-resource (supplement B2)."""
+
+from __future__ import annotations
+
+from orchtw.registry.target import Object
+from orchtw.request import Response
+from orchtw.rules.options import update_options
+from orchtw.verbs.bodies import decode
+from orchtw.verbs.call import Call
+from orchtw.verbs.context import Context
+
+
+async def update(context: Context, call: Call) -> Response:
+    """200 and the stored object, or 201 where the PUT created it.
+
+    Raises BadRequest (400), NotFound (404), Conflict (409, a stale resourceVersion), Invalid (422).
+    """
+    options = update_options(call.request.params, context.naming)
+    codec = call.target.codec
+    body = codec.default(decode(call.request, codec, context.negotiator))
+    first = [body]
+
+    def replace(live: Object | None) -> Object:
+        """The body as sent; decoded again when a round has to be repeated, since rounds change it."""
+        return first.pop() if first else codec.default(decode(call.request, codec, context.negotiator))
+
+    written = await context.writes.update(call.write(dry_run=options.dry_run), replace)
+    code = 201 if written.created else 200
+    return context.representations.entry(call.target, written.entry, call.accept, code, params=call.request.params)

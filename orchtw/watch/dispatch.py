@@ -1,0 +1,113 @@
+"""From an event to the groups that it may concern, by index: the cost does not grow with the number of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from twisted.logger import Logger
+
+from orchtw.errors import InternalError
+from orchtw.watch.frames import Wire
+from orchtw.watch.group import Group
+from orchtw.watch.log import Event, EventLog, Head
+from orchtw.watch.recent import Budget
+from orchtw.watch.selection import Facet, Selection
+
+Table = dict[Hashable, dict[Group, None]]
+
+
+class Dispatcher:
+    """The watch groups of one resource, each under the one index term that its selection names.
+
+    A group is looked up by the terms of the event's new and old state; what it finds there it filters itself.
+    """
+
+    log_failures = Logger()
+
+    def __init__(self, log: EventLog, head: Head, budget: Budget) -> None:
+        self.closed = False
+        self._log = log
+        self._head = head
+        self._budget = budget
+        self._groups: dict[tuple[Selection, Wire], Group] = {}
+        self._tables: dict[Facet, Table] = {}
+        self._dirty: list[Group] = []
+        self._events: list[Event] = []
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self._groups)
+
+    def members(self) -> tuple[int, int]:
+        """How many watchers there are, and how many of them are behind."""
+        groups = self._groups.values()
+        return sum(map(len, groups)), sum(len(group.behind) for group in groups)
+
+    def group(self, selection: Selection, wire: Wire) -> Group:
+        """The group of that selection and wire; made on first use, gone with its last member."""
+        group = self._groups.get((selection, wire))
+        if group is None:
+            group = Group(selection, wire, self._log, self._head, self._budget, self._drop)
+            self._groups[selection, wire] = group
+            table = self._tables.setdefault(selection.facet, {})
+            table.setdefault(selection.term, {})[group] = None
+        return group
+
+    def _drop(self, group: Group) -> None:
+        selection = group.selection
+        if self._groups.get((selection, group.wire)) is not group:
+            return
+        del self._groups[selection, group.wire]
+        table = self._tables[selection.facet]
+        del table[selection.term][group]
+        if not table[selection.term]:
+            del table[selection.term]
+            if not table:
+                del self._tables[selection.facet]
+
+    def dispatch(self, event: Event) -> bool:
+        """Note the event for every group that it may concern; returns whether there is something to flush."""
+        old, new = event.old, event.new
+        found = False
+        for facet, table in self._tables.items():
+            here = new if new is not None else old
+            assert here is not None
+            terms = facet(here)
+            for term in terms:
+                if term in table:
+                    found = True
+                    self._note(event, table[term])
+            if old is not None and old is not here:
+                for term in facet(old):
+                    if term in table and term not in terms:
+                        found = True
+                        self._note(event, table[term])
+        if found:
+            self._events.append(event)
+        return found
+
+    def _note(self, event: Event, groups: dict[Group, None]) -> None:
+        for group in groups:
+            if not group.pending:
+                self._dirty.append(group)
+            group.pending.append(event)
+
+    def flush(self) -> None:
+        """Flush the groups concerned and drop the frames they shared. A group that fails ends alone, with a 500."""
+        dirty, self._dirty = self._dirty, []
+        events, self._events = self._events, []
+        for group in dirty:
+            try:
+                group.flush()
+            except Exception:  # noqa: BLE001 - whatever it is, the other groups go on
+                self.log_failures.failure("a watch group could not be served")
+                group.fail(InternalError.of("the watch could not be continued"))
+        for event in events:
+            event.frames = None
+
+    def close(self) -> None:
+        """End all streams, and those that start from now on."""
+        self.closed = True
+        for group in list(self._groups.values()):
+            group.close()

@@ -1,0 +1,166 @@
+"""Watch frames: one event as the bytes of one wire format (supplement A9, A11).
+
+A wire is a format together with a version of the kind. It is made once per served resource and format and is
+compared by identity, so that everybody who watches with it shares its frames. Table and PartialObjectMetadata
+are wires too; they live with the code that makes those forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import orjson
+
+from orchtw.errors import StatusError
+from orchtw.watch.entry import Entry
+
+ADDED: Final = "ADDED"
+MODIFIED: Final = "MODIFIED"
+DELETED: Final = "DELETED"
+BOOKMARK: Final = "BOOKMARK"
+ERROR: Final = "ERROR"
+TYPES: Final = (ADDED, MODIFIED, DELETED, BOOKMARK, ERROR)
+
+ENVELOPE_PREFIX: Final = b"k8s\x00"
+ENVELOPE_END: Final = b"\x1a\x00\x22\x00"  # Unknown's empty contentEncoding and contentType, always on the wire
+
+Encoding = Callable[[Entry], bytes]
+SetVersion = Callable[[bytes, bytes], bytes]
+
+
+class Wire(Protocol):
+    """A format of watch frames. `opens` says that a stream's first event looks different (`opening`)."""
+
+    opens: bool
+
+    def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
+        """One event with `entry`, whose resourceVersion on the wire is `revision`."""
+
+    def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
+        """As `frame`, for the first event of a stream."""
+
+    def bookmark(self, revision: int) -> bytes:
+        """A BOOKMARK event: all changes up to `revision` have been sent."""
+
+    def error(self, error: StatusError) -> bytes:
+        """An ERROR event with the error's Status."""
+
+
+class JsonWire:
+    """`{"type":…,"object":…}` and a newline.
+
+    `type_prefix` is the object's start with kind and apiVersion, `tail` gives an entry's rest,
+    `set_version` replaces the resourceVersion in such a rest and `bookmark_tail` makes one for a revision.
+    """
+
+    opens = False
+
+    def __init__(
+        self, type_prefix: bytes, tail: Encoding, set_version: SetVersion, bookmark_tail: Callable[[int], bytes]
+    ) -> None:
+        self._heads = {kind: b'{"type":"%b","object":%b' % (kind.encode(), type_prefix) for kind in TYPES}
+        self._tail = tail
+        self._set_version = set_version
+        self._bookmark_tail = bookmark_tail
+
+    def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
+        """One event as a line of JSON."""
+        tail = self._tail(entry)
+        if entry.revision != revision:
+            tail = self._set_version(tail, b"%d" % revision)
+        return b"".join((self._heads[event_type], tail, b"}\n"))
+
+    opening = frame
+
+    def bookmark(self, revision: int) -> bytes:
+        """A bookmark as a line of JSON."""
+        return b"".join((self._heads[BOOKMARK], self._bookmark_tail(revision), b"}\n"))
+
+    def error(self, error: StatusError) -> bytes:
+        """An error as a line of JSON."""
+        return b'{"type":"ERROR","object":%b}\n' % orjson.dumps(error.to_status())
+
+
+class ProtobufWire:
+    """Length-delimited WatchEvent messages whose object is an enveloped Protobuf message.
+
+    `raw` gives an entry's inner message, `set_version` replaces the resourceVersion in one,
+    `bookmark_raw` makes one for a revision and `status_raw` that of a Status.
+    """
+
+    opens = False
+
+    def __init__(
+        self,
+        api_version: str,
+        kind: str,
+        raw: Encoding,
+        set_version: SetVersion,
+        bookmark_raw: Callable[[int], bytes],
+        status_raw: Callable[[StatusError], bytes],
+    ) -> None:
+        self._type_meta = type_meta(api_version, kind)
+        self._raw = raw
+        self._set_version = set_version
+        self._bookmark_raw = bookmark_raw
+        self._status_raw = status_raw
+
+    def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
+        """One event as a length and a WatchEvent."""
+        raw = self._raw(entry)
+        if entry.revision != revision:
+            raw = self._set_version(raw, b"%d" % revision)
+        return protobuf_frame(event_type, self._type_meta, raw)
+
+    opening = frame
+
+    def bookmark(self, revision: int) -> bytes:
+        """A bookmark as a length and a WatchEvent."""
+        return protobuf_frame(BOOKMARK, self._type_meta, self._bookmark_raw(revision))
+
+    def error(self, error: StatusError) -> bytes:
+        """An error as a length and a WatchEvent."""
+        return protobuf_frame(ERROR, type_meta("v1", "Status"), self._status_raw(error))
+
+
+def type_meta(api_version: str, kind: str) -> bytes:
+    """Field 1 of Unknown: the TypeMeta of the message beside it."""
+    inner = _text(0x0A, api_version) + _text(0x12, kind)
+    return b"\x0a" + varint(len(inner)) + inner
+
+
+def protobuf_frame(event_type: str, type_meta_field: bytes, raw: bytes) -> bytes:
+    """4 bytes of big-endian length and WatchEvent{1: type, 2: RawExtension{1: envelope}} (supplement A9)."""
+    raw_head = b"\x12" + varint(len(raw))
+    envelope_size = len(ENVELOPE_PREFIX) + len(type_meta_field) + len(raw_head) + len(raw) + len(ENVELOPE_END)
+    extension_head = b"\x0a" + varint(envelope_size)
+    event_head = _text(0x0A, event_type) + b"\x12" + varint(len(extension_head) + envelope_size)
+    size = len(event_head) + len(extension_head) + envelope_size
+    return b"".join(
+        (
+            size.to_bytes(4, "big"),
+            event_head,
+            extension_head,
+            ENVELOPE_PREFIX,
+            type_meta_field,
+            raw_head,
+            raw,
+            ENVELOPE_END,
+        )
+    )
+
+
+def _text(tag: int, value: str) -> bytes:
+    data = value.encode()
+    return bytes((tag,)) + varint(len(data)) + data
+
+
+def varint(value: int) -> bytes:
+    """A non-negative integer in Protobuf's base-128 form."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)

@@ -1,0 +1,209 @@
+"""One watcher: a cursor, a paused flag and a sink. What it gets comes from its group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Protocol
+
+from orchtw.errors import StatusError
+from orchtw.request import chunk, chunks
+from orchtw.watch.dispatch import Dispatcher
+from orchtw.watch.entry import Entry
+from orchtw.watch.frames import ADDED, Wire
+from orchtw.watch.group import MAX_WRITE_BYTES, Group, Places
+from orchtw.watch.selection import Selection
+from orchtw.watch.timers import Timers, next_bookmark
+
+
+class Sink(Protocol):
+    """Where a member's bytes go: the body of a response."""
+
+    def write(self, framed: bytes) -> None:
+        """Send HTTP chunks; may call the member's `pause`, `resume` or `close` before it returns."""
+
+    def finish(self) -> None:
+        """The stream is complete."""
+
+
+def _unwritable(framed: bytes) -> None:
+    """What `write` is before the start and after the end: there is no one to write to."""
+
+
+class Member:
+    """A watch from a revision on, or from a snapshot of the state on (seed 1 §4.6).
+
+    With `state`, an ADDED for each selected entry of it comes first; then everything after revision
+    `cursor`, in order, each event once; a cursor in the future is silent until events pass it. A member
+    that is paused is written nothing and costs its cursor; one whose cursor has left the history gets an
+    ERROR 410 and the end. At `deadline` (seconds on the timers' clock) the stream ends normally.
+    """
+
+    __slots__ = (
+        "_bookmarks",
+        "_deadline",
+        "_dispatcher",
+        "_draining",
+        "_ended",
+        "_group",
+        "_next_bookmark",
+        "_position",
+        "_selection",
+        "_sink",
+        "_state",
+        "_timers",
+        "_wire",
+        "cursor",
+        "fresh",
+        "paused",
+        "place",
+        "slot",
+        "write",
+    )
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        timers: Timers,
+        selection: Selection,
+        wire: Wire,
+        cursor: int,
+        *,
+        state: Sequence[Entry] | None = None,
+        bookmarks: bool = False,
+        deadline: float = inf,
+    ) -> None:
+        self.cursor = cursor
+        self.paused = False
+        self.fresh = True
+        self.place: Places | None = None
+        self.slot = -1
+        self.write: Callable[[bytes], None] = _unwritable
+        self._dispatcher = dispatcher
+        self._timers = timers
+        self._selection = selection
+        self._wire = wire
+        self._state = state
+        self._position = 0
+        self._bookmarks = bookmarks
+        self._next_bookmark = inf
+        self._deadline = deadline
+        self._draining = False
+        self._ended = False
+        self._group: Group | None = None
+        self._sink: Sink | None = None
+
+    def start(self, sink: Sink) -> None:
+        """Join the group and write what there is; everything goes to `sink` from now on."""
+        if self._ended:
+            return
+        self._sink = sink
+        self.write = sink.write
+        if self._dispatcher.closed:
+            self.end()
+            return
+        self._group = self._dispatcher.group(self._selection, self._wire)
+        self._group.join(self)
+        if self._bookmarks:
+            self._next_bookmark = self._timers.first_bookmark(self._deadline)
+        self._timers.arm(self, min(self._next_bookmark, self._deadline))
+        self.wake()
+
+    def pause(self) -> None:
+        """Write nothing until `resume`."""
+        self.paused = True
+
+    def resume(self) -> None:
+        """Write again, beginning with what was missed."""
+        if self._ended:
+            return
+        self.paused = False
+        self.wake()
+
+    def wake(self) -> None:
+        """Catch up, unless the member is ready anyway; stops when the sink pauses it."""
+        group = self._group
+        if group is None or self._draining or self.place is not group.behind:
+            return
+        self._draining = True
+        try:
+            while not self.paused:
+                framed = self._next_of_state() or group.next_for(self)
+                if not framed:
+                    break
+                self.write(framed)
+        except StatusError as error:
+            self.fail(error)
+        finally:
+            self._draining = False
+
+    def _next_of_state(self) -> bytes:
+        """The next chunk of synthetic ADDED events; empty when there are none left."""
+        state = self._state
+        if state is None:
+            return b""
+        frames: list[bytes] = []
+        size = 0
+        matches = self._selection.matches
+        position = self._position
+        while position < len(state) and size < MAX_WRITE_BYTES:
+            entry = state[position]
+            position += 1
+            if matches(entry):
+                make = self._wire.opening if self.fresh else self._wire.frame
+                self.fresh = False
+                frames.append(make(ADDED, entry, entry.revision))
+                size += len(frames[-1])
+        self._position = position
+        if position >= len(state):
+            self._state = None
+        return chunks(frames) if frames else b""
+
+    def on_time(self, now: float) -> None:
+        """A bookmark is due, or the end (supplement A9)."""
+        if self._ended:
+            return
+        if now >= self._deadline:
+            self.end()
+            return
+        if now >= self._next_bookmark:
+            self._next_bookmark = next_bookmark(now, now, self._deadline)
+            self._write_bookmark()
+        if not self._ended:
+            self._timers.arm(self, min(self._next_bookmark, self._deadline))
+
+    def _write_bookmark(self) -> None:
+        """Only to a member that has everything up to the bookmark's revision and can take it."""
+        group = self._group
+        if group is None:
+            return
+        if group.pending:
+            group.flush()
+        if self.place is group.ready and not self.paused:
+            self.write(group.bookmark())
+
+    def fail(self, error: StatusError) -> None:
+        """Send an ERROR event with the error's Status, then end the stream."""
+        if not self._ended:
+            self.write(chunk(self._wire.error(error)))
+            self.end()
+
+    def end(self) -> None:
+        """End the stream normally: what is written is sent, then the body is complete."""
+        sink = self._sink
+        if not self._ended:
+            self.close()
+            if sink is not None:
+                sink.finish()
+
+    def close(self) -> None:
+        """The client is gone, or the stream is over: leave everything, write nothing more."""
+        self._ended = True
+        self.paused = True
+        self.write = _unwritable
+        self._sink = None
+        self._state = None
+        self._timers.disarm(self)
+        group, self._group = self._group, None
+        if group is not None:
+            group.leave(self)

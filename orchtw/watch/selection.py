@@ -1,0 +1,192 @@
+"""What a watch or a list is about: a namespace and two selectors, compiled to one test on entries.
+
+A selection also names the one index term under which an event for it can be found (see `dispatch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Protocol
+
+import attrs
+
+from orchtw.watch.entry import Entry
+
+NAME = "metadata.name"
+NAMESPACE = "metadata.namespace"
+
+
+class LabelSelector(Protocol):
+    """A parsed label selector (supplement A7, `rules.selectors`); equal selectors compare and hash equal."""
+
+    @property
+    def requirements(self) -> Sequence[object]:
+        """Its terms."""
+
+    @property
+    def equalities(self) -> tuple[tuple[str, str], ...]:
+        """(key, value) pairs that everything selected has: the terms that ask for one value."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether it selects everything."""
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether an object with these labels is selected."""
+
+
+class FieldSelector(Protocol):
+    """A parsed field selector (supplement A7, `rules.field_selectors`); equal selectors compare and hash equal."""
+
+    @property
+    def terms(self) -> tuple[tuple[str, bool, str], ...]:
+        """(field, whether it must equal, value), all of which must hold."""
+
+
+Test = Callable[[Entry], bool]
+Terms = tuple[tuple[str, bool, str], ...]
+Facet = Callable[[Entry], Iterable[Hashable]]  # the index terms of an entry; facets are compared by identity
+
+
+def all_entries(entry: Entry) -> Iterable[Hashable]:
+    """The facet of selections that no index helps."""
+    return ("",)
+
+
+def by_namespace(entry: Entry) -> Iterable[Hashable]:
+    """The facet of one namespace."""
+    return (entry.namespace,)
+
+
+def by_key(entry: Entry) -> Iterable[Hashable]:
+    """The facet of one object."""
+    return (entry.key,)
+
+
+def by_name(entry: Entry) -> Iterable[Hashable]:
+    """The facet of one name, in any namespace."""
+    return (entry.name,)
+
+
+def by_label(entry: Entry) -> Iterable[Hashable]:
+    """The facet of one label value."""
+    return entry.labels.items()
+
+
+def by_namespaced_label(entry: Entry) -> Iterable[Hashable]:
+    """The facet of one label value in one namespace."""
+    namespace = entry.namespace
+    return [(namespace, item) for item in entry.labels.items()]
+
+
+@cache  # positions are few: one facet per selectable field
+def by_field(position: int) -> Facet:
+    """The facet of one value of the selectable field at `position`."""
+
+    def terms(entry: Entry) -> Iterable[Hashable]:
+        return (entry.fields[position],)
+
+    return terms
+
+
+@cache
+def by_namespaced_field(position: int) -> Facet:
+    """The facet of one value of the selectable field at `position`, in one namespace."""
+
+    def terms(entry: Entry) -> Iterable[Hashable]:
+        return ((entry.namespace, entry.fields[position]),)
+
+    return terms
+
+
+@attrs.frozen(slots=True, cache_hash=True)
+class Selection:
+    """Which objects of one resource are meant; equal selections share a watch group.
+
+    `namespace` is "" for all. `field_names` names the positions of `Entry.fields` in the stored form, which
+    field selectors speak of. They may use these, metadata.name and metadata.namespace; KeyError otherwise.
+    """
+
+    namespace: str = ""
+    labels: LabelSelector | None = None
+    fields: FieldSelector | None = None
+    field_names: tuple[str, ...] = ()
+    matches: Test = attrs.field(init=False, eq=False, repr=False)
+    facet: Facet = attrs.field(init=False, eq=False, repr=False)
+    term: Hashable = attrs.field(init=False, eq=False, repr=False)
+    everything: bool = attrs.field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        labels = None if self.labels is None or self.labels.empty else self.labels
+        fields = () if self.fields is None else self.fields.terms
+        facet, term = _best_term(self.namespace, labels, fields, self.field_names)
+        object.__setattr__(self, "matches", _compile(self.namespace, labels, fields, self.field_names))
+        object.__setattr__(self, "facet", facet)
+        object.__setattr__(self, "term", term)
+        object.__setattr__(self, "everything", not self.namespace and labels is None and not fields)
+
+
+def _best_term(
+    namespace: str, labels: LabelSelector | None, fields: Terms, names: tuple[str, ...]
+) -> tuple[Facet, Hashable]:
+    """The facet and term with the fewest events for a selection: object, field value, label value, namespace, all."""
+    wanted = {name: value for name, equal, value in fields if equal}
+    namespace = namespace or wanted.get(NAMESPACE, "")
+    name = wanted.get(NAME)
+    if name is not None:
+        return (by_key, f"{namespace}/{name}") if namespace else (by_name, name)
+    for position, field in enumerate(names):
+        value = wanted.get(field)
+        if value is not None:
+            return (by_namespaced_field(position), (namespace, value)) if namespace else (by_field(position), value)
+    if labels is not None and labels.equalities:
+        pair = labels.equalities[0]
+        return (by_namespaced_label, (namespace, pair)) if namespace else (by_label, pair)
+    return (by_namespace, namespace) if namespace else (all_entries, "")
+
+
+def _compile(
+    namespace: str, labels: LabelSelector | None, fields: Terms, names: tuple[str, ...]
+) -> Test:
+    """One function for the whole selection; a namespace alone and everything get the shortest ones."""
+    tests: list[Test] = []
+    if namespace:
+        tests.append(lambda entry: entry.namespace == namespace)
+    tests += [_field_test(names, *term) for term in fields]
+    if labels is not None:
+        tests += _label_tests(labels)
+    if not tests:
+        return lambda entry: True
+    if len(tests) == 1:
+        return tests[0]
+
+    def matches(entry: Entry) -> bool:
+        for test in tests:
+            if not test(entry):
+                return False
+        return True
+
+    return matches
+
+
+def _field_test(names: tuple[str, ...], field: str, equal: bool, value: str) -> Test:
+    """One term of a field selector."""
+    if field == NAME:
+        return lambda entry: (entry.name == value) is equal
+    if field == NAMESPACE:
+        return lambda entry: (entry.namespace == value) is equal
+    position = {name: position for position, name in enumerate(names)}[field]
+    return lambda entry: (entry.fields[position] == value) is equal
+
+
+def _label_tests(selector: LabelSelector) -> list[Test]:
+    """The selector's equalities, and the selector itself where it asks for more than these."""
+
+    def equality(key: str, value: str) -> Test:
+        return lambda entry: entry.labels.get(key) == value
+
+    tests = [equality(key, value) for key, value in selector.equalities]
+    if tests and len(tests) == len(selector.requirements):
+        return tests
+    return [*tests, lambda entry: selector.matches(entry.labels)]
