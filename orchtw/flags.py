@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from orchtw.rules.durations import parse_duration
+from orchtw.schema.times import duration_text, parse_duration
 
 _BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
@@ -54,20 +54,17 @@ def parse_boolean(text: str) -> bool:
 
 def parse_duration_s(text: str) -> float:
     """A Go duration (`5m0s`, `1.5h`, `0`) in seconds; ValueError when malformed or negative."""
-    seconds = parse_duration(text)
-    if seconds is None or seconds < 0:
+    try:
+        seconds = parse_duration(text) / 1e9
+    except ValueError:
+        seconds = -1.0
+    if seconds < 0:
         raise ValueError("must be a duration of zero or more, such as 30s or 5m0s")
     return seconds
 
 
-def show_duration(seconds: float) -> str:
-    """Seconds as Go prints a duration: `5m0s`, `1h0m0s`, `0s`."""
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    tail = f"{rest:g}s"
-    if hours:
-        return f"{hours}h{minutes}m{tail}"
-    return f"{minutes}m{tail}" if minutes else tail
+def _show_duration(seconds: float) -> str:
+    return duration_text(round(seconds * 1e9))
 
 
 def parse_integer(text: str) -> int:
@@ -102,7 +99,7 @@ TEXT = Kind("string", lambda texts: texts[-1])
 PATH = Kind("file", _path, lambda path: str(path or ""))
 INTEGER = Kind("int", lambda texts: parse_integer(texts[-1]))
 BOOLEAN = Kind("", lambda texts: parse_boolean(texts[-1]), lambda value: str(value).lower(), alone=True)
-DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), show_duration)
+DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)
 LIST = Kind("strings", _split, ",".join)
 PAIRS = Kind("mapStringString", parse_pairs, _show_pairs)
 

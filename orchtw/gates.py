@@ -86,8 +86,7 @@ def resolve(settings: Iterable[tuple[str, str]]) -> tuple[dict[str, bool], list[
             problems.append(f"unrecognized feature gate: {name}")
         elif gate.locked and value != gate.on:
             problems.append(
-                f"cannot set feature gate {name} to {str(value).lower()}, "
-                f"feature is locked to {str(gate.on).lower()}"
+                f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {str(gate.on).lower()}"
             )
         else:
             singles[name] = value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
+from orchtw.authn.method import TokenMethod
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UserInfo
-from orchtw.authn.method import TokenMethod
 
 
 class BearerTokens:

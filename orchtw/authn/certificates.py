@@ -8,9 +8,9 @@ from typing import NamedTuple
 from cryptography.x509 import Certificate
 from cryptography.x509.oid import NameOID
 
+from orchtw.authn.method import authenticated
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UserInfo
-from orchtw.authn.method import authenticated
 
 # Users of so many certificates are remembered; the edge keeps as many parsed certificates.
 _KEPT = 1024

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from twisted.logger import Logger
 
+from orchtw.authn.method import authenticated
 from orchtw.errors import ConfigError
 from orchtw.request import UserInfo
-from orchtw.authn.method import authenticated
 
 _MIN_COLUMNS = 3
 _log = Logger()

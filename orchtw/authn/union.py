@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from orchtw.config import Config
-from orchtw.errors import Unauthorized
-from orchtw.request import Request, UserInfo
 from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.certificates import ClientCertificates
 from orchtw.authn.method import ANONYMOUS, Authenticator, authenticated
+from orchtw.config import Config
+from orchtw.errors import Unauthorized
+from orchtw.request import Request, UserInfo
 
 
 class Union:

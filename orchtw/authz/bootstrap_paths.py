@@ -6,8 +6,8 @@ RBAC objects are not evaluated here: whatever these two roles do not grant gets 
 
 from __future__ import annotations
 
-from orchtw.request import RequestInfo, UserInfo
 from orchtw.authz.decision import NO_OPINION, Decision
+from orchtw.request import RequestInfo, UserInfo
 
 _PUBLIC = frozenset({"/healthz", "/livez", "/readyz", "/version", "/version/"})
 _DISCOVERY = _PUBLIC | {"/api", "/apis", "/openapi"}

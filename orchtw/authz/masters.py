@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orchtw.request import RequestInfo, UserInfo
 from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
+from orchtw.request import RequestInfo, UserInfo
 
 MASTERS = "system:masters"
 

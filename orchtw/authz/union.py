@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
-from orchtw.request import RequestInfo, UserInfo
 from orchtw.authz import MODES
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.masters import Masters
+from orchtw.request import RequestInfo, UserInfo
 
 
 class Union:

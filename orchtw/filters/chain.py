@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 from uuid import uuid4
 
@@ -11,6 +11,7 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from orchtw.errors import InternalError, NotFound, StatusError
+from orchtw.filters.deadline import Deadline
 from orchtw.request import Request, Response
 
 ORDER = ("request-info", "authentication", "audit", "impersonation", "flow-control", "authorization", "handler")
@@ -51,18 +52,18 @@ class App:
 
     _log = Logger()
 
-    def __init__(self, stages: Sequence[Placed], refuse: Callable[[Request, StatusError], Response]) -> None:
+    def __init__(
+        self, stages: Sequence[Placed], refuse: Callable[[Request, StatusError], Response], deadline: Deadline
+    ) -> None:
         self._stages = in_order(stages)
         self._refuse = refuse
+        self._deadline = deadline
 
-    def __call__(self, request: Request) -> Awaitable[Response]:
-        """Answer one request."""
-        return self._answer(request)
-
-    async def _answer(self, request: Request) -> Response:
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request; only cancellation comes out as an exception."""
         request.audit_id = request.headers.get("audit-id") or str(uuid4())
         try:
-            response = await self._run(request)
+            response = await self._deadline.keep(request, self._run(request))
         except StatusError as error:
             response = self._refuse(request, error)
         except CancelledError:

@@ -46,9 +46,7 @@ def key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 def public_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     """The public half as SubjectPublicKeyInfo PEM."""
-    return key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    return key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
 
 
 def pem(certificate: x509.Certificate) -> bytes:

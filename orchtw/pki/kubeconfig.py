@@ -13,9 +13,7 @@ def compose(*, cluster: str, user: str, server: str, ca_pem: bytes, certificate_
     document = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [
-            {"name": cluster, "cluster": {"server": server, "certificate-authority-data": _base64(ca_pem)}}
-        ],
+        "clusters": [{"name": cluster, "cluster": {"server": server, "certificate-authority-data": _base64(ca_pem)}}],
         "users": [
             {
                 "name": user,

@@ -122,7 +122,7 @@ class Deletion:
         if not self._collects_garbage:
             return present
         resource = write.target.resource
-        policy = options.propagation_policy
+        policy = options.propagation or _from_orphan_dependents(options.orphan_dependents)
         if not policy and not present and orphans_by_default(resource.group, resource.version, resource.kind):
             policy = "Orphan"
         if not policy:
@@ -135,15 +135,20 @@ class Deletion:
     def _check_preconditions(write: Write, options: DeleteOptions, meta: dict[str, Any]) -> None:
         kind, group = write.target.resource.kind, write.target.resource.group
         uid, version = options.precondition_uid, options.precondition_version
-        if uid is not None and uid != meta["uid"]:
+        if uid and uid != meta["uid"]:
             why = (
                 f"the UID in the precondition ({uid}) does not match the UID in record ({meta['uid']}). "
                 "The object might have been deleted and then recreated"
             )
             raise Conflict.of(kind, group, write.name, why)
-        if version is not None and version != meta["resourceVersion"]:
+        if version and version != meta["resourceVersion"]:
             why = (
                 f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
                 f"({meta['resourceVersion']}). The object might have been modified"
             )
             raise Conflict.of(kind, group, write.name, why)
+
+
+def _from_orphan_dependents(orphan: bool | None) -> str:
+    """The policy that the deprecated `orphanDependents` stands for."""
+    return "" if orphan is None else "Orphan" if orphan else "Background"

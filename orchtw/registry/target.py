@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import attrs
 import orjson
@@ -13,19 +14,15 @@ from orchtw.schema.codec import KindCodec
 from orchtw.watch.entry import Entry
 
 Object = dict[str, Any]
-
-
-class Convert(Protocol):
-    """A conversion between two versions of a kind; takes over its argument."""
-
-    def __call__(self, obj: Object) -> Object: ...
+Convert = Callable[[Object], Object]
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Target:
     """What a request's group, version and resource resolve to.
 
-    `to_storage` and `from_storage` are None where the served version is the stored one.
+    `to_storage` and `from_storage` are None where the served version is the stored one. `same_fields`: versions
+    that differ in nothing but apiVersion share their JSON after it.
     """
 
     resource: ResourceType
@@ -33,14 +30,11 @@ class Target:
     stored: Stored
     to_storage: Convert | None = None
     from_storage: Convert | None = None
+    same_fields: bool = True
 
     def load(self, entry: Entry) -> Object:
         """A private canonical dict of a cached object in this version."""
         obj = self.stored.load(entry)
-        return self.from_storage(obj) if self.from_storage else obj
-
-    def view(self, obj: Object) -> Object:
-        """A stored-version dict as this version shows it."""
         return self.from_storage(obj) if self.from_storage else obj
 
     def store_form(self, obj: Object) -> Object:
@@ -49,7 +43,7 @@ class Target:
 
     def json_tail(self, entry: Entry) -> bytes:
         """The JSON of a cached object after kind and apiVersion, in this version; cached on the entry."""
-        if self.from_storage is None:
+        if self.same_fields:
             tail = entry.json
             return self.stored.json_tail(entry) if tail is None else tail
         key = (self.resource.version, self.resource.group, "json")

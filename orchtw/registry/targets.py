@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from orchtw.naming import Naming
 from orchtw.registry.stored import Stored
@@ -11,7 +10,7 @@ from orchtw.registry.strategies import strategy_for
 from orchtw.registry.target import Target
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec import Codecs
-from orchtw.schema.conversion import converter
+from orchtw.schema.conversion import CONVERSIONS, converter
 
 REGISTRY = "/registry/"
 
@@ -24,17 +23,22 @@ class Targets:
         self._codecs = codecs
         self._stored: dict[tuple[str, str], Stored] = {}
         self._targets: dict[tuple[str, str, str], Target] = {}
+        self._all: dict[tuple[str, str, str], Target] = {}
         self.versions = {(group, version) for group, version, _ in served}
         for resource in catalogue.resources:
             key = (resource.group, resource.version, resource.plural)
             if resource.storage_version is not None:
-                target = self._target(resource)
+                target = self._all[key] = self._target(resource)
                 if key in served:
                     self._targets[key] = target
 
     def find(self, group: str, version: str, plural: str) -> Target | None:
         """The target of a path, or None."""
         return self._targets.get((group, version, plural))
+
+    def stored_target(self, group: str, version: str, plural: str) -> Target:
+        """A target that the server itself uses, whether requests may name it or not; KeyError: there is none."""
+        return self._all[group, version, plural]
 
     def stored(self) -> Iterator[Stored]:
         """Every stored resource once."""
@@ -48,9 +52,9 @@ class Targets:
         home = stored.resource
         if (resource.group, resource.version) != (home.group, home.version):
             naming = self._catalogue.naming
-            convert = partial(converter, resource.kind, naming=naming)
-            target.to_storage = convert(resource.api_version, home.api_version)
-            target.from_storage = convert(home.api_version, resource.api_version)
+            target.to_storage = converter(home.kind, resource.api_version, home.api_version, naming=naming)
+            target.from_storage = converter(home.kind, home.api_version, resource.api_version, naming=naming)
+            target.same_fields = home.kind not in CONVERSIONS
         return target
 
     def _stored_for(self, resource: ResourceType) -> Stored:

@@ -59,7 +59,8 @@ def go_value(value: Any) -> str:
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return "[]string{" + ", ".join(map(go_quote, value)) + "}"
     if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-        return "map[string]string{" + ", ".join(f"{go_quote(k)}:{go_quote(v)}" for k, v in sorted(value.items())) + "}"
+        entries = (f"{go_quote(key)}:{go_quote(item)}" for key, item in sorted(value.items()))
+        return "map[string]string{" + ", ".join(entries) + "}"
     return orjson.dumps(value).decode()
 
 

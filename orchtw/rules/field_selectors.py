@@ -57,7 +57,7 @@ class FieldSelector:
     def matches_object(self, obj: Mapping[str, Any]) -> bool:
         """Whether every term holds for `obj`, a canonical dict in the stored form."""
         for field, equal, value in self.terms:
-            if (field_getter(field)(obj) == value) is not equal:
+            if (field_value(field)(obj) == value) is not equal:
                 return False
         return True
 
@@ -187,14 +187,9 @@ def _escape(value: str) -> str:
     return value.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
 
 
-def field_value(obj: Mapping[str, Any], field: str) -> str:
-    """The text that `obj` (a canonical dict in the stored form) shows at selectable `field`; absent is empty."""
-    return field_getter(field)(obj)
-
-
 @lru_cache(maxsize=256)
-def field_getter(field: str) -> Getter:
-    """A compiled `field_value` for one field."""
+def field_value(field: str) -> Getter:
+    """The reader of one selectable field: from a canonical dict in the stored form to its text, absent is empty."""
     special = _SPECIAL.get(field)
     if special is not None:
         return special

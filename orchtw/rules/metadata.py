@@ -24,7 +24,14 @@ FOREGROUND: Final = "foregroundDeletion"
 _SUFFIX_LENGTH: Final = 5
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, no look-alikes
 _PREFIX_LIMIT: Final = 63 - _SUFFIX_LENGTH
-_IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_IMMUTABLE: Final = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
 
 # Kinds that live in other servers of the original: a finalizer without "/" is checked by form only.
 _FREE_FINALIZERS: Final = frozenset(

@@ -176,7 +176,7 @@ def patch_type(content_type: str, *, strategic: bool = True) -> PatchType:
 
 
 def wants_pretty(params: Mapping[str, list[str]], user_agent: str) -> bool:
-    """Whether JSON is to be indented: query `pretty`, else a browser or a command-line HTTP client (supplement C3)."""
+    """Whether JSON is to be indented: query `pretty`, else a browser or a command-line client (supplement C3)."""
     values = params.get("pretty")
     if values and values[0]:
         return values[0] in _TRUE
@@ -192,7 +192,7 @@ def _covers(pattern: str, media_type: str) -> bool:
 
 
 def _clauses(header: str) -> list[_Clause]:
-    """The entries of an Accept value by falling quality, then wildcards last, then as given; quality 0 is left out."""
+    """The entries of an Accept value by falling quality, wildcards last, then as given; quality 0 is left out."""
     if not header.strip():
         return [_Clause("*/*", ())]
     found: list[tuple[float, int, _Clause]] = []

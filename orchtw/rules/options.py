@@ -1,4 +1,4 @@
-"""The options that come in a query or in a delete's body, read and validated (seed 1 §4.4–4.7, supplement A5–A8, A12).
+"""The options of a query or of a delete's body, read and validated (seed 1 §4.4–4.7, supplement A5–A8, A12).
 
 Unknown parameters are ignored. A value that cannot be read is a BadRequest (400), a combination that makes no
 sense an Invalid (422) with a cause for each rule that it breaks.
@@ -22,7 +22,6 @@ from orchtw.rules.causes import (
     required,
     too_long,
 )
-from orchtw.rules.durations import parse_duration
 from orchtw.rules.request_info import flag
 from orchtw.rules.selectors import (
     ALL_FIELDS,
@@ -32,6 +31,7 @@ from orchtw.rules.selectors import (
     parse_fields,
     parse_labels,
 )
+from orchtw.schema.times import parse_duration
 
 Params = Mapping[str, list[str]]
 Consistency = Literal["latest", "any", "not older", "exact", "continue"]
@@ -162,7 +162,7 @@ def _match_causes(version: str, match: str, token: str, watch: bool) -> list[Cau
 
 
 def get_revision(params: Params) -> int | None:
-    """The resourceVersion that a get asks for: None latest, 0 any, else at least that one. Raises BadRequest (400)."""
+    """The resourceVersion that a get asks for: None latest, 0 any, else not older. Raises BadRequest (400)."""
     return _revision(_text(params, "resourceVersion"), limited=False) if params else None
 
 
@@ -303,10 +303,13 @@ def request_timeout_s(params: Params) -> float | None:
     text = _text(params, "timeout")
     if not text:
         return None
-    seconds = parse_duration(text)
-    if seconds is None or seconds < 0:
+    try:
+        nanoseconds = parse_duration(text)
+    except ValueError:
+        nanoseconds = -1
+    if nanoseconds < 0:
         raise BadRequest("invalid timeout specified in the request URL")
-    return seconds or None
+    return nanoseconds / 1e9 or None
 
 
 def _text(params: Params, name: str) -> str:

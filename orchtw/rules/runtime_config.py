@@ -1,4 +1,4 @@
-"""Which APIs a server serves: the release's own choice, changed by `--runtime-config` (seed 1 §9.2, supplement C9)."""
+"""Which APIs a server serves: the release's choice, changed by `--runtime-config` (seed 1 §9.2, supplement C9)."""
 
 from __future__ import annotations
 

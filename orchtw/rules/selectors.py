@@ -18,7 +18,6 @@ from orchtw.rules.field_selectors import (
     ALL_FIELDS,
     FieldSelector,
     exact_field,
-    field_getter,
     field_value,
     parse_fields,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "LabelSelector",
     "Requirement",
     "exact_field",
-    "field_getter",
     "field_value",
     "parse_fields",
     "parse_labels",

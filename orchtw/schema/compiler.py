@@ -70,13 +70,14 @@ class SchemaCompiler:
         return node if node is not None else self._compile(self._pool.FindMessageTypeByName(full_name))
 
     def struct(self, full_name: str) -> StructSchema:
-        """The node of a message that has fields in JSON. Raises KeyError when it has a special form, or is unknown."""
+        """The node of a message that has fields in JSON. Raises KeyError when it is unknown or has a special form."""
         node = self.message(full_name)
         if not isinstance(node, StructSchema):
             raise KeyError(full_name)
         return node
 
-    def _compile(self, descriptor: Descriptor) -> Node:
+    def _compile(self, descriptor: Descriptor | None) -> Node:
+        assert descriptor is not None
         node = self._nodes.get(descriptor.full_name)
         if node is None:
             node = self._nodes[descriptor.full_name] = self._new(descriptor)
@@ -145,7 +146,7 @@ class SchemaCompiler:
 
     def _enum(self, field: FieldDescriptor, name: str) -> EnumSchema:
         where, _, short = name.rpartition(".")
-        package = f".{where}.v1" if where else f".{field.file.package}"
+        package = f".{where}.v1" if where else f".{field.containing_type.file.package}"
         return self._enums(package)[short]
 
     def _enums_of_package(self, suffix: str) -> dict[str, EnumSchema]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from orchtw.schema import wire
+from orchtw.schema import wire_forms
 from orchtw.schema.canonical import in_place, zero
 from orchtw.schema.generated import Functions, Writer
 from orchtw.schema.nodes import (
@@ -28,22 +28,22 @@ from orchtw.schema.wire import FIXED64, LENGTH, VARINT, short_fields, tag, varin
 _WIRE_TYPES = {Scalar.BOOL: VARINT, Scalar.INT32: VARINT, Scalar.INT64: VARINT, Scalar.DOUBLE: FIXED64}
 # What turns a canonical value into the content of a length-delimited field.
 _CONTENTS: dict[Node, Callable[[Any], bytes]] = {
-    Scalar.BYTES: wire.bytes_content,
-    Form.TIME: wire.time_message,
-    Form.MICRO_TIME: wire.micro_time_message,
-    Form.DURATION: wire.duration_message,
-    Form.QUANTITY: wire.quantity_message,
-    Form.INT_OR_STRING: wire.int_or_string_message,
-    Form.ANY: wire.any_message,
-    Form.OBJECT: wire.any_message,
-    Form.STRINGS: wire.strings_message,
+    Scalar.BYTES: wire_forms.bytes_content,
+    Form.TIME: wire_forms.time_message,
+    Form.MICRO_TIME: wire_forms.micro_time_message,
+    Form.DURATION: wire_forms.duration_message,
+    Form.QUANTITY: wire_forms.quantity_message,
+    Form.INT_OR_STRING: wire_forms.int_or_string_message,
+    Form.ANY: wire_forms.any_message,
+    Form.OBJECT: wire_forms.any_message,
+    Form.STRINGS: wire_forms.strings_message,
 }
 
 
 def encoders() -> Functions:
     """A function a struct: canonical dict → message bytes."""
     given = {function.__name__: function for function in _CONTENTS.values()}
-    more = (wire.either_message, wire.either_bool_message, wire.double_bits, varint)
+    more = (wire_forms.either_message, wire_forms.either_bool_message, wire_forms.double_bits, varint)
     return Functions(_write, {**given, **{each.__name__: each for each in more}, "EMPTY": {}})
 
 

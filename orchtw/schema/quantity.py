@@ -86,7 +86,8 @@ def _rounded(mantissa: int, exponent: int) -> tuple[int, int]:
 
 
 def _exceeds(mantissa: int, exponent: int, limit: int) -> bool:
-    return mantissa * 10**exponent > limit if exponent >= 0 else mantissa > limit * 10**-exponent
+    left, right = (mantissa, limit * 10**-exponent) if exponent < 0 else (mantissa * 10**exponent, limit)
+    return bool(left > right)
 
 
 def _without_zeros(mantissa: int, exponent: int) -> tuple[int, int]:

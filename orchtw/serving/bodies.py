@@ -1,4 +1,4 @@
-"""Response bodies that do not fit one write: pieces with backpressure, streams, and a wait for the buffer to drain."""
+"""Response bodies that do not fit one write: pieces with backpressure, and streams."""
 
 from __future__ import annotations
 

@@ -162,12 +162,11 @@ class HTTPChannel(Protocol):
         self._task = self._edge.app(request)
         self._step()
 
-    def _step(self) -> None:
+    def _step(self, failure: Failure | None = None) -> None:
         # Most reads end in the first send: no Deferred is made for them (5 of 30 µs in the get benchmark).
-        task = self._task
-        assert task is not None
+        task: Any = self._task
         try:
-            waiting = task.send(None)
+            waiting = task.send(None) if failure is None else failure.throwExceptionIntoGenerator(task)
             self._waiting = waiting
             waiting.addBoth(self._resume)
         except StopIteration as done:
@@ -180,10 +179,10 @@ class HTTPChannel(Protocol):
             self._task = None
             self._failed()
 
-    def _resume(self, _result: object) -> None:
-        # The awaited Deferred hands its own result, or its failure, to the coroutine that iterates it.
+    def _resume(self, result: object) -> None:
+        # The awaited Deferred itself hands a good result to the coroutine; a failure must be thrown into it.
         self._waiting = None
-        self._step()
+        self._step(result if isinstance(result, Failure) else None)
 
     def _failed(self) -> None:
         if self._lost:
@@ -272,6 +271,7 @@ class HTTPChannel(Protocol):
             return
         self._request = None
         self._stream = stream
+        self._parser.sleep()
         channel = PlainStreamChannel if plain else StreamChannel
         stream.start(channel(self.transport, self._finished, self._aborted))
 
@@ -340,7 +340,7 @@ class HTTPChannel(Protocol):
     # Time and shutdown
 
     def expire(self, now: float) -> None:
-        """Close if a limit has passed; while bytes of ours are unsent only their standing still counts (PITFALLS 8)."""
+        """Close if a limit has passed; while bytes of ours are unsent, only the write stall counts (PITFALLS 8)."""
         transport, limits = self.transport, self._edge.limits
         if transport.unsent and self._phase != HANDSHAKE:
             if transport.progress != self._progress:

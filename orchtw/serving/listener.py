@@ -1,5 +1,8 @@
 """A Twisted service that listens with TLS and serves an app."""
 
+# mypy: allow-untyped-calls
+# Twisted's Service is not annotated.
+
 from __future__ import annotations
 
 import socket
@@ -7,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from twisted.application.service import Service
-from twisted.internet.address import IPv4Address, IPv6Address
 from twisted.internet.defer import Deferred, TimeoutError, maybeDeferred, succeed
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory

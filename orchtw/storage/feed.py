@@ -56,8 +56,8 @@ class Feed:
     async def follow(self, after: int, deliver: Deliver, history: History) -> Follower:
         """Deliver what `history(after, upto)` holds up to now, then go live; returns when live.
 
-        `history` answers a leading part of the range, nothing only when the range has no change. Raises Timeout (504) for a revision to come and
-        whatever `history` raises.
+        `history` answers a leading part of the range, nothing only when the range has no change. Raises
+        Timeout (504) for a revision to come and whatever `history` raises.
         """
         if after > self.revision:
             raise errors.Timeout.future_version(after, self.revision)

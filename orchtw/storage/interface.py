@@ -128,8 +128,8 @@ class Store(abc.ABC):
 
         Writes are decided in the order of the calls. Every live subscriber has been given the write's Change before
         the answer fires. Fails with TooManyRequests (429) when too much is queued, BadRequest (400) for a key that is
-        not valid text, InternalError (500) when the write could not be made durable. Cancelling the
-        Deferred gives up the answer, not the write.
+        not valid text, InternalError (500) when the write could not be made durable: whether it is there after
+        the next start is then open. Cancelling the Deferred gives up the answer, not the write.
         """
 
     @abc.abstractmethod
@@ -149,7 +149,7 @@ class Store(abc.ABC):
     async def compact(self, revision: int) -> None:
         """Forget every state before `revision`; that one and the later ones stay readable.
 
-        An older `revision` than the last compaction's changes nothing; one that has not happened raises Timeout (504).
+        An older `revision` than the last compaction's changes nothing; one to come raises Timeout (504).
         """
 
     @abc.abstractmethod

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads, IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from orchtw import errors
 from orchtw.storage import sqlite_reader
@@ -30,10 +31,11 @@ MAX_QUEUED_BYTES = 64 << 20
 
 
 class SqliteStore(Store):
-    """See `Store`. `reactor` is crossed to from the threads, `clock` times compaction and health checks.
+    """See `Store`; started and stopped once.
 
-    Every `compaction_interval_s` (0: never) the history is cut back to what was current one interval ago. `quota_bytes`
-    bounds the file (0: only the disk does). `max_queued_ops` and `max_queued_bytes` bound writes not yet answered.
+    The threads cross to `reactor`; `clock` times compaction and health checks. Every `compaction_interval_s`
+    (0: never) the history is cut back to what was current one interval ago. `quota_bytes` bounds the file
+    (0: only the disk does). `max_queued_ops` and `max_queued_bytes` bound writes not yet answered.
     """
 
     _log = Logger()
@@ -175,9 +177,12 @@ class SqliteStore(Store):
 
     def _compact_to_last_mark(self) -> Deferred[None]:
         mark, self._mark = self._mark, self._feed.revision
-        swept = self._writer.compact(mark)
-        swept.addErrback(lambda failure: self._log.failure("compaction failed", failure))
-        return swept
+        return self._writer.compact(mark).addErrback(self._compaction_failed)
+
+    def _compaction_failed(self, failure: Failure) -> None:
+        """The next interval tries again; a store that closes meanwhile has nothing to complain of."""
+        if self._open:
+            self._log.failure("compaction failed", failure)
 
 
 def _closed() -> errors.ServiceUnavailable:

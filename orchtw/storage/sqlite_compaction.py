@@ -1,13 +1,14 @@
 """Forgetting old states: in slices short enough that writers wait for none of them noticeably.
 
-The mark (`meta.compacted`) moves first, so readers see at once that older states are gone; then the rows written up to it
-are walked, by revision, and what each replaced is deleted, as are tombstones. `meta.swept` says how far the
-walk came, in the same transaction, so that a crash only pauses it.
+The mark (`meta.compacted`) moves first, so readers see at once that older states are gone; then the rows
+written up to it are walked, by revision, and what each replaced is deleted, as are tombstones. `meta.swept`
+says how far the walk came, in the same transaction, so that a crash only pauses it.
 """
 
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,9 @@ from twisted.logger import Logger
 
 from orchtw import errors
 
-SLICE_REVISIONS = 64  # deleting that many rows of 6 KiB takes 1 to 3 ms
+SLICE_REVISIONS = 32  # to begin with: deleting that many rows of 6 KiB takes about 2 ms
+MAX_SLICE_REVISIONS = 4096
+SLICE_S = 0.002  # what a slice may take: slices grow where little is to delete and shrink where much is
 
 SWEEP = """
 DELETE FROM history WHERE rev IN (
@@ -27,12 +30,23 @@ DELETE FROM history WHERE rev IN (
 
 
 class Compaction:
-    """The sweep's state; lives in the writer thread. `answer(waiting, result)` crosses to the reactor."""
+    """The sweep's state; lives in the writer thread. `answer(waiting, result)` crosses to the reactor.
+
+    After each slice the writers have the thread for as long as the slice took (`now`, seconds), if they need it.
+    """
 
     _log = Logger()
 
-    def __init__(self, connection: sqlite3.Connection, answer: Callable[[Deferred[Any], object], None]) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        answer: Callable[[Deferred[Any], object], None],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._connection = connection
+        self._now = now
+        self._pause_until = 0.0
+        self._revisions = SLICE_REVISIONS
         self._answer = answer
         self._compacted, self._swept = connection.execute("SELECT compacted, swept FROM meta").fetchone()
         self._sweeping = self._swept < self._compacted
@@ -53,21 +67,31 @@ class Compaction:
         self._finish_if_swept()
 
     def patience_s(self, idle_s: float) -> float | None:
-        """How long the writer may wait for work: not at all, until idle, or for ever (None)."""
+        """How long the writer may wait for work: until the next slice, until idle, or for ever (None)."""
         if self._sweeping:
-            return 0.0
+            return max(0.0, self._pause_until - self._now())
         return idle_s if self._truncating else None
 
     def advance(self, idle: bool) -> None:
         """Do one slice if there is one; else, if `idle` and swept, cut the log back to nothing."""
         try:
             if self._sweeping:
-                self._slice()
+                began = self._now()
+                if began >= self._pause_until:
+                    self._slice()
+                    self._pace(began, self._now())
             elif self._truncating and idle:
                 busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 self._truncating = bool(busy)
         except sqlite3.Error as exc:
             self._give_up(exc)
+
+    def _pace(self, began: float, ended: float) -> None:
+        self._pause_until = 2 * ended - began
+        if ended - began > SLICE_S:
+            self._revisions = max(SLICE_REVISIONS // 4, self._revisions // 2)
+        else:
+            self._revisions = min(MAX_SLICE_REVISIONS, self._revisions * 2)
 
     def abandon(self) -> None:
         """The store closes: the sweep goes on at the next start, those who wait are told so."""
@@ -76,7 +100,7 @@ class Compaction:
         self._waiting = []
 
     def _slice(self) -> None:
-        upto = min(self._swept + SLICE_REVISIONS, self._compacted)
+        upto = min(self._swept + self._revisions, self._compacted)
         execute = self._connection.execute
         execute("BEGIN IMMEDIATE")
         execute(SWEEP, (self._swept, upto))

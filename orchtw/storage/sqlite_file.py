@@ -139,9 +139,7 @@ class StoreFile:
         if not vocabulary:
             self._refuse("damaged: it does not say who made it; restore a backup, or use another --data-dir")
         if vocabulary != self.vocabulary:
-            self._refuse(
-                f"was made with --vocabulary {vocabulary}; start with that, or use another --data-dir"
-            )
+            self._refuse(f"was made with --vocabulary {vocabulary}; start with that, or use another --data-dir")
 
     def _create(self, connection: sqlite3.Connection) -> None:
         """All or nothing: the header's marks are part of the transaction that makes the tables."""

@@ -198,7 +198,9 @@ class Readers:
         self._file = file
         self._reactor = reactor
         self._queue: queue.SimpleQueue[Callable[[sqlite3.Connection], None] | None] = queue.SimpleQueue()
-        self._threads = [threading.Thread(target=self._run, name=f"store-read-{n}", daemon=True) for n in range(count)]
+        self._threads = [
+            threading.Thread(target=self._run, name=f"store-read-{n}", daemon=True) for n in range(count)
+        ]
 
     def start(self) -> None:
         """Begin the threads."""

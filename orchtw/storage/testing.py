@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-calls=False
 """The conformance tests that every store passes, as a mixin for trial's TestCase.
 
 ```python
@@ -66,7 +67,7 @@ class StoreConformance(_Base):
         """An empty store that has not been started."""
         raise NotImplementedError
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]
         """Start an empty store and stop it afterwards."""
         self.store = self.make_store()
         await self.store.start()
@@ -281,7 +282,7 @@ class StoreConformance(_Base):
         self.assertEqual([item.value.decode() for item in seen], keys)
 
     async def test_start_is_included(self) -> None:
-        """`start` is the first key that may be shown; before the prefix it means nothing, after it the list is empty."""
+        """`start` is the first key that may be shown; before the prefix it means nothing, after it all is over."""
         for name in "abc":
             await self.put(PODS + name)
         self.assertEqual(self.keys(await self.store.list(PODS, start=PODS + "b")), [PODS + "b", PODS + "c"])
@@ -329,6 +330,7 @@ class StoreConformance(_Base):
             self.store.compact(future),
         ):
             failure = await self.assertFailure(Deferred.fromCoroutine(refused), errors.Timeout)
+            assert isinstance(failure, errors.Timeout) and failure.details
             self.assertEqual(failure.details["causes"][0]["reason"], "ResourceVersionTooLarge")
 
     async def test_compaction_ends_the_past(self) -> None:

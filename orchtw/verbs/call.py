@@ -20,11 +20,11 @@ class Call:
     target: Target
     accept: Negotiated
 
-    def write(self, *, dry_run: bool, name: str = "") -> Write:
-        """The write that this call stands for; `name` where the path has none."""
+    def write(self, *, dry_run: bool, name: str = "", namespace: str = "") -> Write:
+        """The write that this call stands for; `name` and `namespace` where the path has none."""
         return Write(
             target=self.target,
-            namespace=self.info.namespace if self.target.resource.namespaced else "",
+            namespace=(namespace or self.info.namespace) if self.target.resource.namespaced else "",
             name=name or self.info.name,
             user=self.user,
             subresource=self.info.subresource,

@@ -31,5 +31,6 @@ class Context:
     writes: WritePath
     deletion: Deletion
     delete_options: KindCodec
+    scale: KindCodec
     min_request_timeout_s: int
     chunked_lists: bool = True

@@ -15,7 +15,6 @@ async def create(context: Context, call: Call) -> Response:
     Raises BadRequest (400), Invalid (422, a cause per field), AlreadyExists (409), Forbidden (403).
     """
     options = create_options(call.request.params, context.naming)
-    codec = call.target.codec
-    obj = codec.default(decode(call.request, codec, context.negotiator))
+    obj = decode(call.request, call.target.codec, context.negotiator)
     entry = await context.writes.create(call.write(dry_run=options.dry_run), obj)
     return context.representations.entry(call.target, entry, call.accept, 201, params=call.request.params)

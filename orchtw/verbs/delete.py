@@ -8,7 +8,7 @@ from orchtw.registry.deletion import Deleted
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions, delete_options
 from orchtw.schema.catalogue import ResourceType
-from orchtw.verbs.bodies import decode_options
+from orchtw.verbs.bodies import decode_optional
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 
@@ -28,7 +28,7 @@ async def delete(context: Context, call: Call) -> Response:
 
 def read_options(context: Context, call: Call) -> DeleteOptions:
     """The options from the body or, without one, the query."""
-    body = decode_options(call.request, context.delete_options, context.negotiator, call.target.resource)
+    body = decode_optional(call.request, context.delete_options, context.negotiator)
     return delete_options(call.request.params, body, context.naming)
 
 

@@ -54,7 +54,7 @@ class ResourceHandler:
         _check_scope(target, info)
         verb = self._verb(request, target, info)
         assert request.user is not None
-        accept = self._acceptance.of(request, target, info)
+        accept = self._acceptance.of(request, info)
         return await verb(Call(request=request, info=info, user=request.user, target=target, accept=accept))
 
     def _verb(self, request: Request, target: Target, info: RequestInfo) -> Verb:
@@ -63,7 +63,7 @@ class ResourceHandler:
             declared = next((sub for sub in target.resource.subresources if sub.name == info.subresource), None)
             if declared is None:
                 raise NotFound.generic()
-            verb = self._subresources[info.subresource].get(info.verb)
+            verb = self._subresources.get(info.subresource, {}).get(info.verb)
             allowed = declared.verbs
         else:
             verb = self._verbs.get(info.verb)

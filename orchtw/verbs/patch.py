@@ -7,7 +7,7 @@ import orjson
 from orchtw.apply.merge_patch import merge_patch, parse_merge_patch
 from orchtw.errors import BadRequest, Cause, Invalid, NotFound, UnsupportedMediaType
 from orchtw.registry.target import Object
-from orchtw.request import Response
+from orchtw.request import Request, Response
 from orchtw.rules.causes import go_quote
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options
@@ -23,11 +23,8 @@ async def patch(context: Context, call: Call) -> Response:
     Raises BadRequest (400, not a patch), UnsupportedMediaType (415), NotFound (404), Conflict (409, the
     patch names a stale resourceVersion), Invalid (422, the result is no valid object).
     """
-    kind = patch_type(call.request.headers.get("content-type", ""))
-    if kind != "merge":
-        raise UnsupportedMediaType.of(SERVED)
+    changes = merge_patch_of(call.request)
     options = patch_options(call.request.params, context.naming, apply=False)
-    changes = parse_merge_patch(call.request.body)
     resource = call.target.resource
 
     def apply(live: Object | None) -> Object:
@@ -44,11 +41,20 @@ async def patch(context: Context, call: Call) -> Response:
     return context.representations.entry(call.target, written.entry, call.accept, params=call.request.params)
 
 
+def merge_patch_of(request: Request) -> Object:
+    """The patch document. Raises UnsupportedMediaType (415) for another kind of patch, BadRequest (400)."""
+    if patch_type(request.headers.get("content-type", "")) != "merge":
+        raise UnsupportedMediaType.of(SERVED)
+    return parse_merge_patch(request.body)
+
+
 def _decoded(call: Call, patched: Object) -> Object:
     """The patched object in canonical form; Invalid (422) when it no longer is an object of the kind."""
     codec = call.target.codec
     try:
-        return codec.default(codec.normalise(patched))
+        obj = codec.normalise(patched)
     except BadRequest as error:
         text = f"Invalid value: {go_quote(orjson.dumps(patched).decode())}: {error.message}"
         raise Invalid.of("", "", "", [Cause("FieldValueInvalid", text, "patch")]) from error
+    codec.default(obj)
+    return obj

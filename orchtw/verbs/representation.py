@@ -6,115 +6,135 @@ answers (Table, PartialObjectMetadata) are made for the request.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import attrs
 import orjson
 
 from orchtw.errors import StatusError
-from orchtw.naming import Naming
 from orchtw.registry.target import Target
 from orchtw.request import Response
-from orchtw.rules.negotiation import Negotiated
+from orchtw.rules.negotiation import Negotiated, check_transform
 from orchtw.schema.codec import Codecs
 from orchtw.schema.envelope import PREFIX, wrap
-from orchtw.schema.yaml_codec import dump_yaml
+from orchtw.schema.yaml_codec import encode_yaml
 from orchtw.verbs.pieces import json_pieces, protobuf_pieces, repeated_length
-from orchtw.watch.frames import type_meta, varint
+from orchtw.verbs.transforms import Transforms
+from orchtw.verbs.wires import Wires
 from orchtw.watch.entry import Entry
+from orchtw.watch.frames import Wire, type_meta, varint
 
 Object = dict[str, Any]
+Params = Mapping[str, list[str]]
 ITEMS_TAG = b"\x12"  # field 2, length-delimited: `items` of every list message
+METADATA_TAG = b"\x0a"  # field 1: `metadata` of every list message
 RAW_TAG = b"\x12"  # field 2 of runtime.Unknown
 NO_ENCODING = b"\x1a\x00\x22\x00"  # contentEncoding and contentType of runtime.Unknown, both empty
+LIST_META = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
 
 
 class Representations:
     """Makes responses; one per process, shared by all verbs."""
 
-    def __init__(self, codecs: Codecs, naming: Naming) -> None:
+    def __init__(self, codecs: Codecs, transforms: Transforms) -> None:
         self._codecs = codecs
-        self._naming = naming
-        self._list_meta = codecs.message("orch.io.apimachinery.pkg.apis.meta.v1.ListMeta")
-        self._media_types = {
-            "json": "application/json",
-            "yaml": "application/yaml",
-            "protobuf": naming.protobuf_media_type,
-        }
+        self._wires = Wires(codecs)
+        self._transforms = transforms
+        self._list_meta = codecs.message(LIST_META)
 
-    def media_type(self, accept: Negotiated) -> str:
-        """The Content-Type of an answer in this format."""
-        return self._media_types[accept.format]
-
-    def entry(self, target: Target, entry: Entry, accept: Negotiated, code: int = 200) -> Response:
-        """One stored object, as it is."""
+    def entry(
+        self, target: Target, entry: Entry, accept: Negotiated, code: int = 200, *, params: Params
+    ) -> Response:
+        """One stored object, as it is or as the transform asked for; `params` may say more of a Table."""
+        if accept.transform is not None:
+            check_transform(accept, target.resource.kind, is_list=False)
+            return self.obj(self._transforms.one(target, entry, accept, params), accept, code)
+        codec = target.codec
         if accept.format == "protobuf":
-            codec = target.codec
             body = wrap(codec.api_version, codec.kind, target.protobuf(entry))
         elif accept.format == "json" and not accept.pretty:
-            body = target.codec.type_prefix + target.json_tail(entry)
+            body = codec.type_prefix + target.json_tail(entry)
         else:
-            body = self._text(target.load(entry), accept)
-        return Response(code=code, content_type=self._media_types[accept.format], body=body)
+            body = _text(target.load(entry), accept)
+        return Response(code=code, content_type=accept.content_type, body=body)
 
     def obj(self, obj: Object, accept: Negotiated, code: int = 200) -> Response:
-        """Any canonical object of a known kind that is not in the cache."""
+        """Any canonical object that is not in the cache."""
         if accept.format == "protobuf":
             api_version, kind = obj["apiVersion"], obj["kind"]
             body = wrap(api_version, kind, self._codecs.kind(api_version, kind).encode_protobuf(obj))
         else:
-            body = self._text(obj, accept)
-        return Response(code=code, content_type=self._media_types[accept.format], body=body)
+            body = _text(obj, accept)
+        return Response(code=code, content_type=accept.content_type, body=body)
+
+    def untransformed(self, accept: Negotiated) -> Negotiated:
+        """The same format for an answer that is no object of the resource, such as a Status."""
+        return attrs.evolve(accept, transform=None, transform_version="") if accept.transform else accept
 
     def refusal(self, error: StatusError, accept: Negotiated) -> Response:
         """The Status of a refusal, with Retry-After where it carries one."""
-        response = self.obj(error.to_status(), accept, error.code)
+        status = self._codecs.kind("v1", "Status").normalise(error.to_status())
+        response = self.obj(status, accept, error.code)
         if error.retry_after_s:
             response.headers.append(("Retry-After", str(error.retry_after_s)))
         if error.code == 403:
             response.headers.append(("X-Content-Type-Options", "nosniff"))
         return response
 
-    def list(self, target: Target, entries: Sequence[Entry], meta: Object, accept: Negotiated) -> Response:
+    def list(
+        self, target: Target, entries: Sequence[Entry], meta: Object, accept: Negotiated, *, params: Params
+    ) -> Response:
         """A collection: `meta` is its ListMeta in canonical form."""
+        if accept.transform is not None:
+            check_transform(accept, target.resource.list_kind or "", is_list=True)
+            return self.obj(self._transforms.many(target, entries, meta, accept, params), accept)
         if accept.format == "protobuf":
-            return self._protobuf_list(target, entries, meta)
+            return self._protobuf_list(target, entries, meta, accept)
         if accept.format == "json" and not accept.pretty:
-            return self._json_list(target, entries, meta)
-        items = [self._item(target, entry) for entry in entries]
-        return self.obj({**self._list_head(target, meta), "items": items}, accept)
+            return self._json_list(target, entries, meta, accept)
+        items = [_item(target, entry) for entry in entries]
+        return self.obj({**_list_head(target, meta), "items": items}, accept)
+
+    def wire(self, target: Target, accept: Negotiated, *, params: Params) -> Wire:
+        """The form of a watch's events."""
+        if accept.transform is not None:
+            check_transform(accept, target.resource.kind, is_list=False)
+            return self._transforms.wire(target, accept, params)
+        return self._wires.plain(target, accept.format)
 
     @staticmethod
-    def _item(target: Target, entry: Entry) -> Object:
-        """An object as list items show it: without kind and apiVersion (supplement A1)."""
-        obj = target.load(entry)
-        del obj["kind"], obj["apiVersion"]
-        return obj
-
-    @staticmethod
-    def _list_head(target: Target, meta: Object) -> Object:
-        return {"kind": target.resource.list_kind, "apiVersion": target.resource.api_version, "metadata": meta}
-
-    def _json_list(self, target: Target, entries: Sequence[Entry], meta: Object) -> Response:
-        head = orjson.dumps(self._list_head(target, meta))[:-1] + b',"items":['
+    def _json_list(target: Target, entries: Sequence[Entry], meta: Object, accept: Negotiated) -> Response:
+        head = orjson.dumps(_list_head(target, meta))[:-1] + b',"items":['
         tails = list(map(target.json_tail, entries))
         pieces = json_pieces(head, tails, b"]}", b"{")
-        return Response(content_type=self._media_types["json"], body=pieces, length=pieces.length)
+        return Response(content_type=accept.content_type, body=pieces, length=pieces.length)
 
-    def _protobuf_list(self, target: Target, entries: Sequence[Entry], meta: Object) -> Response:
+    def _protobuf_list(self, target: Target, entries: Sequence[Entry], meta: Object, accept: Negotiated) -> Response:
         messages = list(map(target.protobuf, entries))
         list_meta = self._list_meta.encode_protobuf(meta)
-        list_meta = b"\x0a" + varint(len(list_meta)) + list_meta
+        list_meta = METADATA_TAG + varint(len(list_meta)) + list_meta
         size = len(list_meta) + repeated_length(messages, ITEMS_TAG)
         list_type = type_meta(target.resource.api_version, target.resource.list_kind or "")
         head = PREFIX + list_type + RAW_TAG + varint(size) + list_meta
         pieces = protobuf_pieces(head, messages, NO_ENCODING, ITEMS_TAG)
-        return Response(content_type=self._media_types["protobuf"], body=pieces, length=pieces.length)
+        return Response(content_type=accept.content_type, body=pieces, length=pieces.length)
 
-    @staticmethod
-    def _text(obj: Object, accept: Negotiated) -> bytes:
-        if accept.format == "yaml":
-            return dump_yaml(obj)
-        if accept.pretty:
-            return orjson.dumps(obj, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-        return orjson.dumps(obj)
+
+def _item(target: Target, entry: Entry) -> Object:
+    """An object as list items show it: without kind and apiVersion (supplement A1)."""
+    obj = target.load(entry)
+    del obj["kind"], obj["apiVersion"]
+    return obj
+
+
+def _list_head(target: Target, meta: Object) -> Object:
+    return {"kind": target.resource.list_kind, "apiVersion": target.resource.api_version, "metadata": meta}
+
+
+def _text(obj: Object, accept: Negotiated) -> bytes:
+    if accept.format == "yaml":
+        return encode_yaml(obj)
+    if accept.pretty:
+        return orjson.dumps(obj, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(obj)

@@ -16,13 +16,11 @@ async def update(context: Context, call: Call) -> Response:
     Raises BadRequest (400), NotFound (404), Conflict (409, a stale resourceVersion), Invalid (422).
     """
     options = update_options(call.request.params, context.naming)
-    codec = call.target.codec
-    body = codec.default(decode(call.request, codec, context.negotiator))
-    first = [body]
+    first = [decode(call.request, call.target.codec, context.negotiator)]
 
     def replace(live: Object | None) -> Object:
         """The body as sent; decoded again when a round has to be repeated, since rounds change it."""
-        return first.pop() if first else codec.default(decode(call.request, codec, context.negotiator))
+        return first.pop() if first else decode(call.request, call.target.codec, context.negotiator)
 
     written = await context.writes.update(call.write(dry_run=options.dry_run), replace)
     code = 201 if written.created else 200

@@ -144,13 +144,13 @@ class Member:
             return b""
         frames: list[bytes] = []
         size = 0
-        matches = self._selection.matches
+        matches, wire = self._selection.matches, self._wire
         position = self._position
         while position < len(state) and size < MAX_WRITE_BYTES:
             entry = state[position]
             position += 1
             if matches(entry):
-                make = self._wire.opening if self.fresh else self._wire.frame
+                make = wire.opening if self.fresh and wire.opens else wire.frame
                 self.fresh = False
                 frames.append(make(ADDED, entry, entry.revision))
                 size += len(frames[-1])

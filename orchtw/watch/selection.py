@@ -146,9 +146,7 @@ def _best_term(
     return (by_namespace, namespace) if namespace else (all_entries, "")
 
 
-def _compile(
-    namespace: str, labels: LabelSelector | None, fields: Terms, names: tuple[str, ...]
-) -> Test:
+def _compile(namespace: str, labels: LabelSelector | None, fields: Terms, names: tuple[str, ...]) -> Test:
     """One function for the whole selection; a namespace alone and everything get the shortest ones."""
     tests: list[Test] = []
     if namespace:

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-calls=False
 """The SQLite store: conformance, its file, its limits, a failing disk, and a model of all of it."""
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from twisted.python.reflect import namedAny
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw import errors
-from orchtw.storage import STORES
+from orchtw.storage import STORES, sqlite_reader
 from orchtw.storage.interface import Change, KeyValue, Op, Store
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.storage.sqlite_reader import prefix_end
@@ -52,12 +53,19 @@ class FileCase(TestCase):
 
     async def refusal(self, path: str = "", vocabulary: str = "orch") -> str:
         """The one line with which the start is refused."""
-        failure = await self.assertFailure(
-            Deferred.fromCoroutine(self.open(path, vocabulary)), errors.ConfigError
-        )
+        failure = await self.assertFailure(Deferred.fromCoroutine(self.open(path, vocabulary)), errors.ConfigError)
+        assert isinstance(failure, errors.ConfigError)
         self.assertEqual(len(failure.problems), 1)
         self.assertNotIn("\n", str(failure))
         return str(failure)
+
+    def overwrite(self, offset: int, data: bytes) -> None:
+        """Write `data` into the closed file, which is made if need be."""
+        file = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            os.pwrite(file, data, offset)
+        finally:
+            os.close(file)
 
     def query(self, sql: str) -> list[Any]:
         """Look into the closed file."""
@@ -118,7 +126,7 @@ class FileTests(FileCase):
         await self.open(vocabulary="kubernetes")
 
     async def test_second_opener_is_refused(self) -> None:
-        """Two stores on one file are refused, and the file is free again after stop (tests/…/kill9: or kill)."""
+        """Two stores on one file are refused, and the file is free again after stop."""
         store = await self.open()
         self.assertIn("in use by another process", await self.refusal())
         await store.stop()
@@ -126,8 +134,7 @@ class FileTests(FileCase):
 
     async def test_foreign_files_are_refused_untouched(self) -> None:
         """No database, another program's database and a later format are refused in one line each."""
-        with open(self.path, "wb") as file:
-            file.write(b"kind: Pod\n" * 1000)
+        self.overwrite(0, b"kind: Pod\n" * 1000)
         self.assertIn("damaged or not a store", await self.refusal())
         os.unlink(self.path)
         self.query("CREATE TABLE theirs (x)")
@@ -144,9 +151,7 @@ class FileTests(FileCase):
         await gatherResults([store.commit(Op(f"/{n:05d}", b"v" * 500)) for n in range(500)])
         await store.stop()
         size = os.stat(self.path).st_size
-        with open(self.path, "r+b") as file:
-            file.seek(3 * 8192)
-            file.write(b"\xa5" * 8192)
+        self.overwrite(3 * 8192, b"\xa5" * 8192)
         self.assertIn("damaged", await self.refusal())
         os.truncate(self.path, size // 2)
         self.assertIn("damaged", await self.refusal())
@@ -159,12 +164,49 @@ class FileTests(FileCase):
 
     async def test_half_made_file_is_made_again(self) -> None:
         """What a kill during the very first start leaves, a file without tables, is a new store."""
-        with open(self.path, "wb"):
-            pass
+        self.overwrite(0, b"")
         await (await self.open()).stop()
         os.unlink(self.path)
         self.query("PRAGMA journal_mode = WAL")
         self.assertEqual(await (await self.open()).revision(), 1)
+
+
+class BatchTests(FileCase):
+    """Group commit, and reads that take more than one chunk."""
+
+    async def test_piled_up_writes_share_a_transaction(self) -> None:
+        """Writes handed over in one turn take a few transactions, not one each (DESIGN, Store)."""
+        store = await self.open()
+        batches: list[int] = []
+        await store.subscribe(1, lambda changes: batches.append(len(changes)))
+        await gatherResults([store.commit(Op(f"/{n}", b"")) for n in range(200)])
+        self.assertEqual(sum(batches), 200)
+        self.assertLess(len(batches), 20)
+
+    async def test_long_reads_are_chunked_without_seams(self) -> None:
+        """Lists and histories longer than a chunk, by rows or by bytes, are complete and in order."""
+        self.patch(sqlite_reader, "CHUNK_KEYS", 7)
+        self.patch(sqlite_reader, "CHUNK_ROWS", 3)
+        self.patch(sqlite_reader, "CHUNK_BYTES", 100)
+        store = await self.open()
+        ops = [Op(f"/{n % 30:02d}", b"v" * (n * 7 % 150) if n % 11 else None) for n in range(1, 120)]
+        last = max(outcome.revision for outcome in await gatherResults([store.commit(op) for op in ops]))
+        everything = await store.list("/")
+        self.assertGreater(len(everything.items), 20)
+        self.assertEqual(everything.items, [await store.get(item.key) for item in everything.items])
+        page = await store.list("/", limit=15)
+        self.assertEqual((page.items, page.remaining), (everything.items[:15], len(everything.items) - 15))
+        recorder = Recorder()
+        live: dict[str, KeyValue] = {}
+        await store.subscribe(0, recorder.deliver)
+        self.assertEqual(recorder.revisions, list(range(2, last + 1)))
+        for change in recorder.changes:
+            held = live.pop(change.key, None)
+            self.assertEqual(change.previous, held)
+            if change.value is not None:
+                created = held.create_revision if held else change.revision
+                live[change.key] = KeyValue(change.key, change.value, change.revision, created)
+        self.assertEqual([live[key] for key in sorted(live)], everything.items)
 
 
 class CompactionTests(FileCase):
@@ -196,6 +238,17 @@ class CompactionTests(FileCase):
         await store.stop()
         self.assertEqual(self.query("SELECT count(*) FROM history"), [(50,)])
         self.assertEqual(self.query("SELECT count(DISTINCT key) FROM history"), [(50,)])
+
+    async def test_stop_during_a_timed_sweep_is_quiet(self) -> None:
+        """A store that closes while the timer's compaction runs logs no failure."""
+        store = await self.open(compaction_interval_s=300)
+        for _ in range(8):
+            await gatherResults([store.commit(Op("/a", b"v" * 2000)) for n in range(250)])
+        self.clock.advance(300)
+        await store.compact(0)
+        self.clock.advance(300)
+        await store.stop()
+        self.assertEqual(self.flushLoggedErrors(), [])
 
     async def test_interrupted_sweep_goes_on(self) -> None:
         """A compaction that the process did not live to finish is finished after the next start."""
@@ -354,9 +407,7 @@ class Model:
         if op.value is None:
             del state[op.key]
         else:
-            state[op.key] = KeyValue(
-                op.key, op.value, self.revision, held.create_revision if held else self.revision
-            )
+            state[op.key] = KeyValue(op.key, op.value, self.revision, held.create_revision if held else self.revision)
         self.states[self.revision] = state
         self.changes.append(Change(self.revision, op.key, op.value, held))
         return self.revision, None
@@ -365,7 +416,7 @@ class Model:
 class ModelTests(FileCase):
     """The store against a model, with restarts and compactions in between."""
 
-    def test_store_is_as_the_model(self) -> None:
+    async def test_store_is_as_the_model(self) -> None:
         """Any run of writes, compactions and restarts shows the model's outcomes, states and changes."""
         scripts: list[Any] = []
 
@@ -375,13 +426,10 @@ class ModelTests(FileCase):
             scripts.append(steps)
 
         collect()
-        return Deferred.fromCoroutine(self._run_all(scripts))  # type: ignore[return-value]
-
-    async def _run_all(self, scripts: list[Any]) -> None:
         for number, steps in enumerate(scripts):
-            await self._run(f"{self.path}-{number}", steps)
+            await self._play(f"{self.path}-{number}", steps)
 
-    async def _run(self, path: str, steps: Any) -> None:
+    async def _play(self, path: str, steps: Any) -> None:
         store, model = await self.open(path), Model()
         pending: list[tuple[Deferred[Any], tuple[int, KeyValue | None]]] = []
         for action, key, value, expecting in steps:

@@ -2,6 +2,6 @@
 
 from twisted.application.service import ServiceMaker
 
-apiserver = ServiceMaker(
+apiserver = ServiceMaker(  # type: ignore[no-untyped-call]
     "orchtw API server", "orchtw.tap", "Serve a Kubernetes-compatible resource API.", "orch-apiserver"
 )

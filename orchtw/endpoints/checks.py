@@ -1,0 +1,114 @@
+"""Health checks, their order, and the kinds of check that are more than a condition (supplement G1)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import attrs
+from twisted.internet.defer import Deferred, TimeoutError
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.naming import Naming
+
+HEALTHZ, LIVEZ, READYZ = "healthz", "livez", "readyz"
+EVERYWHERE = frozenset({HEALTHZ, LIVEZ, READYZ})
+STORE_TIMEOUT_S = 2.0
+# The log counts as blocked when nothing could be flushed for this long.
+LOG_BLOCKED_S = 120.0
+
+
+class CheckFailed(Exception):
+    """A check's reason to fail; it is shown on the check's own path and in the log."""
+
+
+@attrs.define(slots=True)
+class Condition:
+    """A check that fails with `reason` unless `met`: a start step until it ended, the shutdown from its begin."""
+
+    reason: str
+    met: bool = False
+
+    async def __call__(self) -> None:
+        """Raises CheckFailed unless met."""
+        if not self.met:
+            raise CheckFailed(self.reason)
+
+
+class LogFlow:
+    """Check `log`: fails when `flushed` was not called for LOG_BLOCKED_S."""
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
+        self.flushed()
+
+    def flushed(self) -> None:
+        """The log has just been flushed."""
+        self._at = self._clock.seconds()
+
+    async def __call__(self) -> None:
+        """Raises CheckFailed when the last flush is too long ago."""
+        if self._clock.seconds() - self._at > LOG_BLOCKED_S:
+            raise CheckFailed("logging blocked")
+
+
+def store_check(check: Callable[[], Any], clock: IReactorTime) -> Callable[[], Awaitable[None]]:
+    """Check `etcd`: the store's own coroutine function `check`, given STORE_TIMEOUT_S."""
+
+    async def within_time() -> None:
+        try:
+            await Deferred.fromCoroutine(check()).addTimeout(STORE_TIMEOUT_S, clock)
+        except TimeoutError as error:
+            raise CheckFailed("error getting data from etcd: context deadline exceeded") from error
+        except Exception as error:
+            raise CheckFailed(f"error getting data from etcd: {error}") from error
+
+    return within_time
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Check:
+    """A check under its name: the endpoints that ask it, and whether `/livez` forgives it for a time after the start.
+
+    `run` raises an exception that tells why the check fails.
+    """
+
+    name: str
+    run: Callable[[], Awaitable[None]]
+    endpoints: frozenset[str] = EVERYWHERE
+    graced: bool = False
+
+
+class Checks:
+    """The checks in the order in which they were added, which is the order of verbose answers."""
+
+    def __init__(self, naming: Naming) -> None:
+        self._naming = naming
+        self._checks: dict[str, Check] = {}
+
+    def add(self, name: str, run: Callable[[], Awaitable[None]], endpoints: frozenset[str] = EVERYWHERE) -> None:
+        """Add a check; ValueError if the name is taken."""
+        self._add(Check(name=name, run=run, endpoints=endpoints))
+
+    def condition(
+        self, name: str, reason: str, *, met: bool = False, endpoints: frozenset[str] = EVERYWHERE
+    ) -> Condition:
+        """Add a check that fails with `reason` until its `met` is set; returns it."""
+        condition = Condition(reason, met)
+        self._add(Check(name=name, run=condition, endpoints=endpoints))
+        return condition
+
+    def hook(self, name: str) -> Condition:
+        """Add the check of a start step, named in the neutral spelling; set its `met` when the step ended."""
+        condition = Condition("not finished")
+        self._add(Check(name=f"poststarthook/{self._naming.translate(name)}", run=condition, graced=True))
+        return condition
+
+    def of(self, endpoint: str) -> tuple[Check, ...]:
+        """The checks that `endpoint` asks."""
+        return tuple(check for check in self._checks.values() if endpoint in check.endpoints)
+
+    def _add(self, check: Check) -> None:
+        if check.name in self._checks:
+            raise ValueError(f"two health checks are named {check.name}")
+        self._checks[check.name] = check

@@ -1,0 +1,129 @@
+"""Discovery: which groups, versions and resources are served (supplement C1).
+
+The documents are made once, their encodings when first asked for: one per document and format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from orchtw.request import Request, Response
+from orchtw.rules.negotiation import Negotiated, Negotiator, wants_pretty
+from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, Subresource
+
+Document = dict[str, Any]
+_EVERY_CLIENT = "0.0.0.0/0"
+
+
+class Discovery:
+    """Answers `/api`, `/apis` and the paths below them that name a group or a version.
+
+    `represent` makes the response of a document in a format; `server` is the address and port that clients
+    are told. What is not in `enabled` does not show.
+    """
+
+    methods = frozenset({"GET"})
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        enabled: Iterable[ResourceType],
+        server: str,
+        negotiator: Negotiator,
+        represent: Callable[[Document, Negotiated], Response],
+    ) -> None:
+        self._documents = documents(catalogue, enabled, server)
+        self._negotiator = negotiator
+        self._represent = represent
+        self._kept: dict[tuple[str, str, bool], Response] = {}
+
+    def paths(self) -> Iterable[str]:
+        """Every document's path."""
+        return self._documents
+
+    def aliases(self) -> Iterable[tuple[str, str]]:
+        """Each path with a slash behind it."""
+        return ((f"{path}/", path) for path in self._documents)
+
+    async def handle(self, request: Request, path: str) -> Response:
+        """The document in the format that the request accepts. Raises NotAcceptable (406)."""
+        pretty = wants_pretty(request.params, request.headers.get("user-agent", ""))
+        accept = self._negotiator.accept(request.headers.get("accept", ""), transforms=False, pretty=pretty)
+        key = path, accept.format, accept.pretty
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = self._represent(self._document(path, accept), accept)
+        return Response(content_type=kept.content_type, body=kept.body)
+
+    def _document(self, path: str, accept: Negotiated) -> Document:
+        document = self._documents[path]
+        # APIVersions alone has no apiVersion in its text forms; the envelope of the binary form always names one.
+        return {**document, "apiVersion": "v1"} if accept.format == "protobuf" else document
+
+
+def documents(catalogue: Catalogue, enabled: Iterable[ResourceType], server: str) -> dict[str, Document]:
+    """The document of each discovery path, members in the order of emission."""
+    served: dict[tuple[str, str], list[ResourceType]] = {}
+    for resource in enabled:
+        served.setdefault((resource.group, resource.version), []).append(resource)
+    core = sorted(version for group, version in served if not group)
+    groups = [
+        group for group in (_group(info, served) for info in catalogue.groups if info.name) if group["versions"]
+    ]
+    address = {"clientCIDR": _EVERY_CLIENT, "serverAddress": server}
+    found: dict[str, Document] = {
+        "/api": {"kind": "APIVersions", "versions": core, "serverAddressByClientCIDRs": [address]},
+        "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups},
+    }
+    found |= {f"/apis/{group['name']}": {"kind": "APIGroup", "apiVersion": "v1", **group} for group in groups}
+    for (group, version), resources in served.items():
+        found[f"/apis/{group}/{version}" if group else f"/api/{version}"] = _resource_list(resources)
+    return found
+
+
+def _group(info: GroupInfo, served: dict[tuple[str, str], list[ResourceType]]) -> Document:
+    """An APIGroup without its type; the most preferred version that is served is the preferred one."""
+    versions = [
+        {"groupVersion": f"{info.name}/{version}", "version": version}
+        for version in info.versions
+        if (info.name, version) in served
+    ]
+    return {"name": info.name, "versions": versions, "preferredVersion": next(iter(versions), {})}
+
+
+def _resource_list(resources: Iterable[ResourceType]) -> Document:
+    """An APIResourceList: sub-resources are entries of their own, all sorted by name."""
+    entries: list[Document] = []
+    group_version = ""
+    for resource in resources:
+        group_version = resource.api_version
+        entries.append(_resource(resource))
+        entries += [_subresource(resource, sub) for sub in resource.subresources]
+    entries.sort(key=lambda entry: str(entry["name"]))
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": entries}
+
+
+def _resource(resource: ResourceType) -> Document:
+    """A resource's entry; built-in ones have no singular name in discovery."""
+    entry: Document = {
+        "name": resource.plural,
+        "singularName": "",
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": sorted(resource.verbs),
+    }
+    optional = {
+        "shortNames": list(resource.short_names),
+        "categories": list(resource.categories),
+        "storageVersionHash": resource.storage_version_hash,
+    }
+    return entry | {key: value for key, value in optional.items() if value}
+
+
+def _subresource(parent: ResourceType, sub: Subresource) -> Document:
+    """A sub-resource's entry; group and version stand in it only if its kind belongs to another group version."""
+    entry: Document = {"name": f"{parent.plural}/{sub.name}", "singularName": "", "namespaced": parent.namespaced}
+    if (sub.group, sub.version) != (parent.group, parent.version):
+        entry |= {"group": sub.group, "version": sub.version}
+    return entry | {"kind": sub.kind, "verbs": sorted(sub.verbs)}

@@ -1,0 +1,93 @@
+"""`/healthz`, `/livez` and `/readyz`, and each check by itself below them (seed 1 §4.8, supplement G1)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from orchtw.endpoints.checks import HEALTHZ, LIVEZ, READYZ, Check, Checks
+from orchtw.endpoints.paths import TEXT
+from orchtw.request import Request, Response
+
+_NO_SNIFF = ("X-Content-Type-Options", "nosniff")
+
+
+class Health:
+    """Answers the three endpoints from the checks; reasons of failures go to the log and to single checks only.
+
+    For `livez_grace_period_s` after this is made, `/livez` takes unfinished start steps as healthy.
+    """
+
+    methods = frozenset({"GET", "HEAD"})
+    _log = Logger()
+
+    def __init__(self, checks: Checks, clock: IReactorTime, livez_grace_period_s: float = 0.0) -> None:
+        self._checks = checks
+        self._clock = clock
+        self._forgiven_until = clock.seconds() + livez_grace_period_s
+
+    def paths(self) -> Iterable[str]:
+        """The endpoints, and a path for each check of each."""
+        for endpoint in (HEALTHZ, LIVEZ, READYZ):
+            yield f"/{endpoint}"
+            yield from (f"/{endpoint}/{check.name}" for check in self._checks.of(endpoint))
+
+    def aliases(self) -> Iterable[tuple[str, str]]:
+        """None: a slash behind a health path is not forgiven (supplement C3)."""
+        return ()
+
+    async def handle(self, request: Request, path: str) -> Response:
+        """Run the checks asked for: 200 if they pass, 500 if one fails."""
+        _, endpoint, *names = path.split("/", 2)
+        checks = self._checks.of(endpoint)
+        if names:
+            return await self._single(endpoint, next(check for check in checks if check.name == names[0]))
+        return await self._all(endpoint, checks, "verbose" in request.params, request.params.get("exclude", ()))
+
+    async def _single(self, endpoint: str, check: Check) -> Response:
+        reason = await self._reason(endpoint, check)
+        return _text("ok") if reason is None else _text(f"internal server error: {reason}\n", 500)
+
+    async def _all(self, endpoint: str, checks: Sequence[Check], verbose: bool, excluded: Iterable[str]) -> Response:
+        left = set(excluded)
+        lines: list[str] = []
+        failed: list[str] = []
+        for check in checks:
+            if check.name in left:
+                left.discard(check.name)
+                lines.append(f"[+]{check.name} excluded: ok")
+            elif (reason := await self._reason(endpoint, check)) is None:
+                lines.append(f"[+]{check.name} ok")
+            else:
+                lines.append(f"[-]{check.name} failed: reason withheld")
+                failed.append(f"{check.name}: {reason}")
+        if left:
+            names = ",".join(f'"{name}"' for name in sorted(left))
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
+        if failed:
+            self._log.warn("{endpoint} check failed: {failed}", endpoint=endpoint, failed="; ".join(failed))
+            return _text("\n".join([*lines, f"{endpoint} check failed\n"]), 500)
+        return _text("\n".join([*lines, f"{endpoint} check passed\n"]) if verbose else "ok")
+
+    async def _reason(self, endpoint: str, check: Check) -> str | None:
+        """Why the check fails, or None."""
+        if check.graced and endpoint == LIVEZ and self._clock.seconds() < self._forgiven_until:
+            return None
+        return await _failure(check.run)
+
+
+async def _failure(run: Callable[[], Awaitable[None]]) -> str | None:
+    try:
+        await run()
+    except CancelledError:
+        raise
+    except Exception as error:
+        return str(error)
+    return None
+
+
+def _text(text: str, code: int = 200) -> Response:
+    return Response(code=code, content_type=TEXT, body=text.encode(), headers=[_NO_SNIFF])

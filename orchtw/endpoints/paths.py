@@ -1,0 +1,68 @@
+"""The paths that are not about objects: which endpoint answers which, the index, and what nobody answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import orjson
+
+from orchtw.errors import MethodNotAllowed
+from orchtw.request import Request, Response
+
+INDEX = "/"
+TEXT = "text/plain; charset=utf-8"
+# Below these an unknown path is a group or version that is not served.
+_API_PREFIXES = ("/api/", "/apis/")
+_PAGE_NOT_FOUND = b"404 page not found\n"
+
+
+class Endpoint(Protocol):
+    """Answers a set of paths."""
+
+    @property
+    def methods(self) -> frozenset[str]:
+        """The HTTP methods it answers; others get MethodNotAllowed (405)."""
+
+    def paths(self) -> Iterable[str]:
+        """The paths as the index shows them, complete once the server is ready."""
+
+    def aliases(self) -> Iterable[tuple[str, str]]:
+        """Other spellings, (spelling, path): answered, not shown."""
+
+    async def handle(self, request: Request, path: str) -> Response:
+        """Answer `path`, one of `paths`."""
+
+
+class Paths:
+    """Finds the endpoint of a non-resource path; all paths must be known before the first request."""
+
+    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        self._endpoints = tuple(endpoints)
+        self._routes: dict[str, tuple[Endpoint, str]] = {}
+        self._index = b""
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer the request.
+
+        Unknown groups and versions are a bare 404; any other unknown path is a 404 with the index, which `/`
+        shows with 200 (supplement C1). Raises MethodNotAllowed (405).
+        """
+        if not self._routes:
+            self._learn()
+        route = self._routes.get(request.path)
+        if route is not None:
+            endpoint, path = route
+            if request.method not in endpoint.methods:
+                raise MethodNotAllowed
+            return await endpoint.handle(request, path)
+        if request.path.startswith(_API_PREFIXES):
+            return Response(code=404, content_type=TEXT, body=_PAGE_NOT_FOUND)
+        return Response(code=200 if request.path == INDEX else 404, content_type="application/json", body=self._index)
+
+    def _learn(self) -> None:
+        for endpoint in self._endpoints:
+            self._routes |= {path: (endpoint, path) for path in endpoint.paths()}
+            self._routes |= {spelling: (endpoint, path) for spelling, path in endpoint.aliases()}
+        shown = sorted(path for endpoint in self._endpoints for path in endpoint.paths())
+        self._index = orjson.dumps({"paths": shown}, option=orjson.OPT_INDENT_2)

@@ -1,0 +1,51 @@
+"""The time limit of ordinary requests (supplement C4)."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.errors import StatusError, Timeout
+from orchtw.request import Request, Response
+from orchtw.rules.options import request_timeout_s
+
+
+class Deadline:
+    """Gives writes `limit_s` seconds, or less where the request's `timeout` parameter says so.
+
+    Reads answer out of memory or have shorter limits of their own. A write that is too late is answered
+    with 504 and runs to its end: whether it happened is for the client to look up.
+    """
+
+    _log = Logger()
+
+    def __init__(self, clock: IReactorTime, limit_s: float) -> None:
+        self._clock = clock
+        self._limit_s = limit_s
+
+    async def keep(self, request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
+        """Await `answer` for as long as it may take. Raises Timeout (504), BadRequest (400, a bad `timeout`)."""
+        if request.method == "GET":
+            return await answer
+        asked_s = request_timeout_s(request.params) if request.query else None
+        limit_s = self._limit_s if asked_s is None else min(asked_s, self._limit_s)
+        waiting: Deferred[Response] = Deferred()
+        running = Deferred.fromCoroutine(answer)
+        if running.called:
+            return await running
+        timer = self._clock.callLater(limit_s, waiting.errback, Timeout.request())
+
+        def finished(result: Response | Failure) -> None:
+            if timer.active():
+                timer.cancel()
+                waiting.callback(result)
+            elif isinstance(result, Failure) and not result.check(StatusError):
+                self._log.failure("a request that was answered with 504 failed", failure=result)
+
+        running.addBoth(finished)
+        return await waiting

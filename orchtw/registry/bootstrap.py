@@ -1,0 +1,29 @@
+"""Objects that exist from the first start on (supplement A14)."""
+
+from __future__ import annotations
+
+from orchtw.errors import AlreadyExists
+from orchtw.naming import Naming
+from orchtw.registry.targets import Targets
+from orchtw.registry.write_path import Write, WritePath
+from orchtw.request import UserInfo
+
+
+def system_user(naming: Naming) -> UserInfo:
+    """The server itself, as the writer of its own objects."""
+    return UserInfo(name=naming.api_server_user, groups=(naming.administrators_group,))
+
+
+async def create_namespaces(targets: Targets, writes: WritePath, naming: Naming) -> None:
+    """Make the four namespaces that every client relies on, where they are missing."""
+    target = targets.stored_target("", "v1", "namespaces")
+    names = (naming.default_namespace, naming.system_namespace, naming.public_namespace, naming.node_lease_namespace)
+    for name in names:
+        if target.stored.get("", name) is not None:
+            continue
+        obj = target.codec.normalise({"metadata": {"name": name}})
+        target.codec.default(obj)
+        try:
+            await writes.create(Write(target=target, namespace="", name=name, user=system_user(naming)), obj)
+        except AlreadyExists:
+            continue

@@ -1,0 +1,33 @@
+"""The texts of a 400 about a request's body (supplement A4)."""
+
+from __future__ import annotations
+
+from orchtw.errors import BadRequest
+
+_SHOWN_BYTES = 30
+
+
+def unrecognized(body: bytes, must_be: str, why: str) -> BadRequest:
+    """The body is not even an object with a type."""
+    kind = f" (must be of type {must_be})" if must_be else ""
+    return BadRequest(f"the object provided is unrecognized{kind}: {why} ({_summary(body)})")
+
+
+def unparseable(body: bytes, must_be: str, why: str, syntax: str = "json") -> BadRequest:
+    """The body cannot be parsed."""
+    return unrecognized(body, must_be, f"couldn't get version/kind; {syntax} parse error: {why}")
+
+
+def mishandled(api_version: str, kind: str, must_be: str, why: str) -> BadRequest:
+    """The body is of another kind, or does not fit its own."""
+    version = api_version.rpartition("/")[2]
+    return BadRequest(f'{kind} in version "{version}" cannot be handled as a {must_be}: {why}')
+
+
+def _summary(body: bytes) -> str:
+    """The first bytes: as text where they can be JSON, else in hexadecimal."""
+    if not body:
+        return "<empty>"
+    start = body[:_SHOWN_BYTES]
+    text = start.decode("utf-8", "replace") if body[:1] == b"{" else start.hex()
+    return text + (" ..." if len(body) > _SHOWN_BYTES else "")

@@ -1,0 +1,234 @@
+"""YAML ↔ JSON-shaped values, the way Kubernetes converts them: YAML is only another spelling of JSON.
+
+Scalars follow YAML 1.1 as Kubernetes' reader knows it: `yes` and `on` are booleans, dates and sexagesimal numbers
+stay strings. Keys become strings and come out sorted; of a key that comes twice the last one counts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import yaml
+
+from orchtw.schema.bodies import unparseable
+from orchtw.schema.mismatch import SchemaError
+from orchtw.schema.values import MAX_DEPTH
+
+EXPANDED_LIMIT = 8 << 20  # characters and values after aliases are followed; more than twice the largest body
+_INTEGERS = range(-(1 << 63), 1 << 64)  # beyond them Kubernetes' reader makes a float of an integer
+
+_TRUE = frozenset(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"))
+_FALSE = frozenset(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"))
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_INTEGER = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?:[Tt \t].*)?", re.ASCII)
+_TAGS = "tag:yaml.org,2002:"
+
+
+def decode_yaml(body: bytes, must_be: str = "") -> Any:
+    """The JSON-shaped value of the document in `body`; None when there is none.
+
+    Raises BadRequest, naming the kind that it `must_be`, on what is not YAML, has no JSON form, is nested deeper than
+    MAX_DEPTH or grows beyond EXPANDED_LIMIT through aliases.
+    """
+    try:
+        return _Builder().build(yaml.parse(body.decode(), Loader=yaml.CSafeLoader))
+    except (yaml.YAMLError, UnicodeDecodeError, SchemaError) as error:
+        raise unparseable(body, must_be, " ".join(str(error).split()), "yaml") from None
+
+
+@attrs.define(slots=True)
+class _Frame:
+    """A collection under construction: its size and depth with aliases followed, so far.
+
+    `key` is the pending key of a mapping; `merged` what `<<` brought.
+    """
+
+    value: Any
+    anchor: str | None
+    key: str | None = None
+    weight: int = 1
+    depth: int = 1
+    merged: list[Any] = attrs.field(factory=list)
+
+
+class _Builder:
+    """Builds one value out of the parser's events, on a stack of its own: nesting costs no recursion."""
+
+    def __init__(self) -> None:
+        self._frames: list[_Frame] = []
+        self._anchors: dict[str, tuple[Any, int, int]] = {}
+        self._documents: list[Any] = []
+
+    def build(self, events: Iterator[Any]) -> Any:
+        """Consume all events; raises SchemaError and whatever the parser raises."""
+        for event in events:
+            if isinstance(event, yaml.ScalarEvent):
+                self._add(_scalar(event), len(event.value) + 1, 0, event.anchor, event)
+            elif isinstance(event, yaml.AliasEvent):
+                self._add_alias(event)
+            elif isinstance(event, yaml.CollectionStartEvent):
+                self._open(event)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self._close(event)
+        further = [document for document in self._documents[1:] if document is not None]
+        if further:
+            raise SchemaError("more than one document")
+        return self._documents[0] if self._documents else None
+
+    def _open(self, event: Any) -> None:
+        if len(self._frames) >= MAX_DEPTH:
+            raise SchemaError(f"line {event.start_mark.line + 1}: expected at most {MAX_DEPTH} levels")
+        if event.anchor is not None:
+            self._anchors.pop(event.anchor, None)  # an alias to what is not complete is refused as unknown
+        self._frames.append(_Frame({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor))
+
+    def _close(self, event: Any) -> None:
+        frame = self._frames.pop()
+        value = frame.value
+        if isinstance(value, dict):
+            for source in reversed(frame.merged):
+                value = {**source, **value}
+            value = {key: value[key] for key in sorted(value)}
+        self._add(value, frame.weight, frame.depth, frame.anchor, event)
+
+    def _add_alias(self, event: Any) -> None:
+        found = self._anchors.get(event.anchor)
+        if found is None:
+            raise SchemaError(f"line {event.start_mark.line + 1}: alias to unknown anchor {event.anchor!r}")
+        value, weight, depth = found
+        if len(self._frames) + depth > MAX_DEPTH:
+            raise SchemaError(f"line {event.start_mark.line + 1}: expected at most {MAX_DEPTH} levels")
+        self._add(value, weight, depth, None, event)
+
+    def _add(self, value: Any, weight: int, depth: int, anchor: str | None, event: Any) -> None:
+        """Put a finished value where it belongs."""
+        if anchor is not None:
+            self._anchors[anchor] = value, weight, depth
+        if not self._frames:
+            self._documents.append(value)
+            return
+        frame = self._frames[-1]
+        frame.weight += weight
+        frame.depth = max(frame.depth, depth + 1)
+        if isinstance(frame.value, list):
+            frame.value.append(value)
+        elif frame.key is None:
+            frame.key = _key(value, event)
+        elif frame.key == "<<":
+            frame.merged.extend(_merge_sources(value, event))
+            frame.key = None
+        else:
+            frame.value[frame.key] = value
+            frame.key = None
+        if frame.weight > EXPANDED_LIMIT:
+            raise SchemaError("too large after its aliases are followed")
+
+
+def _key(value: Any, event: Any) -> str:
+    """A mapping's key as a string."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    raise SchemaError(f"line {event.start_mark.line + 1}: expected a key that is a string")
+
+
+def _merge_sources(value: Any, event: Any) -> list[dict[str, Any]]:
+    sources = value if isinstance(value, list) else [value]
+    if not all(isinstance(source, dict) for source in sources):
+        raise SchemaError(f"line {event.start_mark.line + 1}: expected an object to merge")
+    return sources
+
+
+def _scalar(event: Any) -> Any:
+    """The value of a scalar: as its tag says, else by its looks if it is plain."""
+    text, tag = event.value, event.tag
+    if tag is None:
+        return _resolved(text, event) if event.implicit[0] else text
+    if tag == "!" or tag in (f"{_TAGS}str", f"{_TAGS}timestamp"):
+        return text
+    kind = tag.removeprefix(_TAGS)
+    value = _resolved(text, event)
+    fits = {"null": value is None, "bool": isinstance(value, bool), "int": type(value) is int}
+    if kind == "float" and type(value) in (int, float):
+        return value
+    if not fits.get(kind, False):
+        raise SchemaError(f"line {event.start_mark.line + 1}: a value with tag {tag} has no form in JSON")
+    return value
+
+
+def _resolved(text: str, event: Any) -> Any:
+    """The value that a plain scalar stands for."""
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    if text[0] not in "-+.0123456789":
+        return text
+    if _INTEGER.fullmatch(text):
+        return _integer(text.replace("_", ""))
+    if _FLOAT.fullmatch(text):
+        number = float(text)
+        if math.isfinite(number):
+            return int(number) if number.is_integer() and abs(number) < 1 << 63 else number
+    elif not _SPECIAL_FLOAT.fullmatch(text):
+        return text
+    raise SchemaError(f"line {event.start_mark.line + 1}: expected a finite number, got {text[:40]}")
+
+
+def _integer(text: str) -> int | float:
+    sign, digits = (text[0], text[1:]) if text[0] in "+-" else ("", text)
+    if digits[:1] == "0" and digits[1:].isdigit():
+        digits = "0o" + digits[1:]
+    if len(digits) > 250:  # a float holds no more, whatever the base
+        raise SchemaError("expected a number of at most 250 digits")
+    number = -int(digits, 0) if sign == "-" else int(digits, 0)
+    return number if number in _INTEGERS else float(number)
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Writes strings so that every YAML reader finds strings; no anchors."""
+
+    yaml_implicit_resolvers: dict[str | None, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own
+
+    def ignore_aliases(self, data: object) -> bool:
+        """Shared values are written out each time."""
+        return True
+
+
+def _represent_string(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else '"' if _looks_otherwise(text) else None
+    return dumper.represent_scalar(f"{_TAGS}str", text, style=style)
+
+
+def _looks_otherwise(text: str) -> bool:
+    """Whether a reader might take a plain `text` for something else than a string."""
+    if text in _NULL or text in _TRUE or text in _FALSE or text in ("<<", "="):
+        return True
+    return any(pattern.fullmatch(text) for pattern in (_INTEGER, _FLOAT, _SPECIAL_FLOAT, _DATE)) or ":" in text and (
+        text.replace(":", "").replace("_", "").replace(".", "").lstrip("+-").isdigit()  # sexagesimal elsewhere
+    )
+
+
+_Dumper.add_representer(str, _represent_string)
+# Without a resolver the emitter needs to be told that what these write is plain.
+_PLAIN = {"null": "null", "bool": "true|false", "int": _INTEGER.pattern, "float": _FLOAT.pattern}
+for _tag, _pattern in _PLAIN.items():
+    _Dumper.add_implicit_resolver(f"{_TAGS}{_tag}", re.compile(f"(?:{_pattern})$"), None)
+
+
+def encode_yaml(obj: Any) -> bytes:
+    """A JSON-shaped value as Kubernetes writes YAML: sorted keys, lists at their parents' indentation, long lines."""
+    text: str = yaml.dump(
+        obj, Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True, width=1 << 30
+    )
+    return text.encode()

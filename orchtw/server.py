@@ -1,0 +1,229 @@
+"""The composition root: from a Config to the running API server, part by part."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from datetime import UTC, datetime
+from random import SystemRandom
+from typing import Any
+from uuid import uuid4
+
+from twisted.application.service import IService, Service
+from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
+from twisted.logger import Logger
+
+from orchtw.admission.chain import Chain
+from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.authn.union import chain as authenticators
+from orchtw.authz.union import chain as authorizers
+from orchtw.config import Config
+from orchtw.endpoints.checks import READYZ, Checks, Condition, LogFlow, store_check
+from orchtw.endpoints.discovery import Discovery
+from orchtw.endpoints.health import Health
+from orchtw.endpoints.paths import Paths
+from orchtw.endpoints.version import Version
+from orchtw.filters.authentication import AuthenticationStage
+from orchtw.filters.authorization import AuthorizationStage
+from orchtw.filters.chain import App, Placed
+from orchtw.filters.deadline import Deadline
+from orchtw.filters.request_info import RequestInfoStage
+from orchtw.naming import Naming
+from orchtw.pki import first_start
+from orchtw.pki.first_start import Pki
+from orchtw.registry.bootstrap import create_namespaces
+from orchtw.registry.deletion import Deletion
+from orchtw.registry.metadata import Stamp
+from orchtw.registry.namespaces import Namespaces
+from orchtw.registry.served import served
+from orchtw.registry.targets import Targets
+from orchtw.registry.write_path import WritePath
+from orchtw.rules.negotiation import Negotiator
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec import Codecs
+from orchtw.serving.limits import EdgeLimits
+from orchtw.serving.listener import Listener, bind
+from orchtw.serving.tls_context import ServingTLS, TLSOptions
+from orchtw.start import begin, host_and_port
+from orchtw.storage.cache import Cacher
+from orchtw.storage.sqlite import SqliteStore
+from orchtw.verbs.accept import Acceptance
+from orchtw.verbs.context import Context
+from orchtw.verbs.dispatch import object_verbs, subresource_verbs
+from orchtw.verbs.handler import ResourceHandler
+from orchtw.verbs.representation import Representations
+from orchtw.verbs.transforms import Transforms
+
+STORE_FILE = "store.sqlite"
+
+
+def make_service(config: Config) -> IService:
+    """The API server as a service that is yet to be started.
+
+    What can go wrong before the reactor runs does so here, while `twistd` is still in the terminal: raises
+    ConfigError for a port that is taken and for files that cannot be used.
+    """
+    from twisted.internet import reactor
+
+    naming = Naming.of(config.vocabulary)
+    bound = bind(config.bind_address, config.secure_port)
+    try:
+        pki = first_start.prepare(config, naming, bound.getsockname()[1], datetime.now(UTC))
+        return APIServer(config, naming, pki, bound, reactor)
+    except BaseException:
+        bound.close()
+        raise
+
+
+class APIServer(Service):
+    """Starts the parts from the store up to the listener, and stops them in reverse (supplement G4)."""
+
+    _log = Logger()
+
+    def __init__(self, config: Config, naming: Naming, pki: Pki, bound: Any, reactor: Any) -> None:
+        self._config = config
+        self._naming = naming
+        self._pki = pki
+        self._reactor = reactor
+        self._catalogue = Catalogue.load(naming)
+        self._codecs = Codecs(self._catalogue)
+        self._served = served(self._catalogue, config.runtime_config)
+        self._targets = Targets(self._catalogue, self._codecs, self._served)
+        self._store = SqliteStore(
+            str(config.data_dir / STORE_FILE),
+            naming.vocabulary,
+            reactor=reactor,
+            clock=reactor,
+            compaction_interval_s=config.etcd_compaction_interval_s,
+        )
+        self._cacher = Cacher(self._store, reactor, lambda flush: reactor.callLater(0, flush))
+        namespaces = Namespaces(self._targets)
+        lifecycle = NamespaceLifecycle(naming, namespaces.phase_of)
+        self._writes = WritePath(
+            self._store, Chain([lifecycle]), Stamp(now=time.time, new_uid=lambda: str(uuid4())), SystemRandom()
+        )
+        self._checks = Checks(naming)
+        self._started, self._serving = self._add_checks()
+        self._listener = Listener(
+            self._app(host_and_port(config.public_address, bound.getsockname()[1])),
+            self._tls(),
+            bound,
+            reactor=reactor,
+            limits=EdgeLimits(
+                handshake_s=config.tls_handshake_timeout_s,
+                idle_s=config.idle_timeout_s,
+                max_connections=config.max_connections,
+            ),
+            grace_s=config.request_timeout_s,
+        )
+
+    def startService(self) -> None:
+        """Begin the start; a failure ends the process with one clear line."""
+        super().startService()
+        begin(self._reactor, self._start())
+
+    def stopService(self) -> Deferred[None]:
+        """Fires when everything is answered, closed and on disk."""
+        super().stopService()
+        return Deferred.fromCoroutine(self._stop())
+
+    async def _start(self) -> None:
+        await self._store.start()
+        stored = list(self._targets.stored())
+        await self._cacher.start(stored)
+        for each in stored:
+            each.cache = self._cacher.of(each)
+        await create_namespaces(self._targets, self._writes, self._naming)
+        self._started.met = self._serving.met = True
+        self._listener.startService()
+        address = host_and_port(self._config.public_address, self._listener.port)
+        print(f"https://{address} {os.path.relpath(self._pki.kubeconfig)}", file=sys.__stdout__, flush=True)
+
+    async def _stop(self) -> None:
+        self._serving.met = False
+        if self._config.shutdown_delay_duration_s:
+            await deferLater(self._reactor, self._config.shutdown_delay_duration_s)
+        await self._listener.stop_accepting()
+        self._cacher.end_watches()
+        await self._listener.stopService()
+        await self._cacher.stop()
+        await self._store.stop()
+
+    def _add_checks(self) -> tuple[Condition, Condition]:
+        """The checks in the order of supplement G1; returns those of the start and of the shutdown."""
+        checks = self._checks
+        checks.add("ping", _pass)
+        checks.add("log", LogFlow(self._reactor))
+        checks.add("etcd", store_check(self._store.check, self._reactor))
+        informers = checks.condition("informer-sync", "caches are not filled yet", endpoints=frozenset({READYZ}))
+        serving = checks.condition(
+            "shutdown", "process is shutting down", met=True, endpoints=frozenset({READYZ})
+        )
+        return informers, serving
+
+    def _tls(self) -> ServingTLS:
+        config, pki = self._config, self._pki
+        return ServingTLS(
+            TLSOptions(
+                certificates=pki.serving_chain,
+                key=pki.serving_key,
+                client_cas=pki.client_cas,
+                min_version=config.tls_min_version,
+                cipher_suites=config.tls_cipher_suites,
+            )
+        )
+
+    def _app(self, address: str) -> App:
+        """The line of stages; audit, impersonation and flow control have their places between these (DESIGN rule 4)."""
+        config, naming = self._config, self._naming
+        negotiator = Negotiator(naming)
+        representations = Representations(self._codecs, Transforms(self._codecs, naming, time.time))
+        acceptance = Acceptance(negotiator, representations)
+        context = self._context(negotiator, representations)
+        endpoints = Paths(
+            [
+                Health(self._checks, self._reactor, config.livez_grace_period_s),
+                Version(naming),
+                Discovery(
+                    self._catalogue, self._enabled(), address, negotiator, representations.obj
+                ),
+            ]
+        )
+        handler = ResourceHandler(
+            self._targets, acceptance, object_verbs(context), subresource_verbs(context), endpoints, {}
+        )
+        return App(
+            [
+                Placed("request-info", RequestInfoStage()),
+                Placed("authentication", AuthenticationStage(authenticators(config, time.time, os.urandom(32)))),
+                Placed("authorization", AuthorizationStage(authorizers(config.authorization_mode))),
+                Placed("handler", handler),
+            ],
+            acceptance.refusal,
+            Deadline(self._reactor, config.request_timeout_s),
+        )
+
+    def _context(self, negotiator: Negotiator, representations: Representations) -> Context:
+        return Context(
+            naming=self._naming,
+            clock=self._reactor,
+            random=SystemRandom(),
+            store=self._store,
+            cacher=self._cacher,
+            negotiator=negotiator,
+            representations=representations,
+            writes=self._writes,
+            deletion=Deletion(self._writes, collects_garbage=False),
+            delete_options=self._codecs.kind("v1", "DeleteOptions"),
+            scale=self._codecs.kind("autoscaling/v1", "Scale"),
+            min_request_timeout_s=self._config.min_request_timeout,
+        )
+
+    def _enabled(self) -> list[Any]:
+        return [each for each in self._catalogue.resources if (each.group, each.version, each.plural) in self._served]
+
+
+async def _pass() -> None:
+    """The check that only shows that the process answers."""

@@ -1,0 +1,58 @@
+"""Which function does which verb."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from orchtw.verbs import scale
+from orchtw.verbs.connect import connect
+from orchtw.verbs.context import Context
+from orchtw.verbs.create import create
+from orchtw.verbs.delete import delete
+from orchtw.verbs.deletecollection import deletecollection
+from orchtw.verbs.get import get
+from orchtw.verbs.handler import Verb
+from orchtw.verbs.list import list_objects
+from orchtw.verbs.patch import patch
+from orchtw.verbs.update import update
+from orchtw.verbs.watch import watch
+
+OBJECT_SUBRESOURCES = ("status", "finalize", "approval", "ephemeralcontainers")
+"""Sub-resources that show and take the whole object."""
+
+NODE_SUBRESOURCES = ("log", "exec", "attach", "portforward", "proxy")
+CONNECT_VERBS = ("get", "create", "update", "patch", "delete")
+
+
+def object_verbs(context: Context) -> Mapping[str, Verb]:
+    """The verbs on objects and collections."""
+    return {
+        "get": partial(get, context),
+        "list": partial(list_objects, context),
+        "watch": partial(watch, context),
+        "create": partial(create, context),
+        "update": partial(update, context),
+        "patch": partial(patch, context),
+        "delete": partial(delete, context),
+        "deletecollection": partial(deletecollection, context),
+    }
+
+
+def subresource_verbs(context: Context) -> Mapping[str, Mapping[str, Verb]]:
+    """The verbs on each sub-resource."""
+    whole: Mapping[str, Verb] = {
+        "get": partial(get, context),
+        "update": partial(update, context),
+        "patch": partial(patch, context),
+    }
+    node = dict.fromkeys(CONNECT_VERBS, partial(connect, context))
+    return {
+        **dict.fromkeys(OBJECT_SUBRESOURCES, whole),
+        **dict.fromkeys(NODE_SUBRESOURCES, node),
+        "scale": {
+            "get": partial(scale.get_scale, context),
+            "update": partial(scale.update_scale, context),
+            "patch": partial(scale.patch_scale, context),
+        },
+    }

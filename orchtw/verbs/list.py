@@ -1,0 +1,117 @@
+"""GET of a collection: consistency, selectors and chunks (seed 1 §4.4, §4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from orchtw.errors import Expired, Timeout
+from orchtw.request import Response
+from orchtw.rules import paging
+from orchtw.rules.options import ListOptions, list_options
+from orchtw.verbs.call import Call
+from orchtw.verbs.context import Context
+from orchtw.verbs.freshness import not_older_than
+from orchtw.watch.entry import Entry
+from orchtw.watch.selection import Selection
+
+
+@attrs.frozen(slots=True)
+class State:
+    """The objects below a listed prefix at one revision, in key order, from where the list goes on."""
+
+    entries: Sequence[Entry]
+    revision: int
+
+
+async def list_objects(context: Context, call: Call) -> Response:
+    """200 and a list whose version is constant through all its chunks.
+
+    Raises BadRequest (400), Expired (410, the version or token is too old), Invalid (422), Timeout (504).
+    """
+    options = options_of(context, call)
+    state = await state_of(context, call, options)
+    selection = selection_of(call, options)
+    entries = state.entries
+    if not selection.everything:
+        entries = [entry for entry in entries if selection.matches(entry)]
+    meta = {"resourceVersion": str(state.revision)}
+    if 0 < options.limit < len(entries):
+        last = entries[options.limit - 1].key.removeprefix(_scope(call))
+        meta |= _continuation(context, options, state.revision, last, len(entries) - options.limit)
+        entries = entries[: options.limit]
+    return context.representations.list(call.target, entries, meta, call.accept, params=call.request.params)
+
+
+def options_of(context: Context, call: Call) -> ListOptions:
+    """The call's list options; without chunked lists `limit` and `continue` have no meaning."""
+    params = call.request.params
+    if not context.chunked_lists:
+        params = {key: value for key, value in params.items() if key not in ("limit", "continue")}
+    watch = call.info.verb == "watch"
+    return list_options(params, call.target.resource.field_selectors, context.naming, watch=watch)
+
+
+def selection_of(call: Call, options: ListOptions) -> Selection:
+    """What the call selects, as one test on entries. A name in a legacy watch path selects that object."""
+    resource = call.target.resource
+    namespace = call.info.namespace if resource.namespaced else ""
+    fields = options.fields
+    if len(call.info.parts) > 1 and call.info.verb == "watch":
+        fields = fields.with_term("metadata.name", call.info.name)
+    return Selection(namespace, options.labels, fields, call.target.stored.field_names)
+
+
+async def state_of(context: Context, call: Call, options: ListOptions) -> State:
+    """The state that the options ask for (the tables of seed 1 §4.6)."""
+    cache, namespace = call.target.stored.cache, call.info.namespace if call.target.resource.namespaced else ""
+    if options.consistency == "not older":
+        await not_older_than(context, options.revision or 0)
+    elif options.consistency == "exact":
+        return await _exactly(context, call, options.revision or 0, "")
+    elif options.consistency == "continue" and options.position is not None:
+        start = _scope(call) + options.position.start
+        if options.position.revision == paging.LATEST:
+            return State(cache.page(start, namespace), context.cacher.revision)
+        return await _continued(context, call, options.position.revision, start)
+    return State(cache.snapshot(namespace), context.cacher.revision)
+
+
+async def _continued(context: Context, call: Call, revision: int, start: str) -> State:
+    """The rest of a chunked list; an expired token comes back with one that goes on at the latest version."""
+    try:
+        return await _exactly(context, call, revision, start)
+    except Expired:
+        last = start.removeprefix(_scope(call)).removesuffix("\0")
+        raise Expired.token(paging.encode(paging.LATEST, last, context.naming)) from None
+
+
+async def _exactly(context: Context, call: Call, revision: int, start: str) -> State:
+    """The state at a revision: out of the cache as far as its log reaches, else out of the store's history."""
+    if revision > context.cacher.revision:
+        raise Timeout.future_version(revision, context.cacher.revision)
+    stored = call.target.stored
+    namespace = call.info.namespace if call.target.resource.namespaced else ""
+    try:
+        return State(stored.cache.page(start, namespace, revision), revision)
+    except Expired:
+        prefix = stored.prefix + _scope(call)
+        page = await context.store.list(prefix, revision=revision, start=stored.prefix + start if start else "")
+        cut = len(stored.prefix)
+        return State([stored.build(item.key[cut:], item.value, item.revision) for item in page.items], revision)
+
+
+def _scope(call: Call) -> str:
+    """The start of all keys below the listed prefix: continue tokens name keys without it."""
+    namespace = call.info.namespace if call.target.resource.namespaced else ""
+    return f"{namespace}/" if namespace else ""
+
+
+def _continuation(context: Context, options: ListOptions, revision: int, last: str, rest: int) -> dict[str, Any]:
+    """The ListMeta of a chunk that is not the last one (seed 1 §4.4)."""
+    meta: dict[str, Any] = {"continue": paging.encode(revision, last, context.naming)}
+    if not options.selective:
+        meta["remainingItemCount"] = rest
+    return meta

@@ -1,0 +1,93 @@
+"""The scale sub-resource: replicas of any workload through one kind (supplement B10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchtw.apply.merge_patch import merge_patch
+from orchtw.errors import Cause, Invalid
+from orchtw.registry.target import Object
+from orchtw.request import Response
+from orchtw.rules.options import patch_options, update_options
+from orchtw.rules.selectors import selector_of_object
+from orchtw.schema.codec import KindCodec
+from orchtw.verbs.bodies import decode
+from orchtw.verbs.call import Call
+from orchtw.verbs.context import Context
+from orchtw.verbs.get import find
+from orchtw.verbs.patch import merge_patch_of
+
+
+async def get_scale(context: Context, call: Call) -> Response:
+    """200 and the Scale of a workload; NotFound (404)."""
+    return _answer(context, call, call.target.load(find(call)))
+
+
+async def update_scale(context: Context, call: Call) -> Response:
+    """200 and the new Scale. Raises NotFound (404), Conflict (409, a stale version), Invalid (422)."""
+    options = update_options(call.request.params, context.naming)
+    scale = decode(call.request, context.scale, context.negotiator)
+    _refuse(scale)
+    return await _write(context, call, lambda _: scale, dry_run=options.dry_run)
+
+
+async def patch_scale(context: Context, call: Call) -> Response:
+    """200 and the patched Scale. Raises as `update_scale` does, and UnsupportedMediaType (415)."""
+    changes = merge_patch_of(call.request)
+    options = patch_options(call.request.params, context.naming, apply=False)
+    return await _write(
+        context, call, lambda live: context.scale.normalise(merge_patch(live, changes)), dry_run=options.dry_run
+    )
+
+
+async def _write(
+    context: Context, call: Call, change: Callable[[Object], Object], *, dry_run: bool
+) -> Response:
+    """Store the replicas of the Scale that `change` makes of the present one."""
+
+    def replicas_only(live: Object | None) -> Object:
+        assert live is not None
+        wanted = change(scale_of(context.scale, live))
+        _refuse(wanted)
+        meta = dict(live["metadata"])
+        meta["resourceVersion"] = wanted["metadata"].get("resourceVersion", "")
+        return {**live, "metadata": meta, "spec": {**live["spec"], "replicas": wanted["spec"].get("replicas", 0)}}
+
+    written = await context.writes.update(call.write(dry_run=dry_run), replicas_only)
+    return _answer(context, call, call.target.load(written.entry))
+
+
+def scale_of(codec: KindCodec, obj: Object) -> Object:
+    """The Scale of a workload in canonical form."""
+    meta, spec, status = obj["metadata"], obj["spec"], obj.get("status", {})
+    selector = spec.get("selector")
+    if selector is not None and "matchLabels" not in selector and "matchExpressions" not in selector:
+        selector = {"matchLabels": selector}
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    return codec.normalise(
+        {
+            "metadata": {key: meta[key] for key in kept if key in meta},
+            "spec": {"replicas": spec.get("replicas", 0)},
+            "status": {
+                "replicas": status.get("replicas", 0),
+                "selector": str(selector_of_object(selector)) if selector else "",
+            },
+        }
+    )
+
+
+def _refuse(scale: Object) -> None:
+    causes = []
+    if not scale["metadata"].get("namespace"):
+        causes.append(Cause("FieldValueRequired", "Required value", "metadata.namespace"))
+    replicas = scale.get("spec", {}).get("replicas", 0)
+    if replicas < 0:
+        text = f"Invalid value: {replicas}: must be greater than or equal to 0"
+        causes.append(Cause("FieldValueInvalid", text, "spec.replicas"))
+    if causes:
+        raise Invalid.of("Scale", "autoscaling", scale["metadata"].get("name", ""), causes)
+
+
+def _answer(context: Context, call: Call, obj: Object) -> Response:
+    accept = context.representations.untransformed(call.accept)
+    return context.representations.obj(scale_of(context.scale, obj), accept)

@@ -1,0 +1,148 @@
+"""Tables and partial metadata in place of whole objects (seed 1 §4.5, supplement A10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from orchtw.errors import StatusError
+from orchtw.naming import Naming
+from orchtw.registry.target import Target
+from orchtw.rules.negotiation import Negotiated
+from orchtw.rules.options import IncludeObject, include_object
+from orchtw.schema.codec import Codecs
+from orchtw.schema.partial import partial_metadata, partial_metadata_list
+from orchtw.schema.table import TableLayout
+from orchtw.watch.entry import Entry
+from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame, type_meta
+
+Object = dict[str, Any]
+Params = Mapping[str, list[str]]
+
+
+class Transforms:
+    """Makes Table and PartialObjectMetadata answers. `now` is the time in seconds since the epoch: ages count from it."""
+
+    def __init__(self, codecs: Codecs, naming: Naming, now: Callable[[], float]) -> None:
+        self._codecs = codecs
+        self._naming = naming
+        self._now = now
+        self._layouts: dict[Target, TableLayout] = {}
+        self._wires: dict[tuple[Target, Negotiated, str], Wire] = {}
+
+    def one(self, target: Target, entry: Entry, accept: Negotiated, params: Params) -> Object:
+        """One object as a one-row Table, or its metadata."""
+        if accept.transform == "Table":
+            meta = {"resourceVersion": str(entry.revision)}
+            return self.table(target, [entry], meta, accept.transform_version, include_object(params))
+        return partial_metadata(target.load(entry), self._naming, accept.transform_version)
+
+    def many(
+        self, target: Target, entries: Iterable[Entry], meta: Object, accept: Negotiated, params: Params
+    ) -> Object:
+        """A list as a Table, or as the list of its items' metadata."""
+        if accept.transform == "Table":
+            return self.table(target, entries, meta, accept.transform_version, include_object(params))
+        return partial_metadata_list(meta, map(target.load, entries), self._naming, accept.transform_version)
+
+    def table(
+        self,
+        target: Target,
+        entries: Iterable[Entry],
+        meta: Object,
+        version: str,
+        include: IncludeObject,
+        *,
+        headed: bool = True,
+    ) -> Object:
+        """A Table of cached objects."""
+        layout = self._layout(target)
+        now_s = self._now()
+        rows = []
+        for entry in entries:
+            stored = target.stored.load(entry)
+            served = target.load(entry) if target.from_storage else stored
+            rows.append(layout.row(stored, now_s, include=include, served=served, version=version))
+        return layout.table(meta, rows, version=version, headed=headed)
+
+    def wire(self, target: Target, accept: Negotiated, params: Params) -> Wire:
+        """The form of a watch's events; one per resource, form and included object."""
+        include = include_object(params)
+        key = target, accept, include
+        wire = self._wires.get(key)
+        if wire is None:
+            wire = self._wires[key] = TransformedWire(self, self._codecs, self._naming, target, accept, include)
+        return wire
+
+    def _layout(self, target: Target) -> TableLayout:
+        layout = self._layouts.get(target)
+        if layout is None:
+            resource = target.resource
+            layout = TableLayout(resource.group, resource.kind, resource.columns, self._naming)
+            self._layouts[target] = layout
+        return layout
+
+
+class TransformedWire:
+    """Watch events whose objects are Tables or partial metadata, as JSON lines or Protobuf frames.
+
+    Only the first event of a Table stream carries the columns.
+    """
+
+    def __init__(
+        self,
+        transforms: Transforms,
+        codecs: Codecs,
+        naming: Naming,
+        target: Target,
+        accept: Negotiated,
+        include: IncludeObject,
+    ) -> None:
+        self.opens = accept.transform == "Table"
+        self._transforms = transforms
+        self._codecs = codecs
+        self._naming = naming
+        self._target = target
+        self._accept = accept
+        self._include = include
+
+    def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
+        """One event without columns."""
+        return self._framed(event_type, self._obj(entry, revision, headed=False))
+
+    def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
+        """The first event of a stream."""
+        return self._framed(event_type, self._obj(entry, revision, headed=True))
+
+    def bookmark(self, revision: int) -> bytes:
+        """A Table without rows, or metadata with nothing but a resourceVersion."""
+        version = self._accept.transform_version
+        meta: Object = {"resourceVersion": str(revision)}
+        if self.opens:
+            return self._framed(
+                BOOKMARK, self._transforms.table(self._target, (), meta, version, self._include, headed=False)
+            )
+        obj: Object = {"metadata": {**meta, "creationTimestamp": None}}
+        return self._framed(BOOKMARK, partial_metadata(obj, self._naming, version))
+
+    def error(self, error: StatusError) -> bytes:
+        """The Status, never transformed."""
+        return self._framed(ERROR, self._codecs.kind("v1", "Status").normalise(error.to_status()))
+
+    def _obj(self, entry: Entry, revision: int, *, headed: bool) -> Object:
+        version = self._accept.transform_version
+        if self.opens:
+            meta = {"resourceVersion": str(revision)}
+            return self._transforms.table(self._target, [entry], meta, version, self._include, headed=headed)
+        obj = self._target.load(entry)
+        obj["metadata"]["resourceVersion"] = str(revision)
+        return partial_metadata(obj, self._naming, version)
+
+    def _framed(self, event_type: str, obj: Object) -> bytes:
+        if self._accept.format == "protobuf":
+            api_version, kind = obj["apiVersion"], obj["kind"]
+            raw = self._codecs.kind(api_version, kind).encode_protobuf(obj)
+            return protobuf_frame(event_type, type_meta(api_version, kind), raw)
+        return b'{"type":"%b","object":%b}\n' % (event_type.encode(), orjson.dumps(obj))

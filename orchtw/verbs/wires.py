@@ -1,0 +1,51 @@
+"""The watch wires of served resources: one per resource and format, so that watchers share their frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from orchtw.errors import StatusError
+from orchtw.registry.target import Target
+from orchtw.schema.codec import Codecs, KindCodec
+from orchtw.schema.splice import set_json_version, set_protobuf_version
+from orchtw.watch.frames import JsonWire, ProtobufWire, Wire
+
+
+class Wires:
+    """Makes wires on first use and keeps them."""
+
+    def __init__(self, codecs: Codecs) -> None:
+        self._status = codecs.kind("v1", "Status")
+        self._made: dict[tuple[Target, str], Wire] = {}
+
+    def plain(self, target: Target, form: str) -> Wire:
+        """The wire of whole objects in `form`, "json" or "protobuf"."""
+        wire = self._made.get((target, form))
+        if wire is None:
+            wire = self._made[target, form] = self._make(target, form)
+        return wire
+
+    def _make(self, target: Target, form: str) -> Wire:
+        codec = target.codec
+
+        def bookmark_tail(revision: int) -> bytes:
+            return orjson.dumps(_bookmark(codec, revision))[len(codec.type_prefix) :]
+
+        def bookmark_raw(revision: int) -> bytes:
+            return codec.encode_protobuf(_bookmark(codec, revision))
+
+        if form == "json":
+            return JsonWire(codec.type_prefix, target.json_tail, set_json_version, bookmark_tail)
+        return ProtobufWire(
+            codec.api_version, codec.kind, target.protobuf, set_protobuf_version, bookmark_raw, self._status_raw
+        )
+
+    def _status_raw(self, error: StatusError) -> bytes:
+        return self._status.encode_protobuf(self._status.normalise(error.to_status()))
+
+
+def _bookmark(codec: KindCodec, revision: int) -> dict[str, Any]:
+    """The object of a bookmark: nothing but a resourceVersion (supplement A9)."""
+    return codec.normalise({"metadata": {"resourceVersion": str(revision)}})

@@ -1,0 +1,288 @@
+"""Certificates, tokens and their union: who is let in as whom."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+from twisted.internet.defer import Deferred
+from twisted.logger import LogEvent, globalLogPublisher
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.authn import tokens
+from orchtw.authn.bearer import BearerTokens, bearer_token
+from orchtw.authn.certificates import ClientCertificates, user_of
+from orchtw.authn.method import ANONYMOUS, authenticated
+from orchtw.authn.union import Union, chain
+from orchtw.config import Config
+from orchtw.errors import ConfigError, Unauthorized
+from orchtw.pki import certificates
+from orchtw.request import Peer, Request, UserInfo
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+KEY = bytes(32)
+ALICE = UserInfo(name="alice", groups=("dev",))
+
+
+def request(
+    authorization: str = "", *, certificate: x509.Certificate | None = None, verified: bool = False
+) -> Request:
+    """A request with these credentials."""
+    headers = {"authorization": authorization} if authorization else {}
+    peer = Peer(address="127.0.0.1", port=1, certificate=certificate, verified=verified)
+    return Request(method="GET", path="/", headers=headers, peer=peer)
+
+
+def certificate_of(name: str, *organizations: str) -> x509.Certificate:
+    """A client certificate of a fresh authority."""
+    authority = certificates.new_authority("test", NOW)
+    return certificates.issue(
+        authority, certificates.new_key(), name, certificates.CLIENT, NOW, organizations=organizations
+    )
+
+
+class CertificateTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.now = NOW.timestamp()
+        self.method = ClientCertificates(lambda: self.now)
+
+    def test_subject(self) -> None:
+        """The common name is the user, every organization a group (seed 2 §5.2, supplement D2)."""
+        shown = certificate_of("bob", "dev", "ops")
+        user = self.method.authenticate(request(certificate=shown, verified=True))
+        self.assertEqual(user, UserInfo(name="bob", groups=("dev", "ops", "system:authenticated")))
+
+    def test_repeated(self) -> None:
+        """The same certificate is read once and gives the same user."""
+        shown = certificate_of("bob")
+        first, second = (self.method.authenticate(request(certificate=shown, verified=True)) for _ in range(2))
+        self.assertIs(first, second)
+
+    def test_no_certificate(self) -> None:
+        """A connection without a certificate is no matter of this method."""
+        self.assertIsNone(self.method.authenticate(request()))
+
+    def test_stranger(self) -> None:
+        """A certificate that the handshake did not verify is a 401, whatever its subject (PITFALLS 4)."""
+        shown = certificate_of("bob", "system:masters")
+        self.assertRaises(Unauthorized, self.method.authenticate, request(certificate=shown))
+
+    def test_ends_during_connection(self) -> None:
+        """A certificate past its end is refused although the handshake verified it (supplement D2)."""
+        shown = certificate_of("bob")
+        asked = request(certificate=shown, verified=True)
+        self.now = shown.not_valid_after_utc.timestamp()
+        self.assertIsNotNone(self.method.authenticate(asked))
+        self.now += 1
+        self.assertRaises(Unauthorized, self.method.authenticate, asked)
+
+    def test_no_common_name(self) -> None:
+        """A subject without a common name says nothing (supplement D2)."""
+        key = certificates.new_key()
+        name = x509.Name([x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, "system:masters")])
+        builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        builder = builder.serial_number(1).not_valid_before(NOW).not_valid_after(NOW)
+        self.assertIsNone(user_of(builder.sign(key, certificates.hashes.SHA256())))
+
+
+class TokenFileTests(SynchronousTestCase):
+    def load(self, text: str) -> tokens.StaticTokens:
+        """The tokens of a file with this content."""
+        self.path = self.mktemp()
+        Path(self.path).write_bytes(text.encode("latin-1"))
+        return tokens.load(Path(self.path), KEY)
+
+    def refused(self, text: str) -> str:
+        """The one line that a start with this file ends with."""
+        (problem,) = self.assertRaises(ConfigError, self.load, text).problems
+        self.assertIn(self.path, problem)
+        return problem
+
+    def test_columns(self) -> None:
+        """A line is token, user, uid and optional groups in one quoted column (supplement D3)."""
+        found = self.load('t1,alice,1,"dev,ops"\nt2,bob,2\nt3,carol,3,dev\n')
+        self.assertEqual(
+            found.find("t1"), UserInfo(name="alice", uid="1", groups=("dev", "ops", "system:authenticated"))
+        )
+        self.assertEqual(found.find("t2"), UserInfo(name="bob", uid="2", groups=("system:authenticated",)))
+        self.assertEqual(found.find("t3"), UserInfo(name="carol", uid="3", groups=("dev", "system:authenticated")))
+        self.assertIsNone(found.find("t4"))
+        self.assertIsNone(found.find(""))
+
+    def test_blank_lines(self) -> None:
+        """Empty lines and Windows line ends do not matter; `#` begins no comment (supplement D3)."""
+        found = self.load("\r\nt1,alice,1\r\n\r\n#t2,bob,2\r\n")
+        self.assertEqual([bool(found.find(token)) for token in ("t1", "#t2")], [True, True])
+
+    def test_short_line(self) -> None:
+        """A line with fewer than three columns ends the start, with its number (supplement D3)."""
+        self.assertEqual(
+            self.refused("t1,alice,1\nt2,bob\n"),
+            f"token file '{self.path}' must have at least 3 columns (token, user name, user uid), found 2 on line 2",
+        )
+
+    def test_unreadable(self) -> None:
+        """Files that are missing, no UTF-8 or no CSV end the start in one line."""
+        self.assertIn("line 1", self.refused('t1,"alice"x,1\n'))
+        self.assertIn("is not UTF-8", self.refused("t1,\xe4,1\n"))
+        error = self.assertRaises(ConfigError, tokens.load, Path("/nonexistent"), KEY)
+        self.assertEqual(error.problems, ("token file '/nonexistent': No such file or directory",))
+
+    def test_warnings(self) -> None:
+        """A repeated token counts as given last, an empty one not at all; the log names lines, never tokens."""
+        events: list[LogEvent] = []
+        globalLogPublisher.addObserver(events.append)
+        self.addCleanup(globalLogPublisher.removeObserver, events.append)
+        found = self.load("secret,alice,1\n,bob,2\nsecret,carol,3\n")
+        user = found.find("secret")
+        assert user is not None
+        self.assertEqual(user.name, "carol")
+        self.assertEqual([event["line"] for event in events], [2, 3])
+        self.assertNotIn("secret", repr(events) + repr(vars(found)))
+
+
+class LaterTokens:
+    """A source of tokens that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.answer: Deferred[UserInfo | None] = Deferred()
+
+    def find(self, token: str) -> Awaitable[UserInfo | None]:
+        """The answer to come."""
+        return self.answer
+
+
+class BearerTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.tokens = tokens.StaticTokens([("t", ALICE)], KEY)
+
+    def test_header(self) -> None:
+        """The scheme's case and spaces around do not matter; other schemes are no token (supplement D1)."""
+        for header, token in (
+            ("Bearer t", "t"),
+            ("bearer t", "t"),
+            ("  BEARER t  ", "t"),
+            ("Bearer t more", "t"),
+            ("Bearer ", ""),
+            ("Bearer", ""),
+            ("Bearer  t", ""),
+            ("Basic dDp0", ""),
+            ("", ""),
+        ):
+            self.assertEqual(bearer_token(header), token, header)
+
+    def test_known(self) -> None:
+        """A known token is its user, and is gone from the request afterwards (supplement D1)."""
+        asked = request("Bearer t")
+        self.assertEqual(BearerTokens([self.tokens]).authenticate(asked), authenticated(ALICE))
+        self.assertNotIn("authorization", asked.headers)
+
+    def test_unknown(self) -> None:
+        """A token that nobody knows is a 401, also when no source is configured (supplement D1)."""
+        for sources in ((), (self.tokens,)):
+            self.assertRaises(Unauthorized, BearerTokens(sources).authenticate, request("Bearer x"))
+
+    def test_later_sources(self) -> None:
+        """A source that takes time is waited for, and those behind it are asked when it knows nothing."""
+        for answer, after, user in (
+            (ALICE, [], "alice"),
+            (None, [tokens.StaticTokens([("x", UserInfo(name="bob"))], KEY)], "bob"),
+        ):
+            later = LaterTokens()
+            pending: Any = BearerTokens([self.tokens, later, *after]).authenticate(request("Bearer x"))
+            done = Deferred.fromCoroutine(pending)
+            self.assertNoResult(done)
+            later.answer.callback(answer)
+            self.assertEqual(self.successResultOf(done).name, user)
+
+    def test_later_unknown(self) -> None:
+        """A token that the last source does not know either is a 401."""
+        later = LaterTokens()
+        pending: Any = BearerTokens([later, self.tokens]).authenticate(request("Bearer x"))
+        done = Deferred.fromCoroutine(pending)
+        later.answer.callback(None)
+        self.failureResultOf(done, Unauthorized)
+
+
+class Method:
+    """An authentication method with a fixed answer."""
+
+    def __init__(self, answer: UserInfo | Exception | Deferred[UserInfo | None] | None) -> None:
+        self.answer = answer
+
+    def authenticate(self, request: Request) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """The answer."""
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+class UnionTests(SynchronousTestCase):
+    def ask(self, *answers: Any, anonymous: bool = True) -> Any:
+        """What the union of methods with these answers says."""
+        return Union([Method(answer) for answer in answers], anonymous=anonymous).authenticate(request())
+
+    def test_first_success(self) -> None:
+        """The first method to succeed ends the search, also after a refusal (supplement D1)."""
+        self.assertEqual(self.ask(None, Unauthorized(), ALICE, UserInfo(name="bob")).name, "alice")
+
+    def test_group(self) -> None:
+        """Every success brings group system:authenticated, once (seed 2 §5.1)."""
+        for user in (ALICE, authenticated(ALICE)):
+            self.assertEqual(self.ask(user).groups, ("dev", "system:authenticated"))
+
+    def test_anonymous(self) -> None:
+        """No credentials are system:anonymous in system:unauthenticated, if allowed (supplement D11)."""
+        self.assertEqual(self.ask(None), UserInfo(name="system:anonymous", groups=("system:unauthenticated",)))
+        self.assertRaises(Unauthorized, self.ask, None, anonymous=False)
+
+    def test_wrong_is_not_anonymous(self) -> None:
+        """Wrong credentials are a 401 although anonymous requests are allowed (seed 2 §5.6)."""
+        self.assertRaises(Unauthorized, self.ask, Unauthorized(), None)
+
+    def later(self, answer: Any, *rest: Any) -> Deferred[UserInfo]:
+        """The union's answer when its first method takes time and then says `answer`."""
+        asked: Deferred[UserInfo | None] = Deferred()
+        done: Deferred[UserInfo] = Deferred.fromCoroutine(self.ask(asked, *rest))
+        self.assertNoResult(done)
+        asked.errback(answer) if isinstance(answer, Exception) else asked.callback(answer)
+        return done
+
+    def test_later(self) -> None:
+        """A method that takes time counts like one that does not."""
+        self.assertEqual(self.successResultOf(self.later(ALICE)), authenticated(ALICE))
+        self.assertEqual(self.successResultOf(self.later(None, Unauthorized(), ALICE)).name, "alice")
+        self.assertEqual(self.successResultOf(self.later(Unauthorized(), ALICE)).name, "alice")
+        self.assertEqual(self.successResultOf(self.later(None)), ANONYMOUS)
+        self.failureResultOf(self.later(Unauthorized(), None), Unauthorized)
+
+
+class ChainTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        path = self.mktemp()
+        Path(path).write_text("t,alice,1\n")
+        self.path = Path(path)
+
+    def ask(self, asked: Request, **settings: Any) -> Any:
+        """What the chain of these flags says."""
+        return chain(Config(**settings), NOW.timestamp, KEY).authenticate(asked)
+
+    def test_certificate_before_token(self) -> None:
+        """A verified certificate decides before a token does (supplement D1)."""
+        asked = request("Bearer t", certificate=certificate_of("bob"), verified=True)
+        self.assertEqual(self.ask(asked, token_auth_file=self.path).name, "bob")
+
+    def test_token_beside_strange_certificate(self) -> None:
+        """A stranger's certificate does not spoil a good token, and alone is a 401 (supplement D1)."""
+        shown = certificate_of("bob")
+        self.assertEqual(self.ask(request("Bearer t", certificate=shown), token_auth_file=self.path).name, "alice")
+        self.assertRaises(Unauthorized, self.ask, request(certificate=shown))
+
+    def test_anonymous_flag(self) -> None:
+        """Anonymous requests end with --anonymous-auth=false and with AlwaysAllow alone (supplement D11)."""
+        self.assertEqual(self.ask(request()), ANONYMOUS)
+        self.assertRaises(Unauthorized, self.ask, request(), anonymous_auth=False)
+        self.assertRaises(Unauthorized, self.ask, request(), authorization_mode=("AlwaysAllow",))

@@ -1,0 +1,160 @@
+"""Who may do what before RBAC objects are evaluated, and the text of a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.authn.method import ANONYMOUS
+from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
+from orchtw.authz.refusal import forbidden
+from orchtw.authz.union import Union, chain
+from orchtw.config import AUTHORIZATION_MODES
+from orchtw.request import RequestInfo, UserInfo
+
+MASTER = UserInfo(name="root", groups=("system:masters", "system:authenticated"))
+BOB = UserInfo(name="bob", groups=("system:authenticated",))
+PODS = RequestInfo(
+    is_resource=True, verb="get", path="/api/v1/namespaces/default/pods/x", version="v1", namespace="default",
+    resource="pods", name="x",
+)  # fmt: skip
+
+
+def path(path: str, verb: str = "get") -> RequestInfo:
+    """A non-resource request."""
+    return RequestInfo(is_resource=False, verb=verb, path=path)
+
+
+def allowed(user: UserInfo, info: RequestInfo, modes: tuple[str, ...] = ("Node", "RBAC")) -> Any:
+    """Whether the modes let the user do it."""
+    decision = chain(modes).authorize(user, info)
+    assert isinstance(decision, Decision)
+    return decision.allowed
+
+
+class ChainTests(SynchronousTestCase):
+    def test_masters(self) -> None:
+        """Members of system:masters may do everything under every mode, even AlwaysDeny (supplement Z2)."""
+        for modes in AUTHORIZATION_MODES:
+            self.assertTrue(allowed(MASTER, PODS, modes))
+            self.assertTrue(allowed(MASTER, path("/metrics", "delete"), modes))
+
+    def test_others_are_refused(self) -> None:
+        """Everybody else is refused every resource under the default modes."""
+        for user in (BOB, ANONYMOUS, UserInfo(name="system:masters", groups=("system:masters2",))):
+            self.assertIs(allowed(user, PODS), False)
+
+    def test_public_paths(self) -> None:
+        """Health and version answer everybody, as role system:public-info-viewer grants (supplement Z5)."""
+        for name in ("/healthz", "/livez", "/readyz", "/version", "/version/"):
+            self.assertTrue(allowed(ANONYMOUS, path(name)) and allowed(BOB, path(name)))
+            self.assertFalse(allowed(ANONYMOUS, path(name, "post")))
+
+    def test_discovery_paths(self) -> None:
+        """Discovery answers authenticated users only, as role system:discovery grants (supplement Z5)."""
+        for name in ("/api", "/api/", "/api/v1", "/apis", "/apis/apps/v1", "/openapi/v2"):
+            self.assertTrue(allowed(BOB, path(name)), name)
+            self.assertFalse(allowed(ANONYMOUS, path(name)), name)
+            self.assertFalse(allowed(BOB, path(name, "post")), name)
+
+    def test_other_paths(self) -> None:
+        """Single checks, the index and metrics are for masters (supplement Z5)."""
+        for name in ("/", "/healthz/etcd", "/readyz/ping", "/metrics", "/apisx", "/version/x"):
+            self.assertFalse(allowed(BOB, path(name)), name)
+
+    def test_nobody(self) -> None:
+        """A user without either group may not even see the version."""
+        self.assertFalse(allowed(UserInfo(name="x"), path("/version")))
+
+    def test_fixed_modes(self) -> None:
+        """AlwaysAllow lets everybody, AlwaysDeny nobody, with its reason (supplement Z2)."""
+        self.assertTrue(allowed(BOB, PODS, ("AlwaysAllow",)))
+        decision = chain(("AlwaysDeny",)).authorize(BOB, PODS)
+        self.assertEqual(decision, Decision(False, "Everything is forbidden."))
+
+
+class Authorizer:
+    """An authorizer with a fixed answer."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
+        """The answer."""
+        answer: Decision | Awaitable[Decision] = self.answer
+        return answer
+
+
+class UnionTests(SynchronousTestCase):
+    def ask(self, *answers: Any) -> Any:
+        """What authorizers with these answers decide together."""
+        return Union([Authorizer(answer) for answer in answers]).authorize(BOB, PODS)
+
+    def test_first_decides(self) -> None:
+        """The first that allows or denies decides (seed 2 §5.8)."""
+        denied = Decision(False, "no")
+        self.assertEqual(self.ask(NO_OPINION, ALLOWED, denied), ALLOWED)
+        self.assertEqual(self.ask(NO_OPINION, denied, ALLOWED), denied)
+
+    def test_no_opinion(self) -> None:
+        """If none has an opinion the answer is no, for all the reasons given (seed 2 §5.8)."""
+        self.assertEqual(self.ask(Decision(None, "a"), NO_OPINION, Decision(None, "b")), Decision(False, "a\nb"))
+        self.assertEqual(self.ask(), Decision(False))
+
+    def test_later(self) -> None:
+        """An authorizer that takes time counts like one that does not."""
+        for first, rest, expected in (
+            (ALLOWED, (Decision(False),), ALLOWED),
+            (NO_OPINION, (ALLOWED,), ALLOWED),
+            (Decision(None, "a"), (Decision(None, "b"),), Decision(False, "a\nb")),
+        ):
+            asked: Deferred[Decision] = Deferred()
+            done = Deferred.fromCoroutine(self.ask(asked, *rest))
+            self.assertNoResult(done)
+            asked.callback(first)
+            self.assertEqual(self.successResultOf(done), expected)
+
+
+class RefusalTests(SynchronousTestCase):
+    def message(self, reason: str = "", **more: Any) -> str:
+        """The text of a refusal of a resource request."""
+        info = RequestInfo(is_resource=True, path="", **more)
+        return forbidden(UserInfo(name="bob"), info, reason).message
+
+    def test_texts(self) -> None:
+        """The texts of supplement A4, word for word."""
+        self.assertEqual(
+            self.message(verb="list", resource="nodes"),
+            'nodes is forbidden: User "bob" cannot list resource "nodes" in API group "" at the cluster scope',
+        )
+        self.assertEqual(
+            self.message(verb="get", resource="pods", name="x", namespace="default"),
+            'pods "x" is forbidden: User "bob" cannot get resource "pods" in API group "" in the namespace "default"',
+        )
+        self.assertEqual(
+            self.message(
+                verb="get", resource="deployments", subresource="scale", group="apps", name="x", namespace="default"
+            ),
+            'deployments.apps "x" is forbidden: User "bob" cannot get resource "deployments/scale" in API group '
+            '"apps" in the namespace "default"',
+        )
+        self.assertTrue(self.message("why", verb="list", resource="nodes").endswith("at the cluster scope: why"))
+
+    def test_details(self) -> None:
+        """Details name resource, group and object (supplement A3)."""
+        info = RequestInfo(is_resource=True, verb="get", path="", group="apps", resource="deployments", name="x")
+        self.assertEqual(forbidden(BOB, info).details, {"name": "x", "group": "apps", "kind": "deployments"})
+
+    def test_path(self) -> None:
+        """A non-resource path has its own text and empty details (supplement A4)."""
+        error = forbidden(BOB, path("/foo"))
+        self.assertEqual((error.message, error.details), ('forbidden: User "bob" cannot get path "/foo"', {}))
+        self.assertEqual((error.code, error.reason), (403, "Forbidden"))
+
+    def test_quoting(self) -> None:
+        """Names are quoted as Go quotes them."""
+        text = forbidden(UserInfo(name='a"\n'), path("/foo")).message
+        self.assertEqual(text, 'forbidden: User "a\\"\\n" cannot get path "/foo"')

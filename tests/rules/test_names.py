@@ -1,0 +1,106 @@
+"""Syntax of names and labels (supplement A2)."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.rules import names
+
+ENDS = "and must start and end with an alphanumeric character"
+SUBDOMAIN = (
+    f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {ENDS} (e.g. "
+    "'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+LABEL = (
+    f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {ENDS} (e.g. 'my-name',  "
+    "or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+QUALIFIED = (
+    f"name part must consist of alphanumeric characters, '-', '_' or '.', {ENDS} (e.g. 'MyName',  or 'my.name',  or "
+    "'123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+
+
+class FormTests(SynchronousTestCase):
+    """The forms."""
+
+    def test_good(self) -> None:
+        """Values within the form have no errors."""
+        for check, values in [
+            (names.dns_label, ["a", "0-9", "x" * 63]),
+            (names.dns_subdomain, ["a.b-c.d", "x" * 253]),
+            (names.dns_1035_label, ["a", "a-1"]),
+            (names.label_value, ["", "A_b.c-1", "x" * 63]),
+            (names.qualified_name, ["a", "A.b_c-1", "ex.io/" + "n" * 63]),
+            (names.config_key, ["a.b", "_x", "-", "...a"[3:]]),
+            (names.path_segment, ["system:x", "A b", "..."]),
+        ]:
+            for value in values:
+                self.assertEqual(check(value), (), value)
+
+    def test_bad(self) -> None:
+        """Values outside have the API's texts, length first."""
+        for check, value, errors in [
+            (names.dns_subdomain, "A_B", (SUBDOMAIN,)),
+            (names.dns_subdomain, "a\n", (SUBDOMAIN,)),
+            (names.dns_subdomain, "a" * 254, ("must be no more than 253 characters",)),
+            (names.dns_label, "a.b", (LABEL,)),
+            (names.dns_label, "-" * 64, ("must be no more than 63 characters", LABEL)),
+            (names.qualified_name, "-a", (QUALIFIED,)),
+            (names.qualified_name, "", ("name part must be non-empty", QUALIFIED)),
+            (names.qualified_name, "/a", ("prefix part must be non-empty",)),
+            (names.qualified_name, "A/a", (f"prefix part {SUBDOMAIN}",)),
+            (names.qualified_name, "n" * 64, ("name part must be no more than 63 characters",)),
+            (names.path_segment, ".", ("may not be '.'",)),
+            (names.path_segment, "..", ("may not be '..'",)),
+            (names.path_segment, "a/%", ("may not contain '/'", "may not contain '%'")),
+            (names.config_key, "..", ("must not be '..'",)),
+            (names.config_key, "..a", ("must not start with '..'",)),
+        ]:
+            self.assertEqual(check(value), errors, value)
+
+    def test_digits_first(self) -> None:
+        """A DNS-1035 label starts with a letter."""
+        self.assertTrue(names.dns_1035_label("1a")[0].startswith("a DNS-1035 label must consist of lower case"))
+
+    def test_two_slashes(self) -> None:
+        """A qualified name has at most one slash."""
+        self.assertTrue(names.qualified_name("a/b/c")[0].startswith("a qualified name must consist of"))
+
+
+class KindTests(SynchronousTestCase):
+    """Which kind has which form."""
+
+    def test_table(self) -> None:
+        """Namespaces are labels, Services DNS-1035 labels, RBAC names path segments, most others subdomains."""
+        for group, kind, good, bad in [
+            ("", "Pod", "a.b", "a_b"),
+            ("", "Namespace", "a", "a.b"),
+            ("", "Service", "a1", "1a"),
+            ("", "Event", "A b", "a/b"),
+            ("events.orch.io", "Event", "a.b", "A b"),
+            ("rbac.authorization.orch.io", "ClusterRole", "system:A", "a%"),
+            ("rbac.authorization.k8s.io", "ClusterRole", "system:A", "a%"),
+            ("certificates.orch.io", "CertificateSigningRequest", "A:b", ".."),
+            ("policy", "PodDisruptionBudget", "A", "."),
+            ("batch", "CronJob", "a" * 52, "a" * 53),
+            ("batch", "Job", "a" * 253, "a" * 254),
+            ("storage.orch.io", "CSIDriver", "a" * 63, "a" * 64),
+            ("ex.io", "Anything", "a.b", "A"),
+        ]:
+            check = names.name_check(group, kind)
+            self.assertEqual(check(good), (), kind)
+            self.assertNotEqual(check(bad), (), kind)
+
+    def test_prefixes(self) -> None:
+        """A generateName may end in one dash where the form is DNS; a path segment may begin with dots."""
+        for group, kind, prefix, good in [
+            ("", "Pod", "web-", True),
+            ("", "Pod", "web--", True),
+            ("", "Pod", "-", False),
+            ("", "Pod", "Web-", False),
+            ("", "Service", "1-", False),
+            ("rbac.authorization.orch.io", "Role", "..", True),
+            ("rbac.authorization.orch.io", "Role", "a/", False),
+        ]:
+            self.assertEqual(not names.name_prefix_errors(group, kind, prefix), good, prefix)

@@ -1,0 +1,129 @@
+"""Doubles for the edge's tests: a transport that can block, a recorded stream, and an edge on a Clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+
+from orchtw.request import Peer, Request, Response
+from orchtw.serving.edge import App, Edge
+from orchtw.serving.http1 import HTTPChannel
+from orchtw.serving.limits import EdgeLimits
+
+WALL_S = 784111777.0
+DATE = b"Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+PEER = Peer(address="192.0.2.1", port=1234)
+
+
+class FakeTransport(StringTransport):
+    """A StringTransport with what `TLSServer` has beside: while `blocked`, all that is written stays unsent."""
+
+    blocked = False
+    unsent = 0
+    progress = 0
+
+    def peer(self) -> Peer:
+        return PEER
+
+    def write(self, data: bytes) -> None:
+        super().write(data)
+        if self.blocked:
+            self.unsent += len(data)
+            if self.unsent > 65536 and self.producer is not None and self.streaming:
+                self.producer.pauseProducing()
+
+    def registerProducer(self, producer: Any, streaming: bool) -> None:
+        super().registerProducer(producer, streaming)
+        if not streaming and not self.unsent:
+            producer.resumeProducing()
+
+    def unregisterProducer(self) -> None:
+        self.producer = None
+
+    def drain(self) -> None:
+        """The peer reads all that waits; a producer is asked once for more."""
+        self.unsent = 0
+        self.progress += 1
+        if self.producer is not None:
+            self.producer.resumeProducing()
+
+    def taken(self) -> bytes:
+        """What has been written since the last call."""
+        data: bytes = self.value()
+        self.clear()
+        return data
+
+
+class RecordedStream:
+    """A StreamBody that keeps its channel and counts what it is told."""
+
+    def __init__(self) -> None:
+        self.channel: Any = None
+        self.lost = 0
+        self.paused = 0
+
+    def start(self, channel: Any) -> None:
+        self.channel = channel
+
+    def connection_lost(self) -> None:
+        self.lost += 1
+
+    def pauseProducing(self) -> None:
+        self.paused += 1
+
+    def resumeProducing(self) -> None:
+        self.paused = 0
+
+    def stopProducing(self) -> None: ...
+
+
+class Wire:
+    """One open connection to `app`: feed bytes, take bytes."""
+
+    def __init__(
+        self,
+        app: App | None = None,
+        limits: EdgeLimits | None = None,
+        run_in_thread: Callable[..., Deferred[bytes]] = maybeDeferred,
+    ) -> None:
+        self.seen: list[Request] = []
+        self.clock = Clock()
+        self.edge = Edge(
+            app or self.echo, clock=self.clock, run_in_thread=run_in_thread, limits=limits, wall=lambda: WALL_S
+        )
+        self.channel = HTTPChannel(self.edge)
+        self.transport = FakeTransport()
+        self.channel.makeConnection(self.transport)
+        self.channel.handshakeCompleted()
+
+    async def echo(self, request: Request) -> Response:
+        """The default app: answers with the target, remembers the request."""
+        self.seen.append(request)
+        return Response(body=request.path.encode())
+
+    def send(self, data: bytes) -> bytes:
+        """Deliver `data`; returns what the server wrote on it."""
+        self.channel.dataReceived(data)
+        return self.transport.taken()
+
+    def pass_time(self, seconds: int) -> None:
+        """Advance the clock in ticks."""
+        for _ in range(seconds):
+            self.clock.advance(1.0)
+            self.edge.tick()
+
+    @property
+    def closed(self) -> bool:
+        return bool(self.transport.disconnecting or self.transport.disconnected)
+
+
+def ok(body: bytes, extra: bytes = b"") -> bytes:
+    """The bytes of a 200 without content type."""
+    return b"HTTP/1.1 200 OK\r\n" + DATE + extra + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+GET = b"GET /one HTTP/1.1\r\nHost: a\r\n\r\n"

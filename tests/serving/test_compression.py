@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ConnectionDone
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.request import Request, Response
+from orchtw.serving.bodies import unframed
+from orchtw.serving.compression import accepts_gzip
+from tests.serving.edge_doubles import GET, Wire, ok
+
+GZIP_GET = GET[:-2] + b"Accept-Encoding: gzip\r\n\r\n"
+PIECES = [b'{"kind":"Pod","number":%d}' % i * 100 for i in range(1000)]
+
+
+class Threads:
+    """Runs nothing until told, as a busy pool would."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[Deferred[bytes], Callable[..., bytes], Any]] = []
+
+    def __call__(self, function: Callable[..., bytes], *arguments: Any) -> Deferred[bytes]:
+        job: Deferred[bytes] = Deferred()
+        self.jobs.append((job, function, arguments))
+        return job
+
+    def run_one(self) -> None:
+        job, function, arguments = self.jobs.pop(0)
+        job.callback(function(*arguments))
+
+
+def app_of(response: Callable[[], Response]) -> Any:
+    async def app(_request: Request) -> Response:
+        return response()
+
+    return app
+
+
+class AcceptsGzipTests(SynchronousTestCase):
+    def test_qualities(self) -> None:
+        """gzip is accepted when named, or covered by a star, with a quality above 0 (RFC 9110 §12.5.3)."""
+        cases = {
+            "gzip": True,
+            "GZIP, deflate, br": True,
+            "deflate, gzip;q=0.5": True,
+            "gzip;q=0": False,
+            "gzip; q=0.000": False,
+            "*": True,
+            "*;q=0": False,
+            "gzip;q=0, *": False,
+            "*;q=0, gzip": True,
+            "identity": False,
+            "": False,
+            "gzip;q=x": False,
+            "xgzip": False,
+        }
+        for header, expected in cases.items():
+            self.assertEqual(accepts_gzip(header), expected, header)
+
+
+class GzipBodyTests(SynchronousTestCase):
+    def wire(self, threads: Threads, response: Callable[[], Response] = lambda: Response(body=PIECES)) -> Wire:
+        return Wire(app_of(response), run_in_thread=threads)
+
+    def test_long_body(self) -> None:
+        """A long body is compressed part by part in a thread, one part at a time, and chunked."""
+        threads = Threads()
+        wire = self.wire(threads)
+        written = wire.send(GZIP_GET)
+        while threads.jobs:
+            self.assertEqual(len(threads.jobs), 1)
+            threads.run_one()
+            written += wire.transport.taken()
+        head, _, body = written.partition(b"\r\n\r\n")
+        for line in (b"Content-Encoding: gzip", b"Vary: Accept-Encoding", b"Transfer-Encoding: chunked"):
+            self.assertIn(line, head)
+        self.assertNotIn(b"Content-Length", head)
+        self.assertTrue(body.endswith(b"0\r\n\r\n"))
+        self.assertEqual(gzip.decompress(unframed(body)), b"".join(PIECES))
+        self.assertFalse(wire.closed)
+
+    def test_not_compressed(self) -> None:
+        """Short bodies, unwilling clients, HEAD, HTTP/1.0 and bodies already encoded go out as they are."""
+        encoded = Response(body=b"x" * 200000, headers=[("content-encoding", "br")])
+        cases: list[tuple[bytes, Response]] = [
+            (GZIP_GET, Response(body=b"x" * 128 * 1024)),
+            (GET, Response(body=b"x" * 200000)),
+            (GZIP_GET, encoded),
+            (GZIP_GET.replace(b"GET", b"HEAD"), Response(body=b"x" * 200000)),
+            (GZIP_GET.replace(b"1.1", b"1.0"), Response(body=b"x" * 200000)),
+        ]
+        for data, response in cases:
+            wire = self.wire(Threads(), lambda response=response: response)  # type: ignore[misc]
+            self.assertNotIn(b"gzip", wire.send(data).partition(b"\r\n\r\n")[0])
+
+    def test_slow_client(self) -> None:
+        """While the client reads nothing, nothing more is compressed."""
+        threads = Threads()
+        noise = [bytes((i * j * 7919 >> 5) % 256 for j in range(4096)) for i in range(300)]
+        wire = self.wire(threads, lambda: Response(body=noise))
+        wire.send(GZIP_GET)
+        wire.transport.blocked = True
+        while threads.jobs and not wire.transport.unsent > 65536:
+            threads.run_one()
+        self.assertEqual(threads.jobs, [])
+        wire.transport.drain()
+        self.assertEqual(len(threads.jobs), 1)
+
+    def test_client_leaves(self) -> None:
+        """When the client leaves, the part in the thread is the last."""
+        threads = Threads()
+        wire = self.wire(threads)
+        wire.send(GZIP_GET)
+        wire.transport.producer.stopProducing()
+        wire.channel.connectionLost(Failure(ConnectionDone()))
+        threads.run_one()
+        self.assertEqual((threads.jobs, wire.transport.taken(), wire.edge.in_flight), ([], b"", 0))
+
+    def test_next_request(self) -> None:
+        """The connection goes on after a compressed answer."""
+        threads = Threads()
+        wire = self.wire(threads, iter([Response(body=PIECES), Response(body=b"2")]).__next__)
+        wire.send(GZIP_GET + GET)
+        while threads.jobs:
+            threads.run_one()
+        self.assertTrue(wire.transport.taken().endswith(b"0\r\n\r\n" + ok(b"2")))

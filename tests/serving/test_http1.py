@@ -1,0 +1,460 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.error import ConnectionDone
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.errors import Conflict, TooManyRequests
+from orchtw.request import Request, Response, chunk
+from orchtw.serving.limits import EdgeLimits
+from tests.serving.edge_doubles import DATE, GET, PEER, RecordedStream, Wire, ok
+
+POST = b"POST /two HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
+CLOSE = b"Connection: close\r\n"
+
+
+def answering(*responses: Response) -> Any:
+    """An app that gives one response after the other."""
+    left = list(responses)
+
+    async def app(_request: Request) -> Response:
+        return left.pop(0)
+
+    return app
+
+
+class Waiting:
+    """An app whose every request waits for a Deferred of its own."""
+
+    def __init__(self) -> None:
+        self.waits: list[Deferred[Response]] = []
+        self.ended: list[str] = []
+
+    async def __call__(self, request: Request) -> Response:
+        wait: Deferred[Response] = Deferred()
+        self.waits.append(wait)
+        try:
+            return await wait
+        except CancelledError:
+            self.ended.append("cancelled")
+            raise
+        finally:
+            self.ended.append(request.path)
+
+
+def lose(wire: Wire) -> None:
+    wire.channel.connectionLost(Failure(ConnectionDone()))
+
+
+class ExchangeTests(SynchronousTestCase):
+    def test_get(self) -> None:
+        """A request is answered with length, date and body in one write, and the connection stays open."""
+        wire = Wire()
+        self.assertEqual(wire.send(GET), ok(b"/one"))
+        self.assertFalse(wire.closed)
+        self.assertIs(wire.seen[0].peer, PEER)
+
+    def test_byte_by_byte(self) -> None:
+        """Two requests cut into single bytes give the answers they give whole."""
+        wire = Wire()
+        written = b"".join(wire.send(bytes([byte])) for byte in GET + POST)
+        self.assertEqual(written, ok(b"/one") + ok(b"/two"))
+        self.assertEqual(wire.seen[1].body, b"body")
+
+    def test_pipelining(self) -> None:
+        """Pipelined requests are served one at a time and answered in their order (PITFALLS 10)."""
+        app = Waiting()
+        wire = Wire(app)
+        wire.send(GET + POST + GET)
+        self.assertEqual(len(app.waits), 1)
+        app.waits[0].callback(Response(body=b"1"))
+        self.assertEqual((wire.transport.taken(), len(app.waits)), (ok(b"1"), 2))
+        app.waits[1].callback(Response(body=b"2"))
+        app.waits[2].callback(Response(body=b"3"))
+        self.assertEqual(wire.transport.taken(), ok(b"2") + ok(b"3"))
+
+    def test_refusal_waits_its_turn(self) -> None:
+        """A malformed request behind a running one is answered after it, and the connection closed (PITFALLS 10)."""
+        app = Waiting()
+        wire = Wire(app)
+        wire.send(GET)
+        self.assertEqual(wire.send(b"nonsense\r\n\r\n"), b"")
+        app.waits[0].callback(Response(body=b"1"))
+        first, _, rest = wire.transport.taken().partition(b"HTTP/1.1 400 Bad Request\r\n" + DATE + CLOSE)
+        self.assertEqual(first, ok(b"1"))
+        status = json.loads(rest.partition(b"\r\n\r\n")[2])
+        self.assertEqual((status["kind"], status["reason"], status["code"]), ("Status", "BadRequest", 400))
+        self.assertTrue(wire.closed)
+
+    def test_reading_stops_while_busy(self) -> None:
+        """More than 64 KiB behind a running request stop the reading; its answer starts it again (PITFALLS 2)."""
+        app = Waiting()
+        wire = Wire(app)
+        wire.send(GET)
+        wire.send(b"x" * 65536)
+        self.assertEqual(wire.transport.producerState, "producing")
+        wire.send(b"x")
+        self.assertEqual(wire.transport.producerState, "paused")
+        app.waits[0].callback(Response())
+        self.assertTrue(wire.closed)
+
+    def test_many_held_requests(self) -> None:
+        """A thousand pipelined requests are all answered, without recursion, and reading goes on."""
+        app = Waiting()
+        wire = Wire(app)
+        wire.send(GET)
+        for _ in range(3000):
+            wire.send(GET)
+        self.assertEqual(wire.transport.producerState, "paused")
+
+        async def at_once(_request: Request) -> Response:
+            return Response(body=b"x")
+
+        wire.edge.app = at_once
+        app.waits[0].callback(Response(body=b"x"))
+        self.assertEqual(wire.transport.taken(), ok(b"x") * 3001)
+        self.assertEqual(wire.transport.producerState, "producing")
+
+    def test_unread_answers_hold_back_requests(self) -> None:
+        """A client that reads nothing gets no further pipelined request served until it does (PITFALLS 2)."""
+        wire = Wire(answering(Response(body=b"x" * 70000), Response(body=b"2")))
+        wire.transport.blocked = True
+        wire.send(GET + GET)
+        self.assertEqual(wire.edge.in_flight, 1)
+        wire.transport.drain()
+        self.assertEqual(wire.transport.taken(), ok(b"2"))
+
+    def test_head(self) -> None:
+        """HEAD has GET's Content-Length and no body (RFC 9110 §9.3.2)."""
+        wire = Wire(answering(Response(body=[b"ab", b"c"]), Response(body=b"x" * 300000), Response(body=b"2")))
+        get = GET.replace(b"GET", b"HEAD")
+        self.assertEqual(wire.send(get), ok(b"")[:-4].replace(b"Length: 0", b"Length: 3") + b"\r\n\r\n")
+        self.assertIn(b"Content-Length: 300000\r\n\r\n", wire.send(get))
+        self.assertEqual(wire.send(GET), ok(b"2"))
+
+    def test_bodiless_codes(self) -> None:
+        """204 and 304 have neither body nor Content-Length (RFC 9110 §8.6)."""
+        for code in (204, 304):
+            wire = Wire(answering(Response(code=code, body=b"x")))
+            self.assertNotIn(b"Content-Length", wire.send(GET))
+
+    def test_http10(self) -> None:
+        """HTTP/1.0 closes after the answer, unless keep-alive is asked for, which the answer then says."""
+        wire = Wire()
+        data = b"GET /one HTTP/1.0\r\n%b\r\n"
+        self.assertEqual(wire.send(data % b"Connection: keep-alive\r\n"), ok(b"/one", b"Connection: keep-alive\r\n"))
+        self.assertEqual(wire.send(data % b""), ok(b"/one", CLOSE))
+        self.assertTrue(wire.closed)
+
+    def test_close(self) -> None:
+        """`Connection: close` ends the connection after the answer; what follows is ignored."""
+        wire = Wire()
+        self.assertEqual(wire.send(GET[:-2] + CLOSE + b"\r\n" + GET), ok(b"/one", CLOSE))
+        self.assertTrue(wire.closed)
+        self.assertEqual(wire.send(GET), b"")
+
+    def test_expect_continue(self) -> None:
+        """A client that expects it gets a 100 before its body, in its turn (RFC 9110 §10.1.1)."""
+        app = Waiting()
+        wire = Wire(app)
+        expecting = POST.replace(b"\r\n\r\nbody", b"\r\nExpect: 100-continue\r\n\r\n")
+        self.assertEqual(wire.send(GET + expecting), b"")
+        app.waits[0].callback(Response(body=b"1"))
+        self.assertEqual(wire.transport.taken(), ok(b"1") + b"HTTP/1.1 100 Continue\r\n\r\n")
+        self.assertEqual(wire.send(b"bo"), b"")
+        wire.send(b"dy")
+        app.waits[1].callback(Response(body=b"2"))
+        self.assertEqual(wire.transport.taken(), ok(b"2"))
+
+    def test_no_continue_for_a_refused_body(self) -> None:
+        """A declared body over 3 MiB is refused before it is sent (supplement C3)."""
+        wire = Wire()
+        written = wire.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3145729\r\nExpect: 100-continue\r\n\r\n")
+        self.assertTrue(written.startswith(b"HTTP/1.1 413 "))
+        self.assertEqual(json.loads(written.partition(b"\r\n\r\n")[2])["reason"], "RequestEntityTooLarge")
+        self.assertTrue(wire.closed)
+
+    def test_response_headers(self) -> None:
+        """Content type and the app's headers are sent as given."""
+        response = Response(code=201, content_type="application/json", headers=[("Warning", '299 - "x"')])
+        written = Wire(answering(response)).send(GET)
+        expected = b'Content-Type: application/json\r\nWarning: 299 - "x"\r\n\r\n'
+        self.assertEqual(written, b"HTTP/1.1 201 Created\r\n" + DATE + b"Content-Length: 0\r\n" + expected)
+
+    def test_header_injection(self) -> None:
+        """A header value with a line break is never written; the connection is dropped instead."""
+        for value in ("a\r\nSet-Cookie: b", "a\nb", "a\rb"):
+            wire = Wire(answering(Response(headers=[("X", value)])))
+            self.assertEqual(wire.send(GET), b"")
+            self.assertTrue(wire.closed)
+        self.assertEqual(len(self.flushLoggedErrors(ValueError)), 3)
+
+
+class FailureTests(SynchronousTestCase):
+    def test_status_error(self) -> None:
+        """A StatusError out of the app becomes its Status, and the connection stays."""
+
+        async def app(_request: Request) -> Response:
+            raise Conflict("no")
+
+        wire = Wire(app)
+        written = wire.send(GET)
+        self.assertTrue(written.startswith(b"HTTP/1.1 409 Conflict\r\n"))
+        self.assertEqual(json.loads(written.partition(b"\r\n\r\n")[2])["message"], "no")
+        self.assertFalse(wire.closed)
+
+    def test_retry_after(self) -> None:
+        """retryAfterSeconds is also a Retry-After header."""
+
+        async def app(_request: Request) -> Response:
+            raise TooManyRequests("later", {"retryAfterSeconds": 3})
+
+        self.assertIn(b"Retry-After: 3\r\n", Wire(app).send(GET))
+
+    def test_any_exception(self) -> None:
+        """An exception that the app lets out, at once or later, is a logged 500 and the end of the connection."""
+        app = Waiting()
+        wire = Wire(app)
+        wire.send(GET)
+        app.waits[0].errback(RuntimeError("boom"))
+        self.assertTrue(wire.transport.taken().startswith(b"HTTP/1.1 500 "))
+        self.assertTrue(wire.closed)
+        self.assertEqual((len(self.flushLoggedErrors(RuntimeError)), wire.edge.in_flight), (1, 0))
+
+    def test_leaving_cancels_a_read(self) -> None:
+        """A client that leaves cancels its GET (STYLE, "Async")."""
+        app = Waiting()
+        wire = Wire(app)
+        wire.send(GET)
+        lose(wire)
+        self.assertEqual((app.ended, wire.edge.in_flight), (["cancelled", "/one"], 0))
+
+    def test_leaving_does_not_end_a_write(self) -> None:
+        """A client that leaves does not cancel its POST, whose answer is dropped when it comes."""
+        app = Waiting()
+        wire = Wire(app)
+        wire.send(POST)
+        lose(wire)
+        self.assertEqual((app.ended, wire.edge.in_flight), ([], 1))
+        app.waits[0].callback(Response())
+        self.assertEqual((app.ended, wire.edge.in_flight, wire.transport.taken()), (["/two"], 0, b""))
+
+
+class PieceBodyTests(SynchronousTestCase):
+    def test_waits_for_the_client(self) -> None:
+        """A long body is written a quarter of a MiB at a time, each part when the one before has been sent."""
+        pieces = [bytes([i % 256]) * 6000 for i in range(200)]
+        wire = Wire(answering(Response(body=pieces), Response(body=b"2")))
+        wire.transport.blocked = True
+        written = wire.send(GET + GET)
+        self.assertIn(b"Content-Length: 1200000\r\n", written)
+        largest = 0
+        while wire.transport.producer is not None:
+            wire.transport.drain()
+            part = wire.transport.taken()
+            largest = max(largest, len(part))
+            written += part
+        self.assertEqual(written.partition(b"\r\n\r\n")[2], b"".join(pieces) + ok(b"2"))
+        self.assertLessEqual(largest, 270000)
+
+    def test_one_large_piece(self) -> None:
+        """Complete bytes are cut the same way."""
+        wire = Wire(answering(Response(body=b"y" * 600000)))
+        wire.transport.blocked = True
+        written = wire.send(GET)
+        while wire.transport.producer is not None:
+            wire.transport.drain()
+            written += wire.transport.taken()
+        self.assertTrue(written.endswith(b"\r\n\r\n" + b"y" * 600000))
+
+    def test_client_leaves(self) -> None:
+        """A client that leaves amid a body ends the request."""
+        wire = Wire(answering(Response(body=b"y" * 600000)))
+        wire.transport.blocked = True
+        wire.send(GET)
+        lose(wire)
+        self.assertEqual(wire.edge.in_flight, 0)
+
+
+class StreamTests(SynchronousTestCase):
+    def test_chunks_go_through_uncopied(self) -> None:
+        """The head is sent at once; framed bytes follow as they are; the connection then goes on (supplement A6)."""
+        stream = RecordedStream()
+        wire = Wire(answering(Response(stream=stream, content_type="a/b"), Response(body=b"2")))
+        expected = b"Transfer-Encoding: chunked\r\nContent-Type: a/b\r\n\r\n"
+        self.assertEqual(wire.send(GET), b"HTTP/1.1 200 OK\r\n" + DATE + expected)
+        stream.channel.write(chunk(b"event\n"))
+        self.assertEqual(wire.transport.taken(), b"6\r\nevent\n\r\n")
+        self.assertEqual(wire.send(GET), b"")
+        stream.channel.finish()
+        self.assertEqual(wire.transport.taken(), b"0\r\n\r\n" + ok(b"2"))
+        self.assertEqual((stream.lost, wire.edge.in_flight), (0, 0))
+
+    def test_http10(self) -> None:
+        """HTTP/1.0 gets the bare content, and the close as its end."""
+        stream = RecordedStream()
+        wire = Wire(answering(Response(stream=stream)))
+        written = wire.send(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+        self.assertEqual(written, b"HTTP/1.1 200 OK\r\n" + DATE + CLOSE + b"\r\n")
+        stream.channel.write(chunk(b"one") + chunk(b"two\r\n"))
+        stream.channel.finish()
+        self.assertEqual(wire.transport.taken(), b"onetwo\r\n")
+        self.assertTrue(wire.closed)
+
+    def test_backpressure(self) -> None:
+        """The transport's pauses reach the stream's producer; finishing takes it away."""
+        stream = RecordedStream()
+        wire = Wire(answering(Response(stream=stream)))
+        wire.send(GET)
+        wire.transport.blocked = True
+        stream.channel.registerProducer(stream, True)
+        stream.channel.write(chunk(b"x" * 70000))
+        self.assertEqual(stream.paused, 1)
+        wire.transport.drain()
+        self.assertEqual(stream.paused, 0)
+        stream.channel.finish()
+        self.assertIsNone(wire.transport.producer)
+
+    def test_client_leaves(self) -> None:
+        """A stream is told once that its client has left."""
+        stream = RecordedStream()
+        wire = Wire(answering(Response(stream=stream)))
+        wire.send(GET)
+        lose(wire)
+        self.assertEqual((stream.lost, wire.edge.in_flight), (1, 0))
+
+    def test_abort(self) -> None:
+        """A stream that aborts drops the connection and is not told that it is lost."""
+        stream = RecordedStream()
+        wire = Wire(answering(Response(stream=stream)))
+        wire.send(GET)
+        stream.channel.abort()
+        lose(wire)
+        self.assertEqual((wire.transport.disconnected, stream.lost, wire.edge.in_flight), (True, 0, 0))
+
+    def test_head_never_starts_it(self) -> None:
+        """HEAD of a stream sends the head alone; the stream hears at once that nobody listens."""
+        stream = RecordedStream()
+        wire = Wire(answering(Response(stream=stream), Response(body=b"2")))
+        wire.send(GET.replace(b"GET", b"HEAD"))
+        self.assertEqual((stream.channel, stream.lost), (None, 1))
+        self.assertEqual(wire.send(GET), ok(b"2"))
+
+
+class UpgradeTests(SynchronousTestCase):
+    REQUEST = GET[:-2] + b"Connection: Upgrade\r\nUpgrade: x\r\n\r\n"
+
+    def test_hands_over(self) -> None:
+        """After the 101 the transport and the bytes behind the request belong to the other protocol."""
+        taken: list[Any] = []
+        response = Response(
+            code=101, headers=[("Upgrade", "x")], upgrade=lambda transport, rest: taken.append((transport, rest))
+        )
+        wire = Wire(answering(response))
+        written = wire.send(self.REQUEST + b"GET raw")
+        self.assertEqual(
+            written,
+            b"HTTP/1.1 101 Switching Protocols\r\n" + DATE + b"Upgrade: x\r\nConnection: Upgrade\r\n\r\n",
+        )
+        self.assertEqual(taken, [(wire.transport, b"GET raw")])
+        self.assertEqual((wire.edge.in_flight, wire.edge.channels), (0, set()))
+
+    def test_declined(self) -> None:
+        """An upgrade that the app does not take up is an ordinary request, and the connection goes on."""
+        wire = Wire()
+        self.assertEqual(wire.send(self.REQUEST + GET), ok(b"/one") * 2)
+
+
+class TimeTests(SynchronousTestCase):
+    limits = EdgeLimits(handshake_s=4, idle_s=10, arrival_s=6, write_stall_s=8)
+
+    def test_idle(self) -> None:
+        """A connection without requests is closed after the idle time, counted from its last answer."""
+        wire = Wire(limits=self.limits)
+        wire.pass_time(8)
+        wire.send(GET)
+        wire.pass_time(8)
+        self.assertFalse(wire.closed)
+        wire.pass_time(6)
+        self.assertTrue(wire.closed)
+
+    def test_slow_request(self) -> None:
+        """A request that does not arrive in time, trickling or not, ends its connection."""
+        wire = Wire(limits=self.limits)
+        for byte in POST[:10]:
+            wire.send(bytes([byte]))
+            wire.pass_time(1)
+        self.assertTrue(wire.closed)
+
+    def test_handshake(self) -> None:
+        """A handshake that does not end in time ends the connection."""
+        wire = Wire(limits=self.limits)
+        wire.channel._phase = 0
+        wire.pass_time(8)
+        self.assertTrue(wire.transport.disconnected)
+
+    def test_running_request(self) -> None:
+        """The edge sets no time limit to a request that the app is serving, nor to a quiet stream."""
+        wire = Wire(answering(Response(stream=RecordedStream())), limits=self.limits)
+        wire.send(GET)
+        wire.pass_time(100)
+        self.assertFalse(wire.closed)
+
+    def test_stalled_reader(self) -> None:
+        """A peer that takes nothing of what waits for it is dropped; one that takes a little is not (PITFALLS 8)."""
+        wire = Wire(answering(Response(stream=RecordedStream())), limits=self.limits)
+        wire.transport.blocked = True
+        wire.send(GET)
+        for _ in range(5):
+            wire.pass_time(6)
+            wire.transport.progress += 1
+        self.assertFalse(wire.closed)
+        wire.pass_time(12)
+        self.assertTrue(wire.transport.disconnected)
+
+    def test_idle_time_waits_for_the_client(self) -> None:
+        """While an answer drains, the idle time does not run (PITFALLS 8)."""
+        wire = Wire(answering(Response(body=b"x" * 1000)), limits=self.limits)
+        wire.transport.blocked = True
+        wire.send(GET)
+        for _ in range(5):
+            wire.pass_time(6)
+            wire.transport.progress += 1
+        wire.transport.drain()
+        wire.pass_time(8)
+        self.assertFalse(wire.closed)
+
+
+class WindDownTests(SynchronousTestCase):
+    def test_idle(self) -> None:
+        """An idle connection closes."""
+        wire = Wire()
+        wire.edge.wind_down()
+        self.assertTrue(wire.closed)
+
+    def test_running(self) -> None:
+        """A running request is answered with `Connection: close`; draining then ends."""
+        app = Waiting()
+        wire = Wire(app)
+        wire.send(GET)
+        wire.edge.wind_down()
+        drained = wire.edge.drain()
+        self.assertNoResult(drained)
+        app.waits[0].callback(Response(body=b"1"))
+        self.assertEqual(wire.transport.taken(), ok(b"1", CLOSE))
+        self.successResultOf(drained)
+        self.assertTrue(wire.closed)
+
+    def test_stream(self) -> None:
+        """A stream ends with the last chunk, and is told."""
+        stream = RecordedStream()
+        wire = Wire(answering(Response(stream=stream)))
+        wire.send(GET)
+        wire.edge.wind_down()
+        self.assertEqual((wire.transport.taken()[-5:], stream.lost), (b"0\r\n\r\n", 1))
+        self.successResultOf(wire.edge.drain())
+        self.assertTrue(wire.closed)

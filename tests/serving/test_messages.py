@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.request import Request
+from orchtw.serving.limits import EdgeLimits
+from orchtw.serving.messages import HTTP10, KEEP_ALIVE, RequestParser, split_target
+
+POST = (
+    b"POST /api/v1/pods?limit=5&x=a%20b HTTP/1.1\r\nHost: a\r\nX-Twice: one\r\nx-twice: two\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\nX-Trailer: t\r\n\r\n"
+)
+PUT = b"PUT /b HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
+
+# What must be refused, and with which code: framing that two parsers could read differently comes first.
+REFUSED = {
+    "both framings": (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+    "both, reversed": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n", 400),
+    "two lengths": (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400),
+    "list of lengths": (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3, 4\r\n\r\nabcd", 400),
+    "negative length": (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -3\r\n\r\n", 400),
+    "signed length": (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\nabc", 400),
+    "hex length": (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x3\r\n\r\nabc", 400),
+    "huge length": (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400),
+    "unknown coding": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
+    "chunked not last": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n", 400),
+    "chunked twice": (
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+        400,
+    ),
+    "disguised coding": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n", 501),
+    "coding in 1.0": (b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+    "space before colon": (b"GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400),
+    "space in name": (b"GET / HTTP/1.1\r\nHost: a\r\nX Y: b\r\n\r\n", 400),
+    "folded header": (b"GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n", 400),
+    "bare LF": (b"GET / HTTP/1.1\nHost: a\n\n", 400),
+    "bare CR in value": (b"GET / HTTP/1.1\r\nHost: a\r\nX: b\rc\r\n\r\n", 400),
+    "NUL in value": (b"GET / HTTP/1.1\r\nHost: a\r\nX: b\0c\r\n\r\n", 400),
+    "no colon": (b"GET / HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n", 400),
+    "no host": (b"GET / HTTP/1.1\r\n\r\n", 400),
+    "two hosts": (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+    "no version": (b"GET /\r\n\r\n", 505),
+    "version 2": (b"GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505),
+    "version 0.9": (b"GET / HTTP/0.9\r\nHost: a\r\n\r\n", 505),
+    "version 1.2": (b"GET / HTTP/1.2\r\nHost: a\r\n\r\n", 400),
+    "lower-case protocol": (b"GET / http/1.1\r\nHost: a\r\n\r\n", 400),
+    "preface of HTTP/2": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+    "space in target": (b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    "control in target": (b"GET /a\x01 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    "unknown method": (b"FETCH / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    "lower-case method": (b"get / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    "TLS hello": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", 400),
+    "other expectation": (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: tea\r\n\r\n", 417),
+    "chunk size not hex": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+    "chunk size signed": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", 400),
+    "chunk too long": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", 400),
+    "chunk size LF": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\nb\r\n0\r\n\r\n", 400),
+    "chunk size space": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\nb\r\n0\r\n\r\n", 400),
+    "chunk size overflow": (
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 17 + b"\r\n",
+        400,
+    ),
+    "upgrade with body": (
+        b"POST / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\nContent-Length: 4\r\n\r\nGET ",
+        400,
+    ),
+}
+
+
+def parsed(*data: bytes, limits: EdgeLimits | None = None) -> RequestParser:
+    parser = RequestParser(limits or EdgeLimits())
+    for part in data:
+        parser.feed(part)
+    return parser
+
+
+def essence(request: Request) -> tuple[str, str, str, dict[str, str], bytes]:
+    return request.method, request.path, request.query, dict(request.headers), request.body
+
+
+class RequestParserTests(SynchronousTestCase):
+    def test_chunked_request(self) -> None:
+        """Chunks are joined, repeated headers too; extensions and trailers are dropped (RFC 9112 §7.1)."""
+        ((request, flags),) = parsed(POST).ready
+        headers = {"host": "a", "x-twice": "one, two", "transfer-encoding": "chunked"}
+        self.assertEqual(essence(request), ("POST", "/api/v1/pods", "limit=5&x=a%20b", headers, b"abcde"))
+        self.assertEqual(flags, KEEP_ALIVE)
+
+    def test_byte_by_byte(self) -> None:
+        """Where the network cuts the bytes changes nothing."""
+        data = POST + PUT + POST
+        whole = [essence(request) for request, _ in parsed(data).ready]
+        single = [essence(request) for request, _ in parsed(*(data[i : i + 1] for i in range(len(data)))).ready]
+        self.assertEqual(len(whole), 3)
+        self.assertEqual(whole, single)
+
+    def test_refusals(self) -> None:
+        """Ambiguous or malformed requests are refused, whole or byte by byte, and never reach the app (PITFALLS 10)."""
+        for name, (data, code) in REFUSED.items():
+            for parts in ([data], [data[i : i + 1] for i in range(len(data))]):
+                parser = parsed(*parts)
+                assert parser.refusal is not None, name
+                self.assertEqual((parser.refusal.code, parser.ready), (code, []), name)
+
+    @given(st.binary(max_size=200))
+    def test_any_bytes(self, data: bytes) -> None:
+        """No bytes at all make the parser fail in another way than by a refusal."""
+        parsed(PUT[:30], data, data)
+
+    def test_keep_alive(self) -> None:
+        """HTTP/1.1 keeps the connection unless told to close, HTTP/1.0 closes it unless told to keep (RFC 9112 §9.3)."""
+        cases = {
+            b"GET / HTTP/1.1\r\nHost: a\r\n\r\n": KEEP_ALIVE,
+            b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n": 0,
+            b"GET / HTTP/1.0\r\n\r\n": HTTP10,
+            b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n": HTTP10 | KEEP_ALIVE,
+        }
+        for data, flags in cases.items():
+            self.assertEqual(parsed(data).ready[0][1], flags, data)
+
+    def test_nothing_after_close(self) -> None:
+        """What a client sends after a request with `Connection: close` is neither a request nor an error."""
+        parser = parsed(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET / HTTP/1.1\r\n\r\n")
+        self.assertEqual((len(parser.ready), parser.refusal), (1, None))
+
+    def test_head_limit(self) -> None:
+        """A head over the limit is a 431, in one header, in many or without an end (supplement C3: 1 MiB)."""
+        limits = EdgeLimits(head_bytes=1000)
+        begin = b"GET / HTTP/1.1\r\nHost: a\r\n"
+        for parts in ([b"X: " + b"x" * 500] * 3, [b"X: y\r\n"] * 200, [b"x" * 1100]):
+            refusal = parsed(begin, *parts, limits=limits).refusal
+            assert refusal is not None
+            self.assertEqual(refusal.code, 431)
+        self.assertIsNone(parsed(begin, b"X: " + b"x" * 900 + b"\r\n\r\n", limits=limits).refusal)
+
+    def test_body_limit(self) -> None:
+        """A body over the limit is a 413: declared, before it comes; chunked, when it passes (supplement C3)."""
+        limits = EdgeLimits(body_bytes=10)
+        declared = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
+        chunked = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for parts in ([declared % 11], [chunked, b"6\r\nabcdef\r\n", b"5\r\nabcde\r\n"]):
+            refusal = parsed(*parts, limits=limits).refusal
+            assert refusal is not None
+            self.assertEqual((refusal.code, refusal.message), (413, "Request entity too large: limit is 10"))
+        self.assertIsNone(parsed(declared % 10, b"x" * 10, limits=limits).refusal)
+
+    def test_endless_framing(self) -> None:
+        """Chunk extensions and trailers without an end are refused although the body stays small."""
+        limits = EdgeLimits(body_bytes=10, head_bytes=1000)
+        chunked = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for part in (b"1;" + b"x" * 200, b"0\r\nX: " + b"y" * 200):
+            refusal = parsed(chunked, part, *[b"z" * 200] * 6, limits=limits).refusal
+            assert refusal is not None
+            self.assertEqual(refusal.code, 413)
+
+    def test_upgrade_leaves_the_rest(self) -> None:
+        """Bytes after an upgrade request are handed back unparsed."""
+        parser = RequestParser(EdgeLimits())
+        rest = parser.feed(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nGET / raw")
+        self.assertEqual((rest, len(parser.ready)), (b"GET / raw", 1))
+
+    def test_sleep(self) -> None:
+        """A parser that slept between requests goes on; one in the middle of a request loses nothing."""
+        parser = RequestParser(EdgeLimits())
+        for part in (PUT, PUT[:40], PUT[40:]):
+            parser.feed(part)
+            parser.sleep()
+        self.assertEqual([request.body for request, _ in parser.ready], [b"body", b"body"])
+
+
+class SplitTargetTests(SynchronousTestCase):
+    def test_forms(self) -> None:
+        """Every form of a request target gives the raw path and query (RFC 9112 §3.2)."""
+        cases = {
+            "/": ("/", ""),
+            "/a%2Fb?": ("/a%2Fb", ""),
+            "/a?b?c=/d": ("/a", "b?c=/d"),
+            "//a/b": ("//a/b", ""),
+            "https://h:1/a?b": ("/a", "b"),
+            "https://h": ("/", ""),
+            "*": ("*", ""),
+        }
+        for target, expected in cases.items():
+            self.assertEqual(split_target(target), expected)

@@ -1,0 +1,241 @@
+"""Flags and settings: reading, defaults, and the report of everything that is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.cipher_suites import openssl_names
+from orchtw.config import FLAGS, Config, parse
+from orchtw.errors import ConfigError
+from orchtw.flags import help_text
+
+
+class ParseTests(SynchronousTestCase):
+    def problems(self, *arguments: str) -> tuple[str, ...]:
+        """What `parse` finds wrong."""
+        return self.assertRaises(ConfigError, parse, arguments).problems
+
+    def test_no_flags_are_the_contract(self) -> None:
+        """Without flags the server is the one of DESIGN's command-line contract."""
+        config = parse([])
+        self.assertEqual(
+            (config.data_dir, config.bind_address, config.secure_port, config.authorization_mode, config.vocabulary),
+            (Path("orch-data"), "127.0.0.1", 6443, ("Node", "RBAC"), "orch"),
+        )
+        self.assertEqual(config, Config())
+
+    def test_both_spellings(self) -> None:
+        """`--flag=value` and `--flag value` say the same (DESIGN, command-line contract)."""
+        self.assertEqual(parse(["--secure-port=0"]), parse(["--secure-port", "0"]))
+
+    def test_value_with_equals(self) -> None:
+        """Only the first equals sign ends the name."""
+        self.assertEqual(parse(["--feature-gates=APIListChunking=false"]).feature_gates, (("APIListChunking", "false"),))
+
+    def test_boolean(self) -> None:
+        """A boolean alone is true, takes a value only behind `=`, and never eats the next word."""
+        self.assertTrue(parse(["--anonymous-auth"]).anonymous_auth)
+        self.assertFalse(parse(["--anonymous-auth=false"]).anonymous_auth)
+        self.assertEqual(self.problems("--anonymous-auth", "false"), ('unexpected argument "false"',))
+
+    def test_short_flag(self) -> None:
+        """`-v 3`, `-v=3` and `-v3` are `--v=3` (supplement G10)."""
+        for spelling in (["-v", "3"], ["-v=3"], ["-v3"], ["--v=3"]):
+            self.assertEqual(parse(spelling).v, 3)
+
+    def test_last_value_counts(self) -> None:
+        """A flag given twice has its last value."""
+        self.assertEqual(parse(["--secure-port=1", "--secure-port=2"]).secure_port, 2)
+
+    def test_lists_gather(self) -> None:
+        """A list given in one word or in several is the same list."""
+        once = parse(["--runtime-config=batch/v1=false,apps/v1"])
+        twice = parse(["--runtime-config=batch/v1=false", "--runtime-config", "apps/v1"])
+        self.assertEqual(once.runtime_config, (("batch/v1", "false"), ("apps/v1", "true")))
+        self.assertEqual(once, twice)
+
+    def test_durations(self) -> None:
+        """Durations are Go's, in seconds (supplement G10)."""
+        for text, seconds in (("5m0s", 300.0), ("1h30m", 5400.0), ("0", 0.0), ("250ms", 0.25), ("1.5h", 5400.0)):
+            self.assertEqual(parse(["--etcd-compaction-interval", text]).etcd_compaction_interval_s, seconds)
+        for text in ("5", "m", "-1s", "", "5m x", "99999999h"):
+            (problem,) = self.problems(f"--request-timeout={text}")
+            self.assertIn(f'invalid argument "{text}" for "--request-timeout" flag', problem)
+
+    def test_unknown_flag(self) -> None:
+        """An unknown flag is named as the reference server names it, its value not taken for another mistake."""
+        self.assertEqual(self.problems("--x"), ("unknown flag: --x",))
+        self.assertEqual(self.problems("--x", "y"), ("unknown flag: --x",))
+        self.assertEqual(self.problems("--x=y", "-z"), ("unknown flag: --x", "unknown flag: -z"))
+
+    def test_missing_value(self) -> None:
+        """A flag at the end without its value is told apart from an unknown one."""
+        self.assertEqual(self.problems("--data-dir"), ("flag needs an argument: --data-dir",))
+
+    def test_all_problems_together(self) -> None:
+        """Every problem of flags, values and file is reported at once, a line each (DESIGN)."""
+        file = self.mktemp()
+        Path(file).write_text("nonsense: 1\nsecure-port: many\n")
+        problems = self.problems("--x", "--config", file, "--vocabulary=latin", "--tls-cert-file=c", "stray")
+        self.assertEqual(
+            problems,
+            (
+                "unknown flag: --x",
+                'unexpected argument "stray"',
+                f"--config {file}: unknown key: nonsense",
+                'invalid argument "many" for "--secure-port" flag: must be an integer of zero or more',
+                '--vocabulary: "latin" is not one of orch, kubernetes',
+                "--tls-cert-file and --tls-private-key-file must be given together",
+            ),
+        )
+
+    def test_refused_values(self) -> None:
+        """Values that can be read but not served are refused, naming the flag."""
+        for argument, text in (
+            ("--secure-port=65536", "--secure-port: 65536 must be between 0 and 65535"),
+            ("--bind-address=localhost", '--bind-address: "localhost" is not an IP address'),
+            ("--advertise-address=x", '--advertise-address: "x" is not an IP address'),
+            ("--storage-backend=etcd3", '--storage-backend: "etcd3" is not one of sqlite'),
+            ("--tls-min-version=VersionTLS10", "is not one of VersionTLS12, VersionTLS13"),
+            ("--tls-cipher-suites=TLS_NULL", '--tls-cipher-suites: "TLS_NULL" is not one of'),
+            ("--request-timeout=0s", "--request-timeout: must be greater than 0"),
+            ("--max-connections=0", "--max-connections: must be greater than 0"),
+            ("--data-dir=", "--data-dir: must not be empty"),
+            ("--anonymous-auth=maybe", "must be true or false"),
+        ):
+            (problem,) = self.problems(argument)
+            self.assertIn(text, problem)
+
+    def test_authorization_modes(self) -> None:
+        """Misspelt, repeated and unavailable modes are three different errors (supplement Z2)."""
+        self.assertEqual(parse(["--authorization-mode=AlwaysAllow"]).authorization_mode, ("AlwaysAllow",))
+        for value, text in (
+            ("RBCA", '"RBCA" is not a valid mode'),
+            ("RBAC,RBAC", "has mode specified more than once"),
+            ("Webhook", '"Webhook" is not available'),
+            ("", '"" is not available'),
+        ):
+            (problem,) = self.problems(f"--authorization-mode={value}")
+            self.assertIn(text, problem)
+
+    def test_cipher_suites(self) -> None:
+        """IANA names keep their order in OpenSSL's spelling."""
+        config = parse(
+            ["--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"]
+        )
+        self.assertEqual(
+            openssl_names(config.tls_cipher_suites), "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256"
+        )
+
+
+class FeatureGateTests(SynchronousTestCase):
+    def test_defaults(self) -> None:
+        """GA and beta gates are on, alpha gates off (supplement G9)."""
+        gates = Config().gates
+        self.assertTrue(gates["APIListChunking"] and gates["WatchBookmark"])
+        self.assertFalse(gates["StorageVersionAPI"])
+
+    def test_single_wins_over_stage(self) -> None:
+        """A gate named by itself keeps its value beside AllBeta, in either order (supplement G9)."""
+        for value in ("AllBeta=false,APIListChunking=true", "APIListChunking=true,AllBeta=false"):
+            gates = parse([f"--feature-gates={value}"]).gates
+            self.assertTrue(gates["APIListChunking"])
+            self.assertFalse(gates["RemainingItemCount"])
+
+    def test_refusals(self) -> None:
+        """Unknown and locked gates end the start with the reference server's texts (supplement G9)."""
+        error = self.assertRaises(ConfigError, parse, ["--feature-gates=X=true,WatchBookmark=false,DryRun=x"])
+        self.assertEqual(
+            error.problems,
+            (
+                "--feature-gates: unrecognized feature gate: X",
+                "--feature-gates: cannot set feature gate WatchBookmark to false, feature is locked to true",
+                "--feature-gates: invalid value of DryRun=x, must be true or false",
+            ),
+        )
+
+
+class ConfigFileTests(SynchronousTestCase):
+    def file(self, text: str) -> str:
+        """A file with this content."""
+        path = self.mktemp()
+        Path(path).write_text(text)
+        return path
+
+    def test_same_keys(self) -> None:
+        """The file holds flags as keys, in YAML's own types or as text."""
+        path = self.file(
+            "secure-port: 0\nanonymous-auth: false\nrequest-timeout: 30s\nauthorization-mode: [Node, RBAC]\n"
+            "feature-gates:\n  APIListChunking: false\nruntime-config: batch/v1=false\n"
+        )
+        config = parse([f"--config={path}"])
+        self.assertEqual(
+            (config.secure_port, config.anonymous_auth, config.request_timeout_s), (0, False, 30.0)
+        )
+        self.assertFalse(config.gates["APIListChunking"])
+        self.assertEqual(config.runtime_config, (("batch/v1", "false"),))
+
+    def test_command_line_wins(self) -> None:
+        """A flag on the command line replaces the file's value, lists too (DESIGN)."""
+        path = self.file("secure-port: 1\nruntime-config: [apps/v1=false]\n")
+        config = parse(["--secure-port=2", "--config", path, "--runtime-config=batch/v1=false"])
+        self.assertEqual((config.secure_port, config.runtime_config), (2, (("batch/v1", "false"),)))
+
+    def test_bad_files(self) -> None:
+        """A missing, malformed or differently shaped file is one line that names it."""
+        for path, text in (
+            ("/nonexistent/file", "No such file or directory"),
+            (self.file("a: ["), "not valid YAML"),
+            (self.file("- secure-port"), "must be a mapping"),
+            (self.file("secure-port:\n  - [1]"), 'invalid value for key "secure-port"'),
+            (self.file("config: other"), "unknown key: config"),
+        ):
+            (problem,) = self.assertRaises(ConfigError, parse, ["--config", path]).problems
+            self.assertIn(text, problem)
+            self.assertIn(path, problem)
+            self.assertNotIn("\n", problem)
+
+    def test_empty_file(self) -> None:
+        """An empty file changes nothing."""
+        path = self.file("")
+        self.assertEqual(attrs.evolve(parse(["--config", path]), config=None), Config())
+
+
+class ConfigTests(SynchronousTestCase):
+    def test_public_address(self) -> None:
+        """Clients are sent to the advertised address, else the bound one, else loopback."""
+        for arguments, address in (
+            ([], "127.0.0.1"),
+            (["--bind-address=10.0.0.1"], "10.0.0.1"),
+            (["--bind-address=0.0.0.0"], "127.0.0.1"),
+            (["--bind-address=::"], "::1"),
+            (["--bind-address=0.0.0.0", "--advertise-address=10.0.0.2"], "10.0.0.2"),
+        ):
+            self.assertEqual(parse(arguments).public_address, address)
+
+    def test_rooted(self) -> None:
+        """Relative paths are taken from the folder; absolute ones and those not given stay."""
+        config = parse(["--token-auth-file=/etc/tokens"]).rooted(Path("/srv"))
+        self.assertEqual(config.data_dir, Path("/srv/orch-data"))
+        self.assertEqual(config.token_auth_file, Path("/etc/tokens"))
+        self.assertIsNone(config.client_ca_file)
+
+
+class HelpTests(SynchronousTestCase):
+    def test_every_flag_with_default(self) -> None:
+        """The help shows every flag, and its default as it would be written (supplement G10)."""
+        text = help_text(FLAGS)
+        for flag in FLAGS:
+            self.assertIn(f"--{flag.name} ", text)
+        for shown in ("(default 6443)", "(default 5m0s)", "(default Node,RBAC)", "(default true)", "(default 0s)"):
+            self.assertIn(shown, text)
+
+    def test_by_section(self) -> None:
+        """Flags stand below the heading of their section."""
+        text = help_text(FLAGS)
+        sections = [line for line in text.splitlines() if line.endswith(" flags:")]
+        self.assertEqual(sections, [f"{name} flags:" for name in dict.fromkeys(flag.section for flag in FLAGS)])
+        self.assertLess(text.index("Authentication flags:"), text.index("--token-auth-file"))

@@ -1,0 +1,105 @@
+"""The event log: order, bounds, expiry and going back in time."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.errors import Expired
+from orchtw.watch.entry import NO_LABELS, Entry
+from orchtw.watch.frames import Wire
+from orchtw.watch.log import MIN_EVENTS, EventLog
+from tests.watch.watching import TextWire
+
+
+def entry(key: str, revision: int, size: int = 0) -> Entry:
+    """A cluster-scoped entry with an encoding of `size` bytes."""
+    return Entry(key, "", key, revision, NO_LABELS, (), b"x" * size)
+
+
+def filled(log: EventLog, count: int, now: float = 0.0, size: int = 0) -> EventLog:
+    """`log` with `count` updates of one object at revisions 1, 2, …"""
+    old: Entry | None = None
+    for revision in range(1, count + 1):
+        new = entry("a", revision, size)
+        log.append(revision, "a", old, new, now)
+        old = new
+    return log
+
+
+class EventLogTests(SynchronousTestCase):
+    def test_since_is_strictly_after(self) -> None:
+        """`since` gives the events after a revision, not the one at it (supplement A5)."""
+        log = filled(EventLog(0), 5)
+        self.assertEqual([event.revision for event in log.since(3)], [4, 5])
+
+    def test_since_a_revision_of_another_resource(self) -> None:
+        """A cursor need not be a revision that this log has."""
+        log = EventLog(0)
+        log.append(5, "a", None, entry("a", 5), 0.0)
+        log.append(9, "b", None, entry("b", 9), 0.0)
+        self.assertEqual([event.revision for event in log.since(7)], [9])
+        self.assertEqual(log.since(100), [])
+
+    def test_before_the_oldest_is_gone(self) -> None:
+        """A cursor older than the kept history raises Expired with both revisions (seed 1 §4.3)."""
+        log = filled(EventLog(0, max_events=2, min_events=0), 5)
+        self.assertEqual(len(log.since(3)), 2)
+        error = self.assertRaises(Expired, log.since, 2)
+        self.assertEqual(error.message, "too old resource version: 2 (3)")
+
+    def test_start_revision_is_the_oldest(self) -> None:
+        """A log that began at a revision knows nothing of what came before it."""
+        log = EventLog(40)
+        self.assertRaises(Expired, log.since, 39)
+        self.assertEqual(log.since(40), [])
+
+    def test_age(self) -> None:
+        """Events older than the history go when something new comes, or on trim."""
+        log = filled(EventLog(0, history_s=300, min_events=0), 10, now=0.0)
+        log.trim(300.0)
+        self.assertEqual(len(log), 10)
+        log.append(11, "b", None, entry("b", 11), 301.0)
+        self.assertEqual((len(log), log.oldest), (1, 10))
+
+    def test_hundred_are_kept(self) -> None:
+        """At least 100 events are kept however old and large they are (supplement A5)."""
+        log = filled(EventLog(0, max_superseded_bytes=10), 1000, size=100)
+        log.trim(1e9)
+        self.assertEqual(len(log), MIN_EVENTS)
+        self.assertEqual(len(log.since(log.oldest)), MIN_EVENTS)
+
+    def test_superseded_bytes(self) -> None:
+        """The encodings that only the log holds are bounded."""
+        log = filled(EventLog(0, max_superseded_bytes=1000, min_events=0), 100, size=100)
+        self.assertEqual(log.superseded_bytes, 1000)
+        self.assertEqual(len(log), 10)
+
+    def test_dropped_entries_are_let_go(self) -> None:
+        """What has been dropped is not referenced from the dead front of the log."""
+        log = filled(EventLog(0, max_events=70, min_events=0), 100)
+        held = [event for event in log._events if event.new is not None]
+        self.assertEqual(len(held), 70)
+
+    def test_overlay(self) -> None:
+        """The overlay of a revision has, per changed key, the state it had then."""
+        log = EventLog(0)
+        first, second, other = entry("a", 1), entry("a", 3), entry("b", 2)
+        log.append(1, "a", None, first, 0.0)
+        log.append(2, "b", None, other, 0.0)
+        log.append(3, "a", first, second, 0.0)
+        log.append(4, "a", second, None, 0.0)
+        self.assertEqual(log.overlay(2), {"a": first})
+        self.assertEqual(log.overlay(1), {"a": first, "b": None})
+        self.assertEqual(log.overlay(3), {"a": second})
+        self.assertEqual(log.overlay(4), {})
+
+
+class EventTests(SynchronousTestCase):
+    def test_frames_are_shared(self) -> None:
+        """A frame is made once per wire and type, whoever asks."""
+        event = EventLog(0).append(1, "a", None, entry("a", 1), 0.0)
+        wire, other = TextWire(), TextWire()
+        wires: list[Wire] = [wire, wire, other]
+        frames = [event.shared_frame(each, "ADDED") for each in wires]
+        self.assertIs(frames[0], frames[1])
+        self.assertEqual((wire.made, other.made), (1, 1))

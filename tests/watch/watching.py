@@ -1,0 +1,152 @@
+"""A resource with readable frames, and sinks that record what they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+
+from orchtw.errors import StatusError
+from orchtw.watch.dispatch import Dispatcher
+from orchtw.watch.entry import NO_LABELS, Entry
+from orchtw.watch.frames import Wire
+from orchtw.watch.log import EventLog, Head
+from orchtw.watch.member import Member
+from orchtw.watch.recent import Budget
+from orchtw.watch.selection import Selection
+from orchtw.watch.timers import Timers
+
+
+def unchunk(data: bytes) -> bytes:
+    """The payload of HTTP chunks."""
+    out = b""
+    while data:
+        size, rest = data.split(b"\r\n", 1)
+        length = int(size, 16)
+        assert rest[length : length + 2] == b"\r\n"
+        out += rest[:length]
+        data = rest[length + 2 :]
+    return out
+
+
+class TextWire:
+    """Frames such as `ADDED ns/name@7 value`, one a line; counts how many were made."""
+
+    def __init__(self, opens: bool = False) -> None:
+        self.opens = opens
+        self.made = 0
+
+    def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
+        self.made += 1
+        return b"%b %b@%d %b\n" % (event_type.encode(), entry.key.encode(), revision, entry.proto)
+
+    def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
+        return b"first " + self.frame(event_type, entry, revision)
+
+    def bookmark(self, revision: int) -> bytes:
+        return b"BOOKMARK %d\n" % revision
+
+    def error(self, error: StatusError) -> bytes:
+        return b"ERROR %d %b\n" % (error.code, error.message.encode())
+
+
+class RecordingSink:
+    """Keeps what it is written; `room` writes after which it pauses its member, as a full transport does."""
+
+    def __init__(self) -> None:
+        self.writes: list[bytes] = []
+        self.finished = 0
+        self.room: int | None = None
+        self.member: Member | None = None
+        self.on_write: Callable[[], None] = lambda: None
+
+    def write(self, framed: bytes) -> None:
+        assert self.finished == 0, "written after the end"
+        self.writes.append(framed)
+        if self.room is not None:
+            self.room -= 1
+            if self.room <= 0 and self.member is not None:
+                self.member.pause()
+        self.on_write()
+
+    def finish(self) -> None:
+        self.finished += 1
+
+    @property
+    def lines(self) -> list[str]:
+        """All frames so far."""
+        return [line.strip() for line in unchunk(b"".join(self.writes)).decode().splitlines()]
+
+
+class Watched:
+    """One resource: its state, log and dispatcher, without a store."""
+
+    def __init__(self, max_events: int = 100_000, min_events: int = 0) -> None:
+        self.head = Head()
+        self.log = EventLog(0, max_events=max_events, min_events=min_events)
+        self.timers = Timers(0.0)
+        self.budget = Budget()
+        self.dispatcher = Dispatcher(self.log, self.head, self.budget)
+        self.entries: dict[str, Entry] = {}
+        self.wire = TextWire()
+
+    def put(
+        self,
+        key: str,
+        value: str = "",
+        labels: Mapping[str, str] = NO_LABELS,
+        fields: tuple[str, ...] = (),
+        now: float = 0.0,
+    ) -> Entry:
+        """Create or update an object; dispatched, not flushed."""
+        revision = self.head.revision + 1
+        namespace, _, name = key.rpartition("/")
+        new = Entry(key, namespace, name, revision, labels, fields, value.encode())
+        self._happen(revision, key, new, now)
+        return new
+
+    def delete(self, key: str, now: float = 0.0) -> None:
+        """Delete an object; dispatched, not flushed."""
+        self._happen(self.head.revision + 1, key, None, now)
+
+    def elsewhere(self, revisions: int = 1) -> None:
+        """Other resources change."""
+        self.head.revision += revisions
+
+    def _happen(self, revision: int, key: str, new: Entry | None, now: float) -> None:
+        old = self.entries.pop(key, None)
+        if new is not None:
+            self.entries[key] = new
+        self.dispatcher.dispatch(self.log.append(revision, key, old, new, now))
+        self.head.revision = revision
+
+    def flush(self) -> None:
+        """The end of a reactor turn."""
+        self.dispatcher.flush()
+
+    def watch(
+        self,
+        since: int | None = None,
+        selection: Selection | None = None,
+        *,
+        wire: Wire | None = None,
+        state: Sequence[Entry] | None = None,
+        bookmarks: bool = False,
+        deadline: float = inf,
+        room: int | None = None,
+    ) -> tuple[Member, RecordingSink]:
+        """A started member and its sink; `since` None is the present revision."""
+        cursor = self.head.revision if since is None else since
+        member = Member(
+            self.dispatcher,
+            self.timers,
+            selection or Selection(),
+            wire or self.wire,
+            cursor,
+            state=state,
+            bookmarks=bookmarks,
+            deadline=deadline,
+        )
+        sink = RecordingSink()
+        sink.member, sink.room = member, room
+        member.start(sink)
+        return member, sink
