@@ -147,6 +147,11 @@ class Config:
         return MappingProxyType(gates.resolve(self.feature_gates)[0])
 
 
+def host_and_port(address: str, port: int) -> str:
+    """`127.0.0.1:6443` or `[::1]:6443`."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
 def _flag(field: attrs.Attribute[Any]) -> Flag:
     return Flag(name=field.name.removesuffix("_s").replace("_", "-"), default=field.default, **field.metadata)
 

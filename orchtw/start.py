@@ -1,4 +1,4 @@
-"""Ends of a start: the port is taken before anything else, and a failure is one clear line and a status.
+"""Ends of the process: a start that fails with one clear line for each problem, and signals; each with its status.
 
 What can be known before `twistd` goes to the background (flags, files, keys, the port, the store's
 vocabulary) is checked in `make_service`, whose ConfigError `tap` turns into lines and an exit status in the
@@ -9,44 +9,23 @@ from __future__ import annotations
 
 import atexit
 import os
-import socket
+import signal
 import sys
 from collections.abc import Coroutine
+from types import FrameType
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorCore
+from twisted.internet.interfaces import IReactorCore, IReactorFromThreads
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.config import Config
+from orchtw.config import host_and_port as host_and_port
 from orchtw.errors import ConfigError
 
 EXIT_FAILED = 1
+_END_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _log = Logger()
-
-
-def bind(config: Config) -> socket.socket:
-    """A socket bound to the configured address and port, not yet listening; its number is known from here on.
-
-    Raises ConfigError when the port is taken or the address is not this machine's.
-    """
-    family = socket.AF_INET6 if ":" in config.bind_address else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.setblocking(False)
-        bound.bind((config.bind_address, config.secure_port))
-    except OSError as error:
-        bound.close()
-        address = host_and_port(config.bind_address, config.secure_port)
-        raise ConfigError(f"cannot listen on {address}: {os.strerror(error.errno or 0)}") from error
-    return bound
-
-
-def host_and_port(address: str, port: int) -> str:
-    """`127.0.0.1:6443` or `[::1]:6443`."""
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def lines_of(error: BaseException) -> list[str]:
@@ -83,6 +62,27 @@ def fail_start(reactor: IReactorCore, error: BaseException) -> None:
         _log.critical("{line}", line=line)
     atexit.register(_exit_failed)
     reactor.callWhenRunning(reactor.stop)
+
+
+def end_on_signals(reactor: Any) -> None:
+    """SIGTERM and SIGINT stop the reactor in good order, status 0; a second one ends at once, status 1 (supplement G4).
+
+    `reactor` provides IReactorCore and IReactorFromThreads. Its own handlers, which would have `twistd` end by the
+    signal, are replaced once it runs.
+    """
+    assert IReactorCore.providedBy(reactor) and IReactorFromThreads.providedBy(reactor)
+
+    def begin_to_end(number: int, frame: FrameType | None) -> None:
+        for each in _END_SIGNALS:
+            signal.signal(each, lambda *_: os._exit(EXIT_FAILED))
+        reactor.callFromThread(_log.info, "received {name}, shutting down", name=signal.Signals(number).name)
+        reactor.callFromThread(reactor.stop)
+
+    def install() -> None:
+        for each in _END_SIGNALS:
+            signal.signal(each, begin_to_end)
+
+    reactor.callWhenRunning(install)
 
 
 def _exit_failed() -> None:

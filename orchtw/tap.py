@@ -14,7 +14,7 @@ from orchtw.config import FLAGS, Config, parse
 from orchtw.errors import ConfigError
 from orchtw.flags import help_text
 from orchtw.naming import Naming
-from orchtw.start import EXIT_FAILED, lines_of
+from orchtw.start import EXIT_FAILED, end_on_signals, lines_of
 
 
 class Options(usage.Options):
@@ -52,12 +52,16 @@ class Options(usage.Options):
 
 def makeService(options: Options) -> IService:
     """The API server as a service; nothing is listened on yet. Start errors print a line each and exit 1."""
+    from twisted.internet import reactor
+
     from orchtw.server import make_service
 
     try:
-        return make_service(options.config.rooted(Path.cwd()))
+        service = make_service(options.config.rooted(Path.cwd()))
     except ConfigError as error:
         _refuse(error)
+    end_on_signals(reactor)
+    return service
 
 
 def _refuse(error: ConfigError) -> NoReturn:

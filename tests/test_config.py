@@ -8,7 +8,7 @@ import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.cipher_suites import openssl_names
-from orchtw.config import FLAGS, Config, parse
+from orchtw.config import FLAGS, Config, host_and_port, parse
 from orchtw.errors import ConfigError
 from orchtw.flags import help_text
 
@@ -16,7 +16,8 @@ from orchtw.flags import help_text
 class ParseTests(SynchronousTestCase):
     def problems(self, *arguments: str) -> tuple[str, ...]:
         """What `parse` finds wrong."""
-        return self.assertRaises(ConfigError, parse, arguments).problems
+        error: ConfigError = self.assertRaises(ConfigError, parse, arguments)
+        return error.problems
 
     def test_no_flags_are_the_contract(self) -> None:
         """Without flags the server is the one of DESIGN's command-line contract."""
@@ -33,7 +34,9 @@ class ParseTests(SynchronousTestCase):
 
     def test_value_with_equals(self) -> None:
         """Only the first equals sign ends the name."""
-        self.assertEqual(parse(["--feature-gates=APIListChunking=false"]).feature_gates, (("APIListChunking", "false"),))
+        self.assertEqual(
+            parse(["--feature-gates=APIListChunking=false"]).feature_gates, (("APIListChunking", "false"),)
+        )
 
     def test_boolean(self) -> None:
         """A boolean alone is true, takes a value only behind `=`, and never eats the next word."""
@@ -161,7 +164,7 @@ class FeatureGateTests(SynchronousTestCase):
 class ConfigFileTests(SynchronousTestCase):
     def file(self, text: str) -> str:
         """A file with this content."""
-        path = self.mktemp()
+        path: str = self.mktemp()
         Path(path).write_text(text)
         return path
 
@@ -172,9 +175,7 @@ class ConfigFileTests(SynchronousTestCase):
             "feature-gates:\n  APIListChunking: false\nruntime-config: batch/v1=false\n"
         )
         config = parse([f"--config={path}"])
-        self.assertEqual(
-            (config.secure_port, config.anonymous_auth, config.request_timeout_s), (0, False, 30.0)
-        )
+        self.assertEqual((config.secure_port, config.anonymous_auth, config.request_timeout_s), (0, False, 30.0))
         self.assertFalse(config.gates["APIListChunking"])
         self.assertEqual(config.runtime_config, (("batch/v1", "false"),))
 
@@ -215,6 +216,11 @@ class ConfigTests(SynchronousTestCase):
             (["--bind-address=0.0.0.0", "--advertise-address=10.0.0.2"], "10.0.0.2"),
         ):
             self.assertEqual(parse(arguments).public_address, address)
+
+    def test_host_and_port(self) -> None:
+        """IPv6 addresses stand in brackets."""
+        self.assertEqual(host_and_port("::1", 1), "[::1]:1")
+        self.assertEqual(host_and_port("127.0.0.1", 1), "127.0.0.1:1")
 
     def test_rooted(self) -> None:
         """Relative paths are taken from the folder; absolute ones and those not given stay."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import socket
+import signal
 import subprocess
 import sys
 import types
 from pathlib import Path
 from unittest import mock
 
-import orchtw
 from twisted.application.service import MultiService
 from twisted.internet.defer import Deferred
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
+import orchtw
 from orchtw import start
 from orchtw.config import FLAGS, Config
 from orchtw.errors import ConfigError
@@ -42,11 +42,43 @@ def make_service(config):
 """
 
 
+# A server that says when it runs, and ends as it is told.
+RUNNING_SERVER = """
+import sys
+from twisted.application.service import Service
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from orchtw import start
+
+class Running(Service):
+    def startService(self):
+        start.end_on_signals(reactor)
+        reactor.callWhenRunning(print, "up", file=sys.__stdout__, flush=True)
+
+    def stopService(self):
+        print("ending", file=sys.__stdout__, flush=True)
+        return {end}
+
+def make_service(config):
+    return Running()
+"""
+
+
+def environment(path: str = "") -> dict[str, str]:
+    """This process' environment with the plugin of this checkout on Python's path."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, str(ROOT)]))}
+
+
 def twistd(*arguments: str, folder: str, path: str = "") -> subprocess.CompletedProcess[str]:
     """Run `twistd` with the plugin of this checkout on its path."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [path, str(ROOT)]))}
     return subprocess.run(
-        [*TWISTD, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+        [*TWISTD, *arguments],
+        cwd=folder,
+        env=environment(path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -72,28 +104,60 @@ class CommandTests(SynchronousTestCase):
             ],
         )
 
-    def fail_late(self, error: str, *options: str) -> subprocess.CompletedProcess[str]:
-        """Run a server that raises `error` in its asynchronous start."""
-        Path(self.folder, "late.py").write_text(FAILING_SERVER.format(error=error))
+    def install(self, server: str) -> str:
+        """Make `twistd other-server` run this module; returns the folder to put on Python's path."""
         plugins = Path(self.folder, "twisted", "plugins")
         plugins.mkdir(parents=True)
-        maker = 'ServiceMaker("late", "late_tap", "fails", "late-failure")'
-        Path(plugins, "late_plugin.py").write_text(f"from twisted.application.service import ServiceMaker\nx = {maker}\n")
-        Path(self.folder, "late_tap.py").write_text(
-            "from orchtw.tap import Options\nfrom late import make_service as makeService\n"
+        maker = (
+            'from twisted.application.service import ServiceMaker\nx = ServiceMaker("x", "other_tap", "x", "other")'
         )
-        return twistd(*options, "late-failure", folder=self.folder, path=os.path.abspath(self.folder))
+        Path(plugins, "other_plugin.py").write_text(maker)
+        Path(self.folder, "other.py").write_text(server)
+        tap = "from orchtw.tap import Options\nfrom other import make_service as makeService\n"
+        Path(self.folder, "other_tap.py").write_text(tap)
+        return str(Path(self.folder).absolute())
+
+    def fail_late(self, error: str) -> subprocess.CompletedProcess[str]:
+        """Run a server that raises `error` in its asynchronous start."""
+        path = self.install(FAILING_SERVER.format(error=error))
+        return twistd("-n", "other", folder=self.folder, path=path)
+
+    def signalled(self, end: str, *signals: signal.Signals) -> int:
+        """Exit status of a server that ends as `end` says, after these signals."""
+        path = self.install(RUNNING_SERVER.format(end=end))
+        with subprocess.Popen(
+            [*TWISTD, "-n", "other"], cwd=self.folder, env=environment(path), stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            for word, each in zip(("up", "ending"), signals, strict=False):
+                while word not in (line := process.stdout.readline()):
+                    self.assertTrue(line, f"ended before it was {word}")
+                process.send_signal(each)
+            process.stdout.read()
+            return process.wait(60)
+
+    def test_signal(self) -> None:
+        """SIGTERM ends the process in good order with status 0 (supplement G4)."""
+        self.assertEqual(self.signalled("None", signal.SIGTERM), 0)
+
+    def test_interrupt(self) -> None:
+        """SIGINT ends the process like SIGTERM (supplement G4)."""
+        self.assertEqual(self.signalled("None", signal.SIGINT), 0)
+
+    def test_second_signal(self) -> None:
+        """A second signal ends a process that takes too long to end, with status 1 (supplement G4)."""
+        self.assertEqual(self.signalled("Deferred()", signal.SIGTERM, signal.SIGTERM), 1)
 
     def test_late_failure(self) -> None:
         """A start that fails in the reactor ends the process with its line on stderr, status 1 and no pid file."""
-        done = self.fail_late("ConfigError('store.db: is damaged')", "-n")
+        done = self.fail_late("ConfigError('store.db: is damaged')")
         self.assertEqual((done.returncode, done.stderr), (1, "Error: store.db: is damaged\n"))
         self.assertNotIn("Traceback", done.stdout)
         self.assertFalse(Path(self.folder, "twistd.pid").exists())
 
     def test_late_fault_is_logged(self) -> None:
         """A start that fails by the server's own fault is one line too, with its traceback in the log only."""
-        done = self.fail_late("ValueError('x')", "-n")
+        done = self.fail_late("ValueError('x')")
         self.assertEqual((done.returncode, done.stderr), (1, "Error: ValueError: x\n"))
         self.assertIn("Traceback", done.stdout)
 
@@ -130,7 +194,10 @@ class MakeServiceTests(SynchronousTestCase):
         options.parseOptions([])
         server = types.ModuleType("orchtw.server")
         server.make_service = make_service  # type: ignore[attr-defined]
-        with mock.patch.dict(sys.modules, {"orchtw.server": server}), mock.patch.object(orchtw, "server", server, create=True):
+        with (
+            mock.patch.dict(sys.modules, {"orchtw.server": server}),
+            mock.patch.object(orchtw, "server", server, create=True),
+        ):
             return makeService(options)
 
     def test_paths_are_absolute(self) -> None:
@@ -155,35 +222,6 @@ class MakeServiceTests(SynchronousTestCase):
             ended = self.assertRaises(SystemExit, self.make, make_service)
         self.assertEqual(ended.code, 1)
         self.assertEqual(printing.call_args.args, ("Error: one", "Error: two"))
-
-
-class BindTests(SynchronousTestCase):
-    def test_free_port(self) -> None:
-        """Port 0 becomes a number as soon as the socket is bound, while nobody can connect yet."""
-        with start.bind(Config(secure_port=0)) as bound:
-            port = bound.getsockname()[1]
-            self.assertGreater(port, 0)
-            with socket.socket() as client:
-                self.assertNotEqual(client.connect_ex(("127.0.0.1", port)), 0)
-
-    def test_busy_port(self) -> None:
-        """A port that another process listens on is one clear line (issue: first start)."""
-        with socket.socket() as other:
-            other.bind(("127.0.0.1", 0))
-            other.listen()
-            port = other.getsockname()[1]
-            error = self.assertRaises(ConfigError, start.bind, Config(secure_port=port))
-        self.assertEqual(error.problems, (f"cannot listen on 127.0.0.1:{port}: Address already in use",))
-
-    def test_foreign_address(self) -> None:
-        """An address that is not this machine's is one clear line."""
-        error = self.assertRaises(ConfigError, start.bind, Config(bind_address="192.0.2.1"))
-        self.assertIn("cannot listen on 192.0.2.1:6443: ", error.problems[0])
-
-    def test_host_and_port(self) -> None:
-        """IPv6 addresses stand in brackets."""
-        self.assertEqual(start.host_and_port("::1", 1), "[::1]:1")
-        self.assertEqual(start.host_and_port("127.0.0.1", 1), "127.0.0.1:1")
 
 
 class BeginTests(SynchronousTestCase):

@@ -19,8 +19,8 @@ _EVERY_CLIENT = "0.0.0.0/0"
 class Discovery:
     """Answers `/api`, `/apis` and the paths below them that name a group or a version.
 
-    `represent` makes the response of a document in a format; `server` is the address and port that clients
-    are told. What is not in `enabled` does not show.
+    `server` is the address and port that clients are told; `represent` makes the response of a document in a
+    format. What is not in `enabled` does not show.
     """
 
     methods = frozenset({"GET"})

@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
-from orchtw.config import Config
+from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.pki import certificates, files, kubeconfig
@@ -67,7 +67,7 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
     trust = b"".join(map(certificates.pem, chain)) if config.tls_cert_file else ca_pem
     client_cas = files.read_certificates(config.client_ca_file) if config.client_ca_file else (authority.certificate,)
     path = config.data_dir / KUBECONFIG
-    _write_kubeconfig(path, _server(config, port), naming, trust, admin)
+    _write_kubeconfig(path, f"https://{host_and_port(config.public_address, port)}", naming, trust, admin)
     return Pki(
         ca_pem=trust,
         serving_chain=chain,
@@ -165,11 +165,6 @@ def _hosts(config: Config, naming: Naming) -> tuple[str, ...]:
     names = ("localhost", service, f"{service}.default", f"{service}.default.svc")
     addresses = ("127.0.0.1", "::1", config.public_address, config.bind_address)
     return tuple(dict.fromkeys((*names, f"{service}.default.svc.{CLUSTER_DOMAIN}", *addresses)))
-
-
-def _server(config: Config, port: int) -> str:
-    host = config.public_address
-    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
 def _write_kubeconfig(path: Path, server: str, naming: Naming, ca_pem: bytes, admin: _Pair) -> None:

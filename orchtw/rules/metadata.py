@@ -66,9 +66,7 @@ def validate_create(meta: Meta, *, kind: str, group: str, namespaced: bool, nami
     return causes
 
 
-def validate_update(
-    new: Meta, old: Meta, *, kind: str, group: str, namespaced: bool, naming: Naming
-) -> list[Cause]:
+def validate_update(new: Meta, old: Meta, *, kind: str, group: str, namespaced: bool, naming: Naming) -> list[Cause]:
     """Every reason why metadata `old` may not become `new`; the kind's form of the name is not checked again."""
     causes: list[Cause] = []
     name = new.get("name")

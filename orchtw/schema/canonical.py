@@ -14,6 +14,7 @@ _ZEROS: dict[Node, str] = {
     Form.DURATION: "'0s'",
     Form.QUANTITY: "'0'",
     Form.INT_OR_STRING: "0",
+    Form.STRINGS: "[]",
 }
 
 
@@ -39,7 +40,7 @@ def in_place(node: Node) -> bool:
 
 def absent(field: Field) -> str:
     """The literal that JSON shows for an absent field that is not omitted. Not for a struct in place."""
-    return "None" if field.pointer or field.node is Scalar.BYTES else zero(field.node)
+    return "None" if field.pointer or field.node in (Scalar.BYTES, Form.STRINGS) else zero(field.node)
 
 
 def is_unbounded(node: Node) -> bool:

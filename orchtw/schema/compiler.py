@@ -146,7 +146,8 @@ class SchemaCompiler:
 
     def _enum(self, field: FieldDescriptor, name: str) -> EnumSchema:
         where, _, short = name.rpartition(".")
-        package = f".{where}.v1" if where else f".{field.containing_type.file.package}"
+        own = field.full_name.rsplit(".", 2)[0]  # messages are not nested: this is the package
+        package = f".{where}.v1" if where else f".{own}"
         return self._enums(package)[short]
 
     def _enums_of_package(self, suffix: str) -> dict[str, EnumSchema]:

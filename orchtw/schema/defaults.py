@@ -53,7 +53,7 @@ class Defaults:
                     w(f"d[{field.name!r}] = {self._literal(field, w)}", "filled = True")
             if own:
                 with w.block("if filled:"):
-                    w(f"reorder(d, {tuple(dict.fromkeys((*_TYPE_KEYS, *schema.keys)))})")
+                    w(f"reorder(d, {(*(key for key in _TYPE_KEYS if key not in schema.keys), *schema.keys)})")
             for field in schema.keys.values():
                 if self._concerns(field.node):
                     _write_descent(field, w)

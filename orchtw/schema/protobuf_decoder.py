@@ -182,8 +182,9 @@ def _either_reader(node: EitherSchema, w: Writer) -> wire_forms.Read:
     decode = partial(_call, w, node.schema)
     if node.alternative is Alternative.BOOL:
         return partial(wire_forms.read_either_bool, decode)
-    last = wire_forms.read_string if node.alternative is Alternative.STRINGS else lambda data: decode(data, 0, len(data))
-    return partial(wire_forms.read_either, decode, last)
+    if node.alternative is Alternative.STRINGS:
+        return partial(wire_forms.read_either, decode, wire_forms.read_string)
+    return partial(wire_forms.read_either, decode, lambda data: decode(data, 0, len(data)))
 
 
 def _call(w: Writer, schema: StructSchema, data: bytes, start: int, end: int) -> Any:
@@ -199,7 +200,7 @@ def _write_result(field: Field, w: Writer) -> None:
         w(f"if {local} is None: {local} = {w.function(field.node)}(b'', 0, 0)")
         w(f"out.update({local})" if field.inline else f"out[{key}] = {local}")
     elif not is_omitted(field):
-        w(f"out[{key}] = {local}")
+        w(f"out[{key}] = {local}" + (" or None" if field.node is Form.STRINGS else ""))
     elif field.pointer:
         w(f"if {local} is not None: out[{key}] = {local}")
     else:

@@ -1,12 +1,16 @@
-"""The cells of each kind's Table, in the order of its columns (facts, printer columns; supplement A10)."""
+"""Which function makes the cells of which kind's Table, by the first word of the group and kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from orchtw.schema.table_cells_cluster import CLUSTER_CELLS
+from orchtw.schema.table_cells_core import CORE_CELLS
+from orchtw.schema.table_cells_pod import pod
+from orchtw.schema.table_cells_workloads import WORKLOAD_CELLS
 from orchtw.schema.table_text import Object, View
 
 Cells = Callable[[Object, View], list[Any]]
 
-CELLS: dict[tuple[str, str], Cells] = {}
+CELLS: dict[tuple[str, str], Cells] = {("", "Pod"): pod, **CORE_CELLS, **WORKLOAD_CELLS, **CLUSTER_CELLS}

@@ -47,7 +47,7 @@ def parse_time(text: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=_CACHED)
 def time_text(seconds: int) -> str | None:
-    """RFC 3339 text in UTC with second precision; None for the zero time. Raises OverflowError but in years 1–9999."""
+    """RFC 3339 text in UTC with second precision; None for the zero time. OverflowError outside years 1–9999."""
     if seconds == ZERO_TIME_S:
         return None
     return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19] + "Z"

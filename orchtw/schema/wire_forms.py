@@ -139,8 +139,8 @@ def read_duration(data: bytes) -> str:
 
 @lru_cache(maxsize=_CACHED)
 def read_quantity(data: bytes) -> str:
-    """A quantity in canonical form."""
-    text = _content(dict(fields_of(data)).get(1, b"")).decode()
+    """A quantity in canonical form; a message without text is zero."""
+    text = _content(dict(fields_of(data)).get(1, b"0")).decode()
     try:
         return canonical_quantity(text)
     except ValueError:
@@ -175,9 +175,9 @@ def read_object(data: bytes) -> Any:
     return None if value is None else object_value(value)
 
 
-def read_strings(data: bytes) -> list[str] | None:
-    """The strings of a message that is a list of them; None when it is empty."""
-    return [_content(value).decode() for number, value in fields_of(data) if number == 1] or None
+def read_strings(data: bytes) -> list[str]:
+    """The strings of a message that is a list of them."""
+    return [_content(value).decode() for number, value in fields_of(data) if number == 1]
 
 
 def read_string(data: bytes) -> str:

@@ -8,11 +8,14 @@ from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
 
 from orchtw.request import Request, Response
 from orchtw.serving.compression import RunInThread
 from orchtw.serving.heads import http_date
 from orchtw.serving.limits import EdgeLimits
+
+_log = Logger()
 
 App = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -66,7 +69,14 @@ class Edge:
         self._ticks += 1
         if self._ticks % _SWEEP_TICKS == 0:
             for channel in list(self.channels):
-                channel.expire(self.now)
+                self._expire(channel)
+
+    def _expire(self, channel: Channel) -> None:
+        # One connection's trouble must not end the timer of all.
+        try:
+            channel.expire(self.now)
+        except Exception:
+            _log.failure("a connection could not be checked")
 
     def finished(self) -> None:
         """A request's answer has been handed to its transport, or its client has left."""

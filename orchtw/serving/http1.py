@@ -28,15 +28,16 @@ HANDSHAKE, IDLE, RECEIVING, BUSY, CLOSING = range(5)
 HELD_BYTES = 65536
 # The next pipelined request has to wait while more than this of earlier answers is unsent.
 UNSENT_BYTES = 65536
-# The parser gets at most this at a time, so that the head limit is seen before a longer head is.
-_FEED_BYTES = 65536
+# The parser gets at most this at a time: it makes a request of every 20 bytes, if a hostile client so wishes.
+_FEED_BYTES = 16384
 
 _log = Logger()
 
 
 @implementer(IHandshakeListener)
 class HTTPChannel(Protocol):
-    """A connection. Its transport has, beside Twisted's methods, `peer()`, `unsent` and `progress` (see `TLSServer`).
+    """A connection. Its transport has, beside Twisted's methods, `peer()`, `unsent`, `waiting` and
+    `progress` (see `TLSServer`).
 
     A read whose client leaves is cancelled; a write runs to its end.
     """
@@ -46,7 +47,7 @@ class HTTPChannel(Protocol):
     _phase = HANDSHAKE
     _flags = 0
     _lost = _advancing = _counted = _reading_paused = False
-    _held: list[bytes] | None = None
+    _held: bytearray | None = None
     _request: Request | None = None
     _task: Coroutine[Any, Any, Response] | None = None
     _waiting: Deferred[Any] | None = None
@@ -79,7 +80,7 @@ class HTTPChannel(Protocol):
             self._feed(data)
             self._advance()
         else:
-            self._held = [data[at : at + _FEED_BYTES] for at in range(0, len(data), _FEED_BYTES)]
+            self._held = bytearray(data)
             self._advance()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
@@ -101,16 +102,16 @@ class HTTPChannel(Protocol):
         if self._phase == CLOSING:
             return
         if self._held is None:
-            self._held = []
-        self._held.append(data)
-        if not self._reading_paused and sum(map(len, self._held)) > HELD_BYTES:
+            self._held = bytearray()
+        self._held += data
+        if not self._reading_paused and len(self._held) > HELD_BYTES:
             self._reading_paused = True
             self.transport.pauseProducing()
 
     def _feed(self, data: bytes) -> None:
         rest = self._parser.feed(data)
         if rest:
-            self._held = [rest, *(self._held or ())]
+            self._held = bytearray(rest) + (self._held or b"")
 
     def _advance(self) -> None:
         # A loop, not recursion: answers that are ready at once may be many in one read.
@@ -123,7 +124,9 @@ class HTTPChannel(Protocol):
                 if parser.ready:
                     self._begin(*parser.ready.pop(0))
                 elif self._held and parser.refusal is None:
-                    self._feed(self._held.pop(0))
+                    data = bytes(self._held[:_FEED_BYTES])
+                    del self._held[:_FEED_BYTES]
+                    self._feed(data)
                 else:
                     self._rest(parser)
                     break
@@ -166,7 +169,7 @@ class HTTPChannel(Protocol):
         # Most reads end in the first send: no Deferred is made for them (5 of 30 µs in the get benchmark).
         task: Any = self._task
         try:
-            waiting = task.send(None) if failure is None else failure.throwExceptionIntoGenerator(task)
+            waiting = task.send(None) if failure is None else _throw(task, failure)
             self._waiting = waiting
             waiting.addBoth(self._resume)
         except StopIteration as done:
@@ -282,7 +285,7 @@ class HTTPChannel(Protocol):
         if not any(name.lower() == "connection" for name, _ in headers):
             headers = [*headers, ("Connection", "Upgrade")]
         self.transport.write(head(response.code, response.content_type, headers, self._edge.date_line))
-        rest = b"".join(self._held or ())
+        rest = bytes(self._held or b"")
         self._held = None
         self._phase = CLOSING
         self._edge.channels.discard(self)
@@ -342,7 +345,7 @@ class HTTPChannel(Protocol):
     def expire(self, now: float) -> None:
         """Close if a limit has passed; while bytes of ours are unsent, only the write stall counts (PITFALLS 8)."""
         transport, limits = self.transport, self._edge.limits
-        if transport.unsent and self._phase != HANDSHAKE:
+        if transport.waiting and self._phase != HANDSHAKE:
             if transport.progress != self._progress:
                 self._progress, self._stalled_since = transport.progress, now
             elif now - self._stalled_since > limits.write_stall_s:
@@ -373,6 +376,10 @@ class HTTPChannel(Protocol):
             self._close()
         elif self._phase == HANDSHAKE:
             self.transport.abortConnection()
+
+
+def _throw(task: Any, failure: Any) -> Any:
+    return failure.throwExceptionIntoGenerator(task)
 
 
 def _status(error: StatusError) -> Response:

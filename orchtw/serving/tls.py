@@ -43,8 +43,8 @@ class TLSServer(tcp.Server):
     """An accepted connection that speaks TLS.
 
     `write` sends at once when nothing waits, and keeps what the socket does not take: references to the
-    caller's bytes, not copies. `unsent` counts the kept bytes and `progress` the write events that got rid
-    of some, so that a sweep can find peers that read nothing.
+    caller's bytes, not copies. `unsent` counts the kept bytes. `waiting` tells that the peer has to read before
+    more can be sent and `progress` counts how often it did, so that a sweep can find peers that read nothing.
     """
 
     server: Any
@@ -90,6 +90,11 @@ class TLSServer(tcp.Server):
                 verified=verified(self.tls),
             )
         return self._peer
+
+    @property
+    def waiting(self) -> bool:
+        """Whether bytes, or a pull producer that has more, wait for the socket to take data again."""
+        return self.unsent > 0 or (self.producer is not None and not self.streamingProducer)
 
     # Reading
 
@@ -206,17 +211,14 @@ class TLSServer(tcp.Server):
         """The socket takes data again: send what is kept, then let the producer make more."""
         if not self.handshaken:
             return self._handshake()
+        self.progress += 1
         if self._pieces:
-            before = self.unsent
             try:
                 self._flush()
             except (SSL.WantWriteError, SSL.WantReadError):
                 pass
             except SSL.Error:
                 return main.CONNECTION_LOST
-            finally:
-                if self.unsent != before:
-                    self.progress += 1
             if self._pieces:
                 return None
         self._drained()

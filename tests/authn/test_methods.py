@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
 from twisted.internet.defer import Deferred
-from twisted.logger import LogEvent, globalLogPublisher
+from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import implementer
 
 from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens, bearer_token
@@ -85,7 +87,7 @@ class CertificateTests(SynchronousTestCase):
         name = x509.Name([x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, "system:masters")])
         builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
         builder = builder.serial_number(1).not_valid_before(NOW).not_valid_after(NOW)
-        self.assertIsNone(user_of(builder.sign(key, certificates.hashes.SHA256())))
+        self.assertIsNone(user_of(builder.sign(key, SHA256())))
 
 
 class TokenFileTests(SynchronousTestCase):
@@ -97,7 +99,8 @@ class TokenFileTests(SynchronousTestCase):
 
     def refused(self, text: str) -> str:
         """The one line that a start with this file ends with."""
-        (problem,) = self.assertRaises(ConfigError, self.load, text).problems
+        error: ConfigError = self.assertRaises(ConfigError, self.load, text)
+        (problem,) = error.problems
         self.assertIn(self.path, problem)
         return problem
 
@@ -134,8 +137,13 @@ class TokenFileTests(SynchronousTestCase):
     def test_warnings(self) -> None:
         """A repeated token counts as given last, an empty one not at all; the log names lines, never tokens."""
         events: list[LogEvent] = []
-        globalLogPublisher.addObserver(events.append)
-        self.addCleanup(globalLogPublisher.removeObserver, events.append)
+
+        @implementer(ILogObserver)
+        def observe(event: LogEvent) -> None:
+            events.append(event)
+
+        globalLogPublisher.addObserver(observe)
+        self.addCleanup(globalLogPublisher.removeObserver, observe)
         found = self.load("secret,alice,1\n,bob,2\nsecret,carol,3\n")
         user = found.find("secret")
         assert user is not None

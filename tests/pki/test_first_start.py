@@ -46,7 +46,8 @@ class FirstStartTests(SynchronousTestCase):
 
     def refused(self, name: str, **settings: Any) -> str:
         """The one line that a start ends with; it names the file."""
-        (problem,) = self.assertRaises(ConfigError, self.start, **settings).problems
+        error: ConfigError = self.assertRaises(ConfigError, self.start, **settings)
+        (problem,) = error.problems
         self.assertIn(name, problem)
         return problem
 
@@ -81,7 +82,7 @@ class FirstStartTests(SynchronousTestCase):
         self.assertTrue(authority.extensions.get_extension_for_class(x509.BasicConstraints).value.ca)
 
     def test_serving_names(self) -> None:
-        """The serving certificate is good for loopback, the bound and advertised addresses, and the Service's names."""
+        """The serving certificate is good for loopback, both given addresses, and the Service's names (DESIGN)."""
         pki = self.start(bind_address="10.0.0.1", advertise_address="2001:db8::1")
         self.assertEqual(
             certificates.hosts_of(pki.serving_chain[0]),

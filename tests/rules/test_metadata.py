@@ -19,7 +19,9 @@ GOOD: dict[str, Any] = {
     "creationTimestamp": "2024-01-01T00:00:00Z",
     "labels": {"app": "web", "ex.io/tier": ""},
     "annotations": {"Ex.io/Note": "anything ☃"},
-    "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u2", "controller": True}],
+    "ownerReferences": [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u2", "controller": True}
+    ],
     "finalizers": ["orch", "orphan", "ex.io/wait"],
 }
 
@@ -59,11 +61,13 @@ class CreateTests(SynchronousTestCase):
 
     def test_generate_name_form(self) -> None:
         """generateName is checked even when a name is given."""
-        self.assertEqual(self.one({"generateName": "A-"}).field, "metadata.generateName")
+        self.assertEqual(self.one({"generateName": "Ab-"}).field, "metadata.generateName")
 
     def test_namespace(self) -> None:
         """A namespace is required, and a DNS label, exactly where the kind is namespaced."""
-        self.assertEqual(self.one({"namespace": ""}), Cause("FieldValueRequired", "Required value", "metadata.namespace"))
+        self.assertEqual(
+            self.one({"namespace": ""}), Cause("FieldValueRequired", "Required value", "metadata.namespace")
+        )
         self.assertEqual(self.one({"namespace": "a.b"}).reason, "FieldValueInvalid")
         self.assertEqual(
             self.one({}, kind="Node", namespaced=False),
@@ -92,7 +96,9 @@ class CreateTests(SynchronousTestCase):
             ["apiVersion", "kind", "name", "uid"],
         )
         event = {"apiVersion": "v1", "kind": "Event", "name": "e", "uid": "u"}
-        self.assertIn("/v1, Kind=Event is disallowed from being an owner", self.one({"ownerReferences": [event]}).message)
+        self.assertIn(
+            "/v1, Kind=Event is disallowed from being an owner", self.one({"ownerReferences": [event]}).message
+        )
         owner = GOOD["ownerReferences"][0]
         two = [owner, {**owner, "name": "s", "uid": "u3"}]
         self.assertTrue(
@@ -151,7 +157,7 @@ class UpdateTests(SynchronousTestCase):
         """While terminating, finalizers may only go (supplement A1)."""
         old = {**GOOD, "deletionTimestamp": "2024-01-01T00:00:00Z", "finalizers": ["a/b", "c/d"]}
         self.assertEqual(update({**old, "finalizers": ["c/d"]}, old), [])
-        text = "no new finalizers can be added if the object is being deleted, found new finalizers []string{\"x/y\"}"
+        text = 'no new finalizers can be added if the object is being deleted, found new finalizers []string{"x/y"}'
         self.assertEqual(
             update({**old, "finalizers": ["c/d", "x/y"]}, old),
             [Cause("FieldValueForbidden", f"Forbidden: {text}", "metadata.finalizers")],

@@ -99,7 +99,7 @@ class KindTests(SynchronousTestCase):
             ("", "Pod", "web--", True),
             ("", "Pod", "-", False),
             ("", "Pod", "Web-", False),
-            ("", "Service", "1-", False),
+            ("", "Service", "1x-", False),
             ("rbac.authorization.orch.io", "Role", "..", True),
             ("rbac.authorization.orch.io", "Role", "a/", False),
         ]:

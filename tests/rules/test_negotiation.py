@@ -13,9 +13,7 @@ from orchtw.rules.negotiation import Negotiated, Negotiator, check_transform, pa
 JSON = "application/json"
 PROTOBUF = "application/vnd.orch.protobuf"
 TABLE = f"{JSON};as=Table;v=v1;g=meta.orch.io"
-KUBECTL = (
-    f"{JSON};as=Table;v=v1;g=meta.k8s.io,{JSON};as=Table;v=v1beta1;g=meta.k8s.io,{JSON}"
-)
+KUBECTL = f"{JSON};as=Table;v=v1;g=meta.k8s.io,{JSON};as=Table;v=v1beta1;g=meta.k8s.io,{JSON}"
 
 
 class AcceptTests(SynchronousTestCase):

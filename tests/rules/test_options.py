@@ -204,7 +204,9 @@ class DeleteOptionsTests(SynchronousTestCase):
                 precondition_version="7",
             ),
         )
-        self.assertIsNone(options.delete_options(params("gracePeriodSeconds=5"), {"kind": "X"}, NAMING).grace_period_s)
+        self.assertIsNone(
+            options.delete_options(params("gracePeriodSeconds=5"), {"kind": "X"}, NAMING).grace_period_s
+        )
 
     def test_query(self) -> None:
         """Without a body the query is read."""
@@ -225,11 +227,13 @@ class DeleteOptionsTests(SynchronousTestCase):
         for fields, text in [
             (
                 {"propagationPolicy": "Orphan", "orphanDependents": True},
-                'propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set',
+                'propagationPolicy: Invalid value: "Orphan": '
+                "orphanDependents and deletionPropagation cannot be both set",
             ),
             (
                 {"propagationPolicy": "x"},
-                'propagationPolicy: Unsupported value: "x": supported values: "Foreground", "Background", "Orphan", "nil"',
+                'propagationPolicy: Unsupported value: "x": '
+                'supported values: "Foreground", "Background", "Orphan", "nil"',
             ),
             ({"dryRun": ["no"]}, 'dryRun: Unsupported value: []string{"no"}: supported values: "All"'),
         ]:
@@ -246,7 +250,7 @@ class OtherParametersTests(SynchronousTestCase):
         self.assertEqual(options.include_object(params("includeObject=Object")), "Object")
         self.assertEqual(
             self.assertRaises(BadRequest, options.include_object, params("includeObject=Foo")).message,
-            'Unable to convert to Table as requested: includeObject: Invalid value: "Foo": must be \'Metadata\', '
+            "Unable to convert to Table as requested: includeObject: Invalid value: \"Foo\": must be 'Metadata', "
             "'Object', 'None', or empty",
         )
 

@@ -44,6 +44,10 @@ class FakeTransport(StringTransport):
     def unregisterProducer(self) -> None:
         self.producer = None
 
+    @property
+    def waiting(self) -> bool:
+        return self.unsent > 0 or (self.producer is not None and not self.streaming)
+
     def drain(self) -> None:
         """The peer reads all that waits; a producer is asked once for more."""
         self.unsent = 0

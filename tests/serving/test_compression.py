@@ -116,7 +116,8 @@ class GzipBodyTests(SynchronousTestCase):
         threads = Threads()
         wire = self.wire(threads)
         wire.send(GZIP_GET)
-        wire.transport.producer.stopProducing()
+        producer: Any = wire.transport.producer
+        producer.stopProducing()
         wire.channel.connectionLost(Failure(ConnectionDone()))
         threads.run_one()
         self.assertEqual((threads.jobs, wire.transport.taken(), wire.edge.in_flight), ([], b"", 0))

@@ -416,6 +416,14 @@ class TimeTests(SynchronousTestCase):
         wire.pass_time(12)
         self.assertTrue(wire.transport.disconnected)
 
+    def test_stalled_list(self) -> None:
+        """A long body whose next part waits for the peer is dropped too, with nothing of it unsent in the buffer."""
+        wire = Wire(answering(Response(body=b"x" * 600000)), limits=self.limits)
+        wire.send(GET)
+        self.assertEqual(wire.transport.unsent, 0)
+        wire.pass_time(12)
+        self.assertTrue(wire.transport.disconnected)
+
     def test_idle_time_waits_for_the_client(self) -> None:
         """While an answer drains, the idle time does not run (PITFALLS 8)."""
         wire = Wire(answering(Response(body=b"x" * 1000)), limits=self.limits)

@@ -57,7 +57,10 @@ REFUSED = {
     "chunk size signed": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", 400),
     "chunk too long": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", 400),
     "chunk size LF": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\nb\r\n0\r\n\r\n", 400),
-    "chunk size space": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\nb\r\n0\r\n\r\n", 400),
+    "chunk size space": (
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\nb\r\n0\r\n\r\n",
+        400,
+    ),
     "chunk size overflow": (
         b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + b"f" * 17 + b"\r\n",
         400,
@@ -97,7 +100,7 @@ class RequestParserTests(SynchronousTestCase):
         self.assertEqual(whole, single)
 
     def test_refusals(self) -> None:
-        """Ambiguous or malformed requests are refused, whole or byte by byte, and never reach the app (PITFALLS 10)."""
+        """Ambiguous or malformed requests are refused, whole or byte by byte; none reaches the app (PITFALLS 10)."""
         for name, (data, code) in REFUSED.items():
             for parts in ([data], [data[i : i + 1] for i in range(len(data))]):
                 parser = parsed(*parts)
@@ -110,7 +113,7 @@ class RequestParserTests(SynchronousTestCase):
         parsed(PUT[:30], data, data)
 
     def test_keep_alive(self) -> None:
-        """HTTP/1.1 keeps the connection unless told to close, HTTP/1.0 closes it unless told to keep (RFC 9112 §9.3)."""
+        """HTTP/1.1 keeps the connection unless told to close, HTTP/1.0 the other way round (RFC 9112 §9.3)."""
         cases = {
             b"GET / HTTP/1.1\r\nHost: a\r\n\r\n": KEEP_ALIVE,
             b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n": 0,
