@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import resource
 import sys
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from random import SystemRandom
 from typing import Any
 from uuid import uuid4
@@ -17,7 +21,9 @@ from twisted.logger import Logger
 
 from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.authn.method import Authenticator
 from orchtw.authn.union import chain as authenticators
+from orchtw.authz.decision import Authorizer
 from orchtw.authz.union import chain as authorizers
 from orchtw.config import Config
 from orchtw.endpoints.checks import READYZ, Checks, Condition, LogFlow, store_check
@@ -50,13 +56,18 @@ from orchtw.start import begin, host_and_port
 from orchtw.storage.cache import Cacher
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.verbs.accept import Acceptance
+from orchtw.verbs.binding import create_binding
+from orchtw.verbs.componentstatuses import ComponentStatuses
 from orchtw.verbs.context import Context
 from orchtw.verbs.dispatch import object_verbs, subresource_verbs
-from orchtw.verbs.handler import ResourceHandler
+from orchtw.verbs.handler import Endpoint, ResourceHandler, Virtual
 from orchtw.verbs.representation import Representations
+from orchtw.verbs.reviews import Reviews
 from orchtw.verbs.transforms import Transforms
 
 STORE_FILE = "store.sqlite"
+SPARE_FILES = 256
+"""Open files beside connections: the store, logs, outgoing calls."""
 
 
 def make_service(config: Config) -> IService:
@@ -68,6 +79,7 @@ def make_service(config: Config) -> IService:
     from twisted.internet import reactor
 
     naming = Naming.of(config.vocabulary)
+    _allow_connections(config.max_connections)
     bound = bind(config.bind_address, config.secure_port)
     try:
         pki = first_start.prepare(config, naming, bound.getsockname()[1], datetime.now(UTC))
@@ -121,12 +133,12 @@ class APIServer(Service):
 
     def startService(self) -> None:
         """Begin the start; a failure ends the process with one clear line."""
-        super().startService()
+        super().startService()  # type: ignore[no-untyped-call]
         begin(self._reactor, self._start())
 
     def stopService(self) -> Deferred[None]:
         """Fires when everything is answered, closed and on disk."""
-        super().stopService()
+        super().stopService()  # type: ignore[no-untyped-call]
         return Deferred.fromCoroutine(self._stop())
 
     async def _start(self) -> None:
@@ -138,6 +150,7 @@ class APIServer(Service):
         await create_namespaces(self._targets, self._writes, self._naming)
         self._started.met = self._serving.met = True
         self._listener.startService()
+        _settle_memory()
         address = host_and_port(self._config.public_address, self._listener.port)
         print(f"https://{address} {os.path.relpath(self._pki.kubeconfig)}", file=sys.__stdout__, flush=True)
 
@@ -176,12 +189,14 @@ class APIServer(Service):
         )
 
     def _app(self, address: str) -> App:
-        """The line of stages; audit, impersonation and flow control have their places between these (DESIGN rule 4)."""
+        """The line of stages; audit, impersonation and flow control have their places in it (see `filters.chain`)."""
         config, naming = self._config, self._naming
         negotiator = Negotiator(naming)
         representations = Representations(self._codecs, Transforms(self._codecs, naming, time.time))
         acceptance = Acceptance(negotiator, representations)
         context = self._context(negotiator, representations)
+        authenticator = authenticators(config, time.time, os.urandom(32))
+        authorizer = authorizers(config.authorization_mode)
         endpoints = Paths(
             [
                 Health(self._checks, self._reactor, config.livez_grace_period_s),
@@ -192,18 +207,44 @@ class APIServer(Service):
             ]
         )
         handler = ResourceHandler(
-            self._targets, acceptance, object_verbs(context), subresource_verbs(context), endpoints, {}
+            self._targets, acceptance, object_verbs(context), subresource_verbs(context, self._targets), endpoints,
+            self._virtual(context, acceptance, authenticator, authorizer),
         )
         return App(
             [
                 Placed("request-info", RequestInfoStage()),
-                Placed("authentication", AuthenticationStage(authenticators(config, time.time, os.urandom(32)))),
-                Placed("authorization", AuthorizationStage(authorizers(config.authorization_mode))),
+                Placed("authentication", AuthenticationStage(authenticator)),
+                Placed("authorization", AuthorizationStage(authorizer)),
                 Placed("handler", handler),
             ],
             acceptance.refusal,
             Deadline(self._reactor, config.request_timeout_s),
         )
+
+    def _virtual(
+        self, context: Context, acceptance: Acceptance, authenticator: Authenticator, authorizer: Authorizer
+    ) -> Virtual:
+        """The served kinds that are asked or done, never stored."""
+        reviews = Reviews(
+            codecs=self._codecs,
+            negotiator=context.negotiator,
+            acceptance=acceptance,
+            representations=context.representations,
+            authorizer=authorizer,
+            authenticator=authenticator,
+        )
+        components = ComponentStatuses(self._codecs, acceptance, context.representations, self._store.check)
+        pods = self._targets.stored_target("", "v1", "pods")
+        verbs: dict[str, Mapping[str, Endpoint]] = {
+            "bindings": {"create": partial(create_binding, context, pods, acceptance)},
+            "componentstatuses": {"get": components.get, "list": components.list},
+            **{plural: {"create": review} for plural, review in reviews.by_plural().items()},
+        }
+        return {
+            (each.group, each.version, each.plural): verbs[each.plural]
+            for each in self._enabled()
+            if each.storage_version is None
+        }
 
     def _context(self, negotiator: Negotiator, representations: Representations) -> Context:
         return Context(
@@ -212,17 +253,41 @@ class APIServer(Service):
             random=SystemRandom(),
             store=self._store,
             cacher=self._cacher,
+            codecs=self._codecs,
             negotiator=negotiator,
             representations=representations,
             writes=self._writes,
             deletion=Deletion(self._writes, collects_garbage=False),
             delete_options=self._codecs.kind("v1", "DeleteOptions"),
             scale=self._codecs.kind("autoscaling/v1", "Scale"),
+            binding=self._codecs.kind("v1", "Binding"),
+            eviction=self._codecs.kind("policy/v1", "Eviction"),
+            pod=self._codecs.kind("v1", "Pod"),
             min_request_timeout_s=self._config.min_request_timeout,
         )
 
     def _enabled(self) -> list[Any]:
         return [each for each in self._catalogue.resources if (each.group, each.version, each.plural) in self._served]
+
+
+def _settle_memory() -> None:
+    """Take what lives as long as the process out of the collector's sight, and let it look less often.
+
+    Requests leave no reference cycles, so each pass over a large cache would find nothing.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
+def _allow_connections(count: int) -> None:
+    """Raise the limit on open files so far that `count` connections fit, if the system lets us."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + SPARE_FILES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _pass() -> None:

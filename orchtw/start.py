@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorCore, IReactorFromThreads
+from twisted.internet.interfaces import IReactorCore
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -65,12 +65,11 @@ def fail_start(reactor: IReactorCore, error: BaseException) -> None:
 
 
 def end_on_signals(reactor: Any) -> None:
-    """SIGTERM and SIGINT stop the reactor in good order, status 0; a second one ends at once, status 1 (supplement G4).
+    """The first SIGTERM or SIGINT stops the reactor in good order, status 0; the next ends at once, status 1.
 
-    `reactor` provides IReactorCore and IReactorFromThreads. Its own handlers, which would have `twistd` end by the
-    signal, are replaced once it runs.
+    `reactor` provides IReactorCore and IReactorFromThreads. Its own handlers, which would have
+    `twistd` end by the signal, are replaced when it runs (supplement G4).
     """
-    assert IReactorCore.providedBy(reactor) and IReactorFromThreads.providedBy(reactor)
 
     def begin_to_end(number: int, frame: FrameType | None) -> None:
         for each in _END_SIGNALS:

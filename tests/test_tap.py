@@ -16,7 +16,7 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 import orchtw
-from orchtw import start
+from orchtw import start, tap
 from orchtw.config import FLAGS, Config
 from orchtw.errors import ConfigError
 from orchtw.tap import Options, makeService
@@ -26,7 +26,7 @@ TWISTD = (sys.executable, "-c", "from twisted.scripts.twistd import run; run()")
 # A server whose start fails only once the reactor runs.
 FAILING_SERVER = """
 from twisted.application.service import Service
-from orchtw import start
+from orchtw import start, tap
 from orchtw.errors import ConfigError
 
 class Failing(Service):
@@ -48,15 +48,18 @@ import sys
 from twisted.application.service import Service
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
-from orchtw import start
+from orchtw import start, tap
 
 class Running(Service):
     def startService(self):
         start.end_on_signals(reactor)
-        reactor.callWhenRunning(print, "up", file=sys.__stdout__, flush=True)
+        reactor.callWhenRunning(self.say, "READY")
+
+    def say(self, word):
+        print(word, file=sys.__stdout__, flush=True)
 
     def stopService(self):
-        print("ending", file=sys.__stdout__, flush=True)
+        self.say("ENDING")
         return {end}
 
 def make_service(config):
@@ -129,7 +132,7 @@ class CommandTests(SynchronousTestCase):
             [*TWISTD, "-n", "other"], cwd=self.folder, env=environment(path), stdout=subprocess.PIPE, text=True
         ) as process:
             assert process.stdout is not None
-            for word, each in zip(("up", "ending"), signals, strict=False):
+            for word, each in zip(("READY", "ENDING"), signals, strict=False):
                 while word not in (line := process.stdout.readline()):
                     self.assertTrue(line, f"ended before it was {word}")
                 process.send_signal(each)
@@ -190,6 +193,8 @@ class OptionsTests(SynchronousTestCase):
 class MakeServiceTests(SynchronousTestCase):
     def make(self, make_service: object) -> object:
         """Run `makeService` with this server in place of the real one."""
+        self.reactors: list[object] = []
+        self.patch(tap, "end_on_signals", self.reactors.append)
         options = Options()
         options.parseOptions([])
         server = types.ModuleType("orchtw.server")
@@ -211,6 +216,7 @@ class MakeServiceTests(SynchronousTestCase):
 
         self.assertIs(self.make(make_service), service)
         self.assertEqual(seen[0].data_dir, Path.cwd() / "orch-data")
+        self.assertEqual(len(self.reactors), 1)
 
     def test_early_failure(self) -> None:
         """A ConfigError before the fork is printed a line a problem, with status 1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -35,21 +36,30 @@ class Condition:
             raise CheckFailed(self.reason)
 
 
+def flush_output() -> None:
+    """Flush the stream that a server in the foreground logs to; a daemon's log file flushes with every line."""
+    if sys.__stdout__ is not None:
+        sys.__stdout__.flush()
+
+
 class LogFlow:
-    """Check `log`: fails when `flushed` was not called for LOG_BLOCKED_S."""
+    """Check `log`: fails when `flush` has not succeeded for LOG_BLOCKED_S; each check tries it."""
 
-    def __init__(self, clock: IReactorTime) -> None:
+    def __init__(self, clock: IReactorTime, flush: Callable[[], None] = flush_output) -> None:
         self._clock = clock
-        self.flushed()
-
-    def flushed(self) -> None:
-        """The log has just been flushed."""
-        self._at = self._clock.seconds()
+        self._flush = flush
+        self._flushed_at = clock.seconds()
 
     async def __call__(self) -> None:
-        """Raises CheckFailed when the last flush is too long ago."""
-        if self._clock.seconds() - self._at > LOG_BLOCKED_S:
-            raise CheckFailed("logging blocked")
+        """Raises CheckFailed when the last flush that succeeded is too long ago."""
+        now = self._clock.seconds()
+        try:
+            self._flush()
+        except OSError:
+            if now - self._flushed_at > LOG_BLOCKED_S:
+                raise CheckFailed("logging blocked") from None
+        else:
+            self._flushed_at = now
 
 
 def store_check(check: Callable[[], Any], clock: IReactorTime) -> Callable[[], Awaitable[None]]:

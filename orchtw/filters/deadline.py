@@ -44,7 +44,7 @@ class Deadline:
             if timer.active():
                 timer.cancel()
                 waiting.callback(result)
-            elif isinstance(result, Failure) and not result.check(StatusError):
+            elif isinstance(result, Failure) and not isinstance(result.value, StatusError):
                 self._log.failure("a request that was answered with 504 failed", failure=result)
 
         running.addBoth(finished)

@@ -62,6 +62,8 @@ class PodStrategy(Strategy):
         return 1 if asked_s < 0 else asked_s
 
     def prepare_subresource(self, name: str, new: Object, old: Object) -> Object | None:
+        if name == "binding":
+            return new
         if name != "ephemeralcontainers":
             return super().prepare_subresource(name, new, old)
         spec = dict(old["spec"])

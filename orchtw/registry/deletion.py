@@ -69,7 +69,8 @@ class Deletion:
         prepared = stored.prepare(new)
         if write.dry_run:
             return Deleted(prepared.entry(live.revision), gone=False)
-        outcome = await self._writes.store.commit(Op(stored.prefix + live.key, prepared.value, live.revision, prepared))
+        op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)
+        outcome = await self._writes.store.commit(op)
         return Deleted(prepared.entry(outcome.revision), gone=False) if outcome.revision else None
 
     async def _remove(self, write: Write, live: Entry) -> Deleted | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -75,8 +75,8 @@ def keep_server_fields(new: dict[str, Any], old: dict[str, Any]) -> None:
             new.pop(key, None)
 
 
-def without_version(obj: dict[str, Any], ignore: Iterable[str] = ("resourceVersion", "managedFields")) -> dict[str, Any]:
-    """A shallow copy of `obj` whose metadata lacks what a no-op may differ in."""
-    skipped = frozenset(ignore)
-    meta = {key: value for key, value in obj["metadata"].items() if key not in skipped}
+def without_version(obj: dict[str, Any]) -> dict[str, Any]:
+    """A shallow copy of `obj` whose metadata lacks the version, which two equal objects may differ in."""
+    meta = dict(obj["metadata"])
+    meta.pop("resourceVersion", None)
     return {**obj, "metadata": meta}

@@ -95,7 +95,7 @@ class Stored:
 
 
 class Prepared:
-    """An object on its way into the store: travels as the note of its own change, so that the cache need not decode."""
+    """An object on its way into the store; it is the note of its own change, so that the cache need not decode."""
 
     __slots__ = ("key", "obj", "raw", "stored")
 

@@ -1,4 +1,4 @@
-"""What a kind does to its objects on the way to the store; the generic behaviour, and the seam for kinds of their own.
+"""What a kind does to its objects on the way to the store: the generic behaviour, and the seam for others.
 
 A strategy works on canonical dicts in the storage version. It never refuses by itself: it returns causes.
 """

@@ -48,7 +48,9 @@ _VERSION_REQUIRED = frozenset(
 )
 
 # Kinds whose dependents are orphaned unless the request says otherwise (supplement A12, step 2).
-_ORPHANS_BY_DEFAULT = frozenset({("", "v1", "ReplicationController"), ("batch", "v1", "Job"), ("batch", "v1beta1", "CronJob")})
+_ORPHANS_BY_DEFAULT = frozenset(
+    {("", "v1", "ReplicationController"), ("batch", "v1", "Job"), ("batch", "v1beta1", "CronJob")}
+)
 
 # Kinds whose /status leaves the metadata as it was, beyond what every status update keeps.
 _STATUS_KEEPS_METADATA = frozenset(

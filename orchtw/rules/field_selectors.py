@@ -18,7 +18,7 @@ from orchtw.rules.causes import go_quote
 Getter = Callable[[Mapping[str, Any]], str]
 
 _PARSED = 512  # selectors kept parsed
-_LONGEST_KEPT = 1024  # characters
+_LONGEST_KEPT = 512  # characters
 _GENERIC: Final = frozenset({"metadata.name", "metadata.namespace"})
 
 
@@ -46,6 +46,10 @@ class FieldSelector:
     def exact(self, field: str) -> str:
         """The one value that `field` must have, or empty."""
         return next((value for name, equal, value in self.terms if equal and name == field), "")
+
+    def with_term(self, field: str, value: str) -> FieldSelector:
+        """The same, and `field` must be `value`."""
+        return FieldSelector((*self.terms, (field, True, value)))
 
     def matches(self, fields: Mapping[str, str]) -> bool:
         """Whether every term holds for the texts in `fields`; a missing field is empty."""

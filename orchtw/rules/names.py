@@ -17,7 +17,8 @@ _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_QUALIFIED})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
-_CACHED = 4096  # label keys, values and names repeat; 4096 short texts are below 1 MiB
+_KEPT = 4096  # label keys, values and names repeat; so many short ones are about 1 MiB
+_LONGEST_KEPT = 320  # characters: every valid value is shorter, and a client's long ones are not worth the memory
 
 
 def regex_text(message: str, pattern: str, *examples: str) -> str:
@@ -73,7 +74,6 @@ def _form(pattern: str, limit: int, text: str) -> Check:
     matches = re.compile(pattern).fullmatch
     too_long = max_length_text(limit)
 
-    @lru_cache(maxsize=_CACHED)
     def check(value: str) -> tuple[str, ...]:
         errors = []
         if len(value.encode("utf-8", "surrogatepass")) > limit:
@@ -82,7 +82,17 @@ def _form(pattern: str, limit: int, text: str) -> Check:
             errors.append(text)
         return tuple(errors)
 
-    return check
+    return _remembering(check)
+
+
+def _remembering(check: Check) -> Check:
+    """`check` with its recent results for short values at hand."""
+    kept = lru_cache(maxsize=_KEPT)(check)
+
+    def remembered(value: str) -> tuple[str, ...]:
+        return kept(value) if len(value) <= _LONGEST_KEPT else check(value)
+
+    return remembered
 
 
 dns_label = _form(_LABEL, 63, _LABEL_TEXT)
@@ -93,9 +103,8 @@ _config_key = _form(_CONFIG_KEY, 253, _CONFIG_KEY_TEXT)
 _qualified_part = _form(_QUALIFIED, 63, _QUALIFIED_TEXT)
 
 
-@lru_cache(maxsize=_CACHED)
-def qualified_name(value: str) -> tuple[str, ...]:
-    """What is wrong with `[prefix/]name`: the form of label and annotation keys and of finalizers."""
+def _qualified_errors(value: str) -> tuple[str, ...]:
+    """What is wrong with `[prefix/]name`."""
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
         tail = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -109,6 +118,14 @@ def qualified_name(value: str) -> tuple[str, ...]:
         errors.append("name part must be non-empty")
     errors.extend(f"name part {text}" for text in _qualified_part(name))
     return tuple(errors)
+
+
+_qualified = _remembering(_qualified_errors)
+
+
+def qualified_name(value: str) -> tuple[str, ...]:
+    """What is wrong with `[prefix/]name`: the form of label and annotation keys and of finalizers."""
+    return _qualified(value)
 
 
 def config_key(value: str) -> tuple[str, ...]:

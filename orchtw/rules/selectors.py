@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 _PARSED = 512  # selectors kept parsed; a watch-heavy cluster uses a few dozen distinct ones
-_LONGEST_KEPT = 1024  # characters; a longer selector is parsed anew each time, so that the cache stays small
+_LONGEST_KEPT = 512  # characters; a longer selector is parsed anew each time, so that the cache stays small
 
 _EMPTY: Final[Mapping[str, str]] = {}
 

@@ -66,8 +66,10 @@ class Defaults:
 
 def _is_absent(field: Field) -> str:
     key = repr(field.name)
-    return f"{key} not in d" + ("" if field.pointer else f" or not d[{key}]") + (
-        f" or d[{key}] is None" if field.pointer and not field.omitempty else ""
+    return (
+        f"{key} not in d"
+        + ("" if field.pointer else f" or not d[{key}]")
+        + (f" or d[{key}] is None" if field.pointer and not field.omitempty else "")
     )
 
 

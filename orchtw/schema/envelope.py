@@ -48,5 +48,3 @@ def _content(value: int | bytes) -> bytes:
     if isinstance(value, int):
         raise ValueError("wrong wire type 0")
     return value
-
-

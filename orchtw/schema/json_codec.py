@@ -180,5 +180,3 @@ def _part(node: Node, w: Writer) -> str:
     """The expression of an element `i`, which may be null: Go has the zero value then."""
     single = _single(node, "i", w)
     return single if isinstance(node, StructSchema) else f"{single} if i is not None else {zero(node)}"
-
-

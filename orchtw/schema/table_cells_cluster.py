@@ -150,9 +150,9 @@ def csi_driver(obj: Object, view: View) -> list[Any]:
         _name(obj),
         spec.get("attachRequired", True),
         spec.get("podInfoOnMount", False),
-        boolean(spec.get("storageCapacity", False)),
+        spec.get("storageCapacity", False),
         ",".join(audiences) if audiences else UNSET,
-        boolean(spec.get("requiresRepublish", False)),
+        spec.get("requiresRepublish", False),
         ",".join(spec.get("volumeLifecycleModes") or ()) or NONE,
         view.age(obj),
     ]

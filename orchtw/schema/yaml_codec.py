@@ -29,6 +29,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?:[Tt \t].*)?", re.ASCII)
 _TAGS = "tag:yaml.org,2002:"
+_COLLECTION_TAGS = (None, "!", f"{_TAGS}map", f"{_TAGS}seq")
 
 
 def decode_yaml(body: bytes, must_be: str = "") -> Any:
@@ -85,6 +86,8 @@ class _Builder:
     def _open(self, event: Any) -> None:
         if len(self._frames) >= MAX_DEPTH:
             raise SchemaError(f"line {event.start_mark.line + 1}: expected at most {MAX_DEPTH} levels")
+        if event.tag not in _COLLECTION_TAGS:
+            raise SchemaError(f"line {event.start_mark.line + 1}: a value with tag {event.tag} has no form in JSON")
         if event.anchor is not None:
             self._anchors.pop(event.anchor, None)  # an alias to what is not complete is refused as unknown
         self._frames.append(_Frame({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor))
@@ -93,7 +96,7 @@ class _Builder:
         frame = self._frames.pop()
         value = frame.value
         if isinstance(value, dict):
-            for source in reversed(frame.merged):
+            for source in frame.merged:  # the first one wins
                 value = {**source, **value}
             value = {key: value[key] for key in sorted(value)}
         self._add(value, frame.weight, frame.depth, frame.anchor, event)
@@ -214,8 +217,12 @@ def _looks_otherwise(text: str) -> bool:
     """Whether a reader might take a plain `text` for something else than a string."""
     if text in _NULL or text in _TRUE or text in _FALSE or text in ("<<", "="):
         return True
-    return any(pattern.fullmatch(text) for pattern in (_INTEGER, _FLOAT, _SPECIAL_FLOAT, _DATE)) or ":" in text and (
-        text.replace(":", "").replace("_", "").replace(".", "").lstrip("+-").isdigit()  # sexagesimal elsewhere
+    return (
+        any(pattern.fullmatch(text) for pattern in (_INTEGER, _FLOAT, _SPECIAL_FLOAT, _DATE))
+        or ":" in text
+        and (
+            text.replace(":", "").replace("_", "").replace(".", "").lstrip("+-").isdigit()  # sexagesimal elsewhere
+        )
     )
 
 

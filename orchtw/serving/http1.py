@@ -166,7 +166,7 @@ class HTTPChannel(Protocol):
         self._step()
 
     def _step(self, failure: Failure | None = None) -> None:
-        # Most reads end in the first send: no Deferred is made for them (5 of 30 µs in the get benchmark).
+        # Most reads end in the first send: no Deferred is made for them.
         task: Any = self._task
         try:
             waiting = task.send(None) if failure is None else _throw(task, failure)

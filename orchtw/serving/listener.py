@@ -21,8 +21,8 @@ from orchtw.serving.compression import RunInThread
 from orchtw.serving.edge import TICK_S, App, Edge
 from orchtw.serving.http1 import HTTPChannel
 from orchtw.serving.limits import EdgeLimits
-from orchtw.serving.tls import TLSPort
 from orchtw.serving.tls_context import ServingTLS
+from orchtw.serving.tls_port import TLSPort
 
 # Connections that the system completes before we accept them: a thousand clients may come at once.
 BACKLOG = 1024

@@ -94,7 +94,7 @@ class RequestParser:
         self._parser = None
 
     def sleep(self) -> None:
-        """Free the parser between two requests, while a stream runs: it is 1 of an idle watch's 28 KiB."""
+        """Free the parser between two requests, while a stream runs: idle watches are many."""
         if not self.mid:
             self._parser = None
 

@@ -1,8 +1,8 @@
 """TLS transports: OpenSSL directly on the accepted, non-blocking socket.
 
 Twisted's own TLS moves every byte through two memory buffers and three Python layers. Here `write` hands
-the caller's bytes to OpenSSL, which encrypts into one record buffer and sends: about a third of the CPU a
-write, and half the memory of an idle connection (docs/performance.md).
+the caller's bytes to OpenSSL, which encrypts into one record buffer and sends: about half the CPU a write
+(13 to 16 µs instead of 32 for 6 KiB to each of 1,000 connections), and less memory for an idle connection.
 """
 
 # mypy: allow-untyped-calls
@@ -16,12 +16,11 @@ from typing import Any
 
 from OpenSSL import SSL
 from twisted.internet import main, tcp
-from twisted.internet.defer import Deferred, succeed
-from twisted.internet.interfaces import IDelayedCall, IProtocolFactory
+from twisted.internet.interfaces import IDelayedCall
 from twisted.python.failure import Failure
 
 from orchtw.request import Peer
-from orchtw.serving.tls_context import ServingTLS, verified
+from orchtw.serving.tls_context import verified
 
 # One TLS record carries at most this much; a read never returns more.
 RECORD_BYTES = 16384
@@ -47,6 +46,7 @@ class TLSServer(tcp.Server):
     more can be sent and `progress` counts how often it did, so that a sweep can find peers that read nothing.
     """
 
+    # A TLSPort.
     server: Any
     client: Any
     protocol: Any
@@ -65,7 +65,7 @@ class TLSServer(tcp.Server):
         sock: socket.socket,
         protocol: Any,
         client: tuple[Any, ...],
-        server: TLSPort,
+        server: Any,
         sessionno: int,
         reactor: Any,
     ) -> None:
@@ -333,63 +333,6 @@ class TLSServer(tcp.Server):
         server = self.server
         super().connectionLost(reason)
         server.forget(self)
-
-
-class TLSPort(tcp.Port):
-    """Accepts `TLSServer` connections on a listening socket; `transports` are the open ones.
-
-    At `max_connections` it accepts no more until one closes: the rest wait in the system's queue. The
-    protocols that `factory` builds have a `handshakeCompleted` method.
-    """
-
-    transport = TLSServer  # type: ignore[assignment]
-    _type = "TLS"
-
-    def __init__(
-        self, factory: IProtocolFactory, tls: ServingTLS, bound: socket.socket, *, max_connections: int, reactor: Any
-    ) -> None:
-        self.tls = tls
-        self.transports: set[TLSServer] = set()
-        self._max_connections = max_connections
-        self._full = False
-        self._idle: list[Deferred[None]] = []
-        interface, port = bound.getsockname()[:2]
-        super().__init__(port, factory, 0, interface, reactor)
-        self._preexistingSocket = bound
-
-    def doRead(self) -> None:
-        """Accept what has come, within the limit."""
-        room = self._max_connections - len(self.transports)
-        if room > 0:
-            self.numberAccepts = min(self.numberAccepts, room)
-            super().doRead()
-        elif not self._full:
-            self._full = True
-            self.stopReading()
-
-    def forget(self, transport: TLSServer) -> None:
-        """A connection is closed."""
-        self.transports.discard(transport)
-        if self._full and self.connected and not self.disconnecting:
-            self._full = False
-            self.startReading()
-        if not self.transports:
-            waiting, self._idle = self._idle, []
-            for deferred in waiting:
-                deferred.callback(None)
-
-    def idle(self) -> Deferred[None]:
-        """Fires when no connection is open."""
-        if not self.transports:
-            return succeed(None)
-        deferred: Deferred[None] = Deferred(self._idle.remove)
-        self._idle.append(deferred)
-        return deferred
-
-    def abort(self) -> None:
-        """Drop every connection."""
-        for transport in list(self.transports):
-            transport.abortConnection()
 
 
 def _tune(sock: socket.socket) -> None:

@@ -17,4 +17,5 @@ async def connect(context: Context, call: Call) -> Response:
     obj = call.target.stored.load(find(call))
     if call.target.resource.plural == "pods" and not obj["spec"].get("nodeName"):
         raise BadRequest(f"pod {call.info.name} does not have a host assigned")
-    raise ServiceUnavailable(f"error trying to reach {call.target.resource.plural}/{call.info.subresource}: no node agent")
+    what = f"{call.target.resource.plural}/{call.info.subresource}"
+    raise ServiceUnavailable(f"error trying to reach {what}: no node agent")

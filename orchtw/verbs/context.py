@@ -11,7 +11,7 @@ from orchtw.naming import Naming
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
-from orchtw.schema.codec import KindCodec
+from orchtw.schema.codec import Codecs, KindCodec
 from orchtw.storage.cache import Cacher
 from orchtw.storage.interface import Store
 from orchtw.verbs.representation import Representations
@@ -26,11 +26,15 @@ class Context:
     random: Random
     store: Store
     cacher: Cacher
+    codecs: Codecs
     negotiator: Negotiator
     representations: Representations
     writes: WritePath
     deletion: Deletion
     delete_options: KindCodec
     scale: KindCodec
+    binding: KindCodec
+    eviction: KindCodec
+    pod: KindCodec
     min_request_timeout_s: int
     chunked_lists: bool = True

@@ -16,13 +16,15 @@ from orchtw.verbs.context import Context
 async def delete(context: Context, call: Call) -> Response:
     """200 with a Status once the object is gone, or with the object while something holds it.
 
-    Kinds that say so answer with the object either way. Raises NotFound (404), Conflict (409, a precondition), Invalid (422).
+    Kinds that say so answer with the object either way.
+    Raises NotFound (404), Conflict (409, a precondition), Invalid (422).
     """
     options = read_options(context, call)
     deleted = await context.deletion.delete(call.write(dry_run=options.dry_run), options)
     if not deleted.gone or call.target.resource.delete_returns_object:
         code = 202 if not deleted.gone and options.orphan_dependents is False else 200
-        return context.representations.entry(call.target, deleted.entry, call.accept, code, params=call.request.params)
+        params = call.request.params
+        return context.representations.entry(call.target, deleted.entry, call.accept, code, params=params)
     return context.representations.obj(_success(call, deleted), context.representations.untransformed(call.accept))
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from orchtw.registry.targets import Targets
 from orchtw.verbs import scale
+from orchtw.verbs.binding import bind_pod
 from orchtw.verbs.connect import connect
 from orchtw.verbs.context import Context
 from orchtw.verbs.create import create
 from orchtw.verbs.delete import delete
 from orchtw.verbs.deletecollection import deletecollection
+from orchtw.verbs.eviction import evict
 from orchtw.verbs.get import get
 from orchtw.verbs.handler import Verb
 from orchtw.verbs.list import list_objects
@@ -39,8 +42,9 @@ def object_verbs(context: Context) -> Mapping[str, Verb]:
     }
 
 
-def subresource_verbs(context: Context) -> Mapping[str, Mapping[str, Verb]]:
+def subresource_verbs(context: Context, targets: Targets) -> Mapping[str, Mapping[str, Verb]]:
     """The verbs on each sub-resource."""
+    budgets = targets.stored_target("policy", "v1", "poddisruptionbudgets")
     whole: Mapping[str, Verb] = {
         "get": partial(get, context),
         "update": partial(update, context),
@@ -50,6 +54,8 @@ def subresource_verbs(context: Context) -> Mapping[str, Mapping[str, Verb]]:
     return {
         **dict.fromkeys(OBJECT_SUBRESOURCES, whole),
         **dict.fromkeys(NODE_SUBRESOURCES, node),
+        "binding": {"create": partial(bind_pod, context)},
+        "eviction": {"create": partial(evict, context, budgets)},
         "scale": {
             "get": partial(scale.get_scale, context),
             "update": partial(scale.update_scale, context),

@@ -14,6 +14,7 @@ from orchtw.verbs.call import Call
 
 Verb = Callable[[Call], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
+Virtual = Mapping[tuple[str, str, str], Mapping[str, Endpoint]]
 
 PAGE_NOT_FOUND = b"404 page not found\n"
 
@@ -21,8 +22,8 @@ PAGE_NOT_FOUND = b"404 page not found\n"
 class ResourceHandler:
     """Serves resources; everything else goes to `endpoints`.
 
-    `verbs` holds the verbs on whole objects and collections, `subresources` those on (sub-resource, verb);
-    `virtual` answers creates of kinds that are never stored.
+    `verbs` holds the verbs on whole objects and collections, `subresources` those on each sub-resource and
+    `virtual` those on each resource (group, version, plural) that is never stored.
     """
 
     def __init__(
@@ -32,7 +33,7 @@ class ResourceHandler:
         verbs: Mapping[str, Verb],
         subresources: Mapping[str, Mapping[str, Verb]],
         endpoints: Endpoint,
-        virtual: Mapping[tuple[str, str, str], Endpoint],
+        virtual: Virtual,
     ) -> None:
         self._targets = targets
         self._acceptance = acceptance
@@ -74,10 +75,11 @@ class ResourceHandler:
 
     async def _without_target(self, request: Request, info: RequestInfo) -> Response:
         virtual = self._virtual.get((info.group, info.version, info.resource))
-        if virtual is not None:
-            if info.verb != "create" and len(info.parts) == 1:
+        if virtual is not None and not info.subresource:
+            endpoint = virtual.get(info.verb)
+            if endpoint is None or request.method == "HEAD" or (info.verb == "create" and len(info.parts) > 1):
                 raise MethodNotAllowed
-            return await virtual(request)
+            return await endpoint(request)
         if (info.group, info.version) not in self._targets.versions:
             return Response(code=404, content_type="text/plain; charset=utf-8", body=PAGE_NOT_FOUND)
         raise NotFound.generic()

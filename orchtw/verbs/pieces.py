@@ -62,7 +62,7 @@ def protobuf_pieces(head: bytes, messages: Sequence[bytes], end: bytes, tag: byt
     """A repeated Protobuf field: each message behind `tag` and its length."""
 
     def join(group: Sequence[bytes], first: bool) -> bytes:
-        parts = []
+        parts: list[bytes] = []
         for message in group:
             parts += (tag, varint(len(message)), message)
         return b"".join(parts)

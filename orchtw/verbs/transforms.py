@@ -23,7 +23,7 @@ Params = Mapping[str, list[str]]
 
 
 class Transforms:
-    """Makes Table and PartialObjectMetadata answers. `now` is the time in seconds since the epoch: ages count from it."""
+    """Makes Table and PartialObjectMetadata answers. `now` gives seconds since the epoch: ages count from it."""
 
     def __init__(self, codecs: Codecs, naming: Naming, now: Callable[[], float]) -> None:
         self._codecs = codecs

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from twisted.logger import Logger
-
-from orchtw.errors import InternalError
 from orchtw.watch.frames import Wire
 from orchtw.watch.group import Group
 from orchtw.watch.log import Event, EventLog, Head
@@ -21,8 +18,6 @@ class Dispatcher:
 
     A group is looked up by the terms of the event's new and old state; what it finds there it filters itself.
     """
-
-    log_failures = Logger()
 
     def __init__(self, log: EventLog, head: Head, budget: Budget) -> None:
         self.closed = False
@@ -94,15 +89,11 @@ class Dispatcher:
             group.pending.append(event)
 
     def flush(self) -> None:
-        """Flush the groups concerned and drop the frames they shared. A group that fails ends alone, with a 500."""
+        """Flush the groups concerned and drop the frames they shared."""
         dirty, self._dirty = self._dirty, []
         events, self._events = self._events, []
         for group in dirty:
-            try:
-                group.flush()
-            except Exception:  # noqa: BLE001 - whatever it is, the other groups go on
-                self.log_failures.failure("a watch group could not be served")
-                group.fail(InternalError.of("the watch could not be continued"))
+            group.flush()
         for event in events:
             event.frames = None
 

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from twisted.logger import Logger
 
-from orchtw.errors import StatusError
+from orchtw.errors import InternalError, StatusError
 from orchtw.request import chunk, chunks
 from orchtw.watch.frames import ADDED, DELETED, MODIFIED, Wire
 from orchtw.watch.log import Event, EventLog, Head
@@ -101,12 +101,20 @@ class Group:
             place[member] = None
 
     def flush(self) -> None:
-        """Write what came since the last flush to the ready members; once per reactor turn."""
+        """Write what came since the last flush to the ready members; once per reactor turn.
+
+        When the frames cannot be made, everybody gets a 500 and the end.
+        """
         events, self.pending = self.pending, []
         if not events:
             return
         members = list(self.ready)
-        batches = self._batches(events) if members or self.behind else []
+        try:
+            batches = self._batches(events) if members or self.behind else []
+        except Exception:  # noqa: BLE001 - whatever it is, the other groups go on
+            self.log_failures.failure("a watch group could not be served")
+            self.fail(InternalError.of("the watch could not be continued"))
+            return
         for batch in batches:  # before anything is written: whoever resumes meanwhile finds all of them
             self._recent.add(batch)
         for batch in batches:
@@ -162,7 +170,7 @@ class Group:
         return batches
 
     def event_type(self, event: Event) -> str | None:
-        """What the event is to this selection (supplement A9): one that leaves it is DELETED, one that enters ADDED."""
+        """What the event is to this selection: leaving it is DELETED, entering it ADDED (supplement A9)."""
         old, new = event.old, event.new
         if self.selection.everything:
             was, now = old is not None, new is not None
@@ -181,6 +189,8 @@ class Group:
         """
         if self.pending:
             self.flush()
+            if member.place is None:  # the flush failed
+                return b""
         fresh = member.fresh and self.wire.opens
         batches = [] if fresh else self._recent.after(member.cursor, MAX_WRITE_BYTES)
         if batches:

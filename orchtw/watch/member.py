@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Protocol
 
-from orchtw.errors import StatusError
+from twisted.logger import Logger
+
+from orchtw.errors import InternalError, StatusError
 from orchtw.request import chunk, chunks
 from orchtw.watch.dispatch import Dispatcher
 from orchtw.watch.entry import Entry
@@ -38,6 +40,8 @@ class Member:
     that is paused is written nothing and costs its cursor; one whose cursor has left the history gets an
     ERROR 410 and the end. At `deadline` (seconds on the timers' clock) the stream ends normally.
     """
+
+    log_failures = Logger()
 
     __slots__ = (
         "_bookmarks",
@@ -128,7 +132,7 @@ class Member:
         self._draining = True
         try:
             while not self.paused:
-                framed = self._next_of_state() or group.next_for(self)
+                framed = self._next(group)
                 if not framed:
                     break
                 self.write(framed)
@@ -136,6 +140,16 @@ class Member:
             self.fail(error)
         finally:
             self._draining = False
+
+    def _next(self, group: Group) -> bytes:
+        """The next chunk, empty when there is none; raises Expired (410), InternalError (500) if not makeable."""
+        try:
+            return self._next_of_state() or group.next_for(self)
+        except StatusError:
+            raise
+        except Exception:
+            self.log_failures.failure("a watch could not be served")
+            raise InternalError.of("the watch could not be continued") from None
 
     def _next_of_state(self) -> bytes:
         """The next chunk of synthetic ADDED events; empty when there are none left."""

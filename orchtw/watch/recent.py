@@ -57,7 +57,7 @@ class Recent:
         self._count(-self._bytes)
 
     def after(self, cursor: int, limit_bytes: int) -> list[Batch]:
-        """The batches that come next for `cursor`, up to `limit_bytes` but at least one; none if they are not known."""
+        """The batches that come next for `cursor`, up to `limit_bytes` but at least one; none if not known."""
         first = bisect_left(self._afters, cursor)
         before = self._batches[first - 1].until if first else self._floor
         found: list[Batch] = []

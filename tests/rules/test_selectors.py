@@ -225,6 +225,12 @@ class FieldSelectorTests(SynchronousTestCase):
             FieldSelector((("involvedObject.kind", True, "Pod"), ("source", True, "c"))),
         )
 
+    def test_with_term(self) -> None:
+        """A further term narrows a selector, which itself stays as it was."""
+        selector = parse_fields("spec.nodeName=n1", POD_FIELDS)
+        self.assertEqual(str(selector.with_term("metadata.name", "p")), "spec.nodeName=n1,metadata.name=p")
+        self.assertEqual(str(selector), "spec.nodeName=n1")
+
     def test_exact(self) -> None:
         """Only an equality names the one value of a field."""
         self.assertEqual(exact_field("metadata.name=a,x=b", "metadata.name"), "a")

@@ -41,7 +41,9 @@ class CanonicalTests(SynchronousTestCase):
 
     def test_order(self) -> None:
         """Keys come out in emission order and map keys sorted, however they were sent."""
-        pod = self._pod(spec={"nodeName": "n", "containers": []}, metadata={"labels": {"b": "2", "a": "1"}, "name": "p"})
+        pod = self._pod(
+            spec={"nodeName": "n", "containers": []}, metadata={"labels": {"b": "2", "a": "1"}, "name": "p"}
+        )
         self.assertEqual(list(pod), ["kind", "apiVersion", "metadata", "spec", "status"])
         self.assertEqual(list(pod["metadata"]), ["name", "creationTimestamp", "labels"])
         self.assertEqual(list(pod["metadata"]["labels"]), ["a", "b"])
@@ -97,7 +99,9 @@ class CanonicalTests(SynchronousTestCase):
         self.assertEqual(container["readinessProbe"], {"tcpSocket": {"port": 80}})
         secret = CODECS.kind("v1", "Secret").normalise({"data": {"k": "aG\nk="}})
         self.assertEqual(secret["data"], {"k": "aGk="})
-        lease = CODECS.kind("coordination.orch.io/v1", "Lease").normalise({"spec": {"renewTime": "2026-01-02T03:04:05Z"}})
+        lease = CODECS.kind("coordination.orch.io/v1", "Lease").normalise(
+            {"spec": {"renewTime": "2026-01-02T03:04:05Z"}}
+        )
         self.assertEqual(lease["spec"]["renewTime"], "2026-01-02T03:04:05.000000Z")
 
     def test_any_value(self) -> None:
@@ -147,7 +151,9 @@ class CanonicalTests(SynchronousTestCase):
     def test_vocabulary(self) -> None:
         """Group, field and default names follow the vocabulary (DESIGN, rule 6)."""
         codecs = Codecs(Catalogue.load(Naming.kubernetes()))
-        node = codecs.kind("v1", "Node").normalise({"status": {"nodeInfo": {"kubeletVersion": "v1", "orchletVersion": ""}}})
+        node = codecs.kind("v1", "Node").normalise(
+            {"status": {"nodeInfo": {"kubeletVersion": "v1", "orchletVersion": ""}}}
+        )
         self.assertEqual(node["status"]["nodeInfo"]["kubeletVersion"], "v1")
         self.assertNotIn("orchletVersion", node["status"]["nodeInfo"])
         self.assertEqual(codecs.kind("node.k8s.io/v1", "RuntimeClass").normalise({})["apiVersion"], "node.k8s.io/v1")
@@ -162,15 +168,40 @@ MISFITS: tuple[tuple[str, str, bytes, str], ...] = (
     ("apps/v1", "Deployment", b'{"spec":{"paused":1}}', "spec.paused: expected a boolean, got number 1"),
     ("apps/v1", "Deployment", b'{"spec":[]}', "spec: expected an object, got a list"),
     ("v1", "Pod", b'{"metadata":{"name":5}}', "metadata.name: expected a string, got number 5"),
-    ("v1", "Pod", b'{"metadata":{"generation":9223372036854775808}}', "metadata.generation: expected a 64-bit integer"),
+    (
+        "v1",
+        "Pod",
+        b'{"metadata":{"generation":9223372036854775808}}',
+        "metadata.generation: expected a 64-bit integer",
+    ),
     ("v1", "Pod", b'{"metadata":{"generation":1e3}}', "metadata.generation: expected an integer, got number 1000.0"),
     ("v1", "Pod", b'{"metadata":{"labels":{"a":1}}}', "metadata.labels[a]: expected a string, got number 1"),
     ("v1", "Pod", b'{"metadata":{"labels":[]}}', "metadata.labels: expected an object, got a list"),
-    ("v1", "Pod", b'{"metadata":{"finalizers":["a",{}]}}', "metadata.finalizers[1]: expected a string, got an object"),
+    (
+        "v1",
+        "Pod",
+        b'{"metadata":{"finalizers":["a",{}]}}',
+        "metadata.finalizers[1]: expected a string, got an object",
+    ),
     ("v1", "Pod", b'{"metadata":{"finalizers":"a"}}', 'metadata.finalizers: expected a list, got string "a"'),
-    ("v1", "Pod", b'{"metadata":{"creationTimestamp":"now"}}', "metadata.creationTimestamp: expected an RFC 3339 time"),
-    ("v1", "Pod", b'{"metadata":{"creationTimestamp":"0001-01-01T00:00:00+01:00"}}', "metadata.creationTimestamp: expec"),
-    ("v1", "Pod", b'{"metadata":{"managedFields":[{"fieldsV1":[]}]}}', "metadata.managedFields[0].fieldsV1: expected an"),
+    (
+        "v1",
+        "Pod",
+        b'{"metadata":{"creationTimestamp":"now"}}',
+        "metadata.creationTimestamp: expected an RFC 3339 time",
+    ),
+    (
+        "v1",
+        "Pod",
+        b'{"metadata":{"creationTimestamp":"0001-01-01T00:00:00+01:00"}}',
+        "metadata.creationTimestamp: expec",
+    ),
+    (
+        "v1",
+        "Pod",
+        b'{"metadata":{"managedFields":[{"fieldsV1":[]}]}}',
+        "metadata.managedFields[0].fieldsV1: expected an",
+    ),
     ("v1", "Pod", b'{"spec":{"containers":{}}}', "spec.containers: expected a list, got an object"),
     (
         "v1",
@@ -241,7 +272,9 @@ class RefusalTests(SynchronousTestCase):
         """What is no JSON object is a 400 that shows the first bytes (supplement A4)."""
         for body in UNPARSEABLE:
             message = self._message("v1", "ConfigMap", body)
-            prefix = "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json "
+            prefix = (
+                "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json "
+            )
             self.assertTrue(message.startswith(f"{prefix}parse error: "), message)
             self.assertLess(len(message), 400)
         self.assertTrue(self._message("v1", "ConfigMap", b"").endswith("(<empty>)"))

@@ -71,7 +71,9 @@ class QuantityTests(SynchronousTestCase):
     @settings(derandomize=True, deadline=None, max_examples=200, database=None)
     @given(
         st.from_regex(r"[+-]?[0-9]{1,18}(\.[0-9]{0,9})?", fullmatch=True),
-        st.sampled_from(["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "e3", "E-3", "e+7"]),
+        st.sampled_from(
+            ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "e3", "E-3", "e+7"]
+        ),
     )
     def test_fixed_point(self, number: str, unit: str) -> None:
         """The canonical form is a quantity of the same amount, and its own canonical form."""

@@ -49,7 +49,7 @@ class WireFixtureTests(SynchronousTestCase):
             self.assertEqual(orjson.dumps(obj, option=orjson.OPT_INDENT_2), text.rstrip(b"\n"), name)
 
     def test_cut_short(self) -> None:
-        """No envelope that ends too soon is taken for an object: each is a 400 or loses only whole top-level fields."""
+        """A message that ends too soon is a 400, unless it ends between two of its own fields."""
         for name, _, envelope in self._pairs()[::6]:
             codec = self._codec(name, envelope)
             _, _, raw = unwrap(envelope)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import socket
 import ssl
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.errors import ConfigError
 from orchtw.request import Peer, Request, Response, chunk
+from orchtw.serving.bodies import unframed
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
@@ -220,6 +222,21 @@ class TLSTests(ListenerTestCase):
 
         self.assertIn(b"Client sent an HTTP request to an HTTPS server.", await self.away(talk))
 
+    async def test_garbage(self) -> None:
+        """What is neither TLS nor HTTP is dropped without a line in the log."""
+
+        def talk() -> bytes:
+            with socket.create_connection(("127.0.0.1", self.listener.port), timeout=PATIENCE_S) as client:
+                client.sendall(b"\x00garbage" * 10)
+                try:
+                    while client.recv(1000):
+                        pass
+                except ConnectionResetError:
+                    return b"reset"
+                return b"closed"
+
+        self.assertIn(await self.away(talk), (b"reset", b"closed"))
+
     async def test_reload(self) -> None:
         """After a reload new connections see the new certificate, old ones live on; a bad reload changes nothing."""
         other = Identity("other", self.ca)
@@ -274,6 +291,13 @@ class TransferTests(ListenerTestCase):
         """A long body arrives whole."""
         answer = await self.exchange(LAST % b"pieces")
         self.assertEqual(answer.partition(b"\r\n\r\n")[2], b"".join(PIECES))
+
+    async def test_compressed_download(self) -> None:
+        """A long body goes out as gzip to who accepts it, compressed in the reactor's threads."""
+        answer = await self.exchange((LAST % b"pieces")[:-2] + b"Accept-Encoding: gzip\r\n\r\n")
+        head, _, body = answer.partition(b"\r\n\r\n")
+        self.assertIn(b"Content-Encoding: gzip\r\n", head)
+        self.assertEqual(gzip.decompress(unframed(body)), b"".join(PIECES))
 
     async def test_slow_reader(self) -> None:
         """A client that does not read its list holds less than half a MiB here, delays nobody and gets all of it."""

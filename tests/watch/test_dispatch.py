@@ -104,6 +104,26 @@ class DispatcherTests(SynchronousTestCase):
         self.assertTrue(bad.lines[0].startswith("ERROR 500"))
         self.assertEqual((bad.finished, good.lines), (1, ["ADDED a@1"]))
 
+    def test_broken_frames_in_the_past(self) -> None:
+        """A member that cannot be given its past gets a 500 and the end."""
+        watched = Watched()
+        watched.put("a")
+        _, bad = watched.watch(since=0, wire=BrokenWire())
+        self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
+        self.assertTrue(bad.lines[0].startswith("ERROR 500"))
+        self.assertEqual((bad.finished, watched.dispatcher.groups), (1, 0))
+
+    def test_broken_flush_on_joining(self) -> None:
+        """A flush that a new member brings forward and that fails ends the whole group, the new one too."""
+        watched = Watched()
+        wire = BrokenWire()
+        _, first = watched.watch(wire=wire)
+        watched.put("a")
+        _, second = watched.watch(wire=wire)
+        watched.flush()
+        self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
+        self.assertEqual((first.finished, second.finished, watched.dispatcher.groups), (1, 1, 0))
+
     def test_members(self) -> None:
         """Watchers, and those of them that are behind, can be counted."""
         watched = Watched()

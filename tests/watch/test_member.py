@@ -203,6 +203,17 @@ class BackpressureTests(SynchronousTestCase):
         self.assertEqual([line[:9] for line in sink.lines], [f"ADDED {key}@{n}" for n, key in enumerate("abcdef", 1)])
         self.assertEqual(late_sink.lines, sink.lines)
 
+    def test_blinking_does_not_nest(self) -> None:
+        """However often a sink pauses and resumes within its writes, catching up stays one loop."""
+        self.patch(group_module, "MAX_WRITE_BYTES", 1)
+        watched = Watched()
+        for _ in range(2000):
+            watched.put("a")
+        member, sink = watched.watch(since=0, room=0)
+        sink.on_write = member.resume
+        member.resume()
+        self.assertEqual(len(sink.lines), 2000)
+
     def test_state_waits_for_room(self) -> None:
         """The initial state is written in pieces, each when the sink has room; what changes meanwhile follows."""
         watched = Watched()

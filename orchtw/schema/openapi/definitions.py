@@ -1,0 +1,278 @@
+"""Definitions: the JSON schema of each type, made from its node and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import attrs
+
+from orchtw.schema.catalogue import Catalogue, ResourceType, joined
+from orchtw.schema.compiler import SchemaCompiler
+from orchtw.schema.nodes import (
+    MISSING,
+    Alternative,
+    EitherSchema,
+    Field,
+    Form,
+    ListSchema,
+    MapSchema,
+    Node,
+    Scalar,
+    StructSchema,
+)
+from orchtw.schema.openapi import words
+from orchtw.schema.openapi.names import definition_name, group_version_kind, short_name, title
+
+Schema = dict[str, Any]
+
+META = "orch.io.apimachinery.pkg.apis.meta.v1"
+VERSION_INFO: Final = "orch.io.apimachinery.pkg.version.Info"
+WATCH_EVENT: Final = f"{META}.WatchEvent"
+PATCH: Final = f"{META}.Patch"
+
+# What `/version` answers; it has no message (supplement C1).
+_VERSION_FIELDS = (
+    "major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform",
+)  # fmt: skip
+_SCALARS: dict[Scalar, Schema] = {
+    Scalar.STRING: {"type": "string"},
+    Scalar.BOOL: {"type": "boolean"},
+    Scalar.INT32: {"type": "integer", "format": "int32"},
+    Scalar.INT64: {"type": "integer", "format": "int64"},
+    Scalar.DOUBLE: {"type": "number", "format": "double"},
+    Scalar.BYTES: {"type": "string", "format": "byte"},
+}
+_FORM_MESSAGES = {
+    Form.TIME: f"{META}.Time",
+    Form.MICRO_TIME: f"{META}.MicroTime",
+    Form.DURATION: f"{META}.Duration",
+    Form.OBJECT: f"{META}.FieldsV1",
+    Form.QUANTITY: "orch.io.apimachinery.pkg.api.resource.Quantity",
+    Form.INT_OR_STRING: "orch.io.apimachinery.pkg.util.intstr.IntOrString",
+}
+_RAW = "orch.io.apimachinery.pkg.runtime.RawExtension"
+# Inside schemas a free value may be anything; elsewhere it is an object.
+_JSON_OWNERS = "apiextensions"
+_FORMS: dict[str, Schema] = {
+    "Time": {"type": "string", "format": "date-time", "description": "A time in RFC 3339 form, to the second."},
+    "MicroTime": {
+        "type": "string", "format": "date-time", "description": "A time in RFC 3339 form, to the microsecond."
+    },
+    "Duration": {"type": "string", "description": "A length of time, such as 1h30m0s."},
+    "Patch": {"description": "A change: operations, members to merge, or the fields to own, as the content type says."},
+    "FieldsV1": {"type": "object", "description": "A set of fields: f:<name>, k:<keys> and v:<value> members."},
+    "RawExtension": {"type": "object", "description": "An object of any kind."},
+    "JSON": {"description": "Any JSON value."},
+    "Quantity": {
+        "type": "string", "description": "An amount: a number with a decimal or binary suffix, such as 500m or 2Gi."
+    },
+    "IntOrString": {"type": "string", "format": "int-or-string", "description": "A number or a text."},
+}  # fmt: skip
+_EITHER = {Alternative.SCHEMAS: "OrArray", Alternative.BOOL: "OrBool", Alternative.STRINGS: "OrStringArray"}
+_EITHER_WORDS = {
+    Alternative.SCHEMAS: "A schema or a list of schemas.",
+    Alternative.BOOL: "A schema or a boolean.",
+    Alternative.STRINGS: "A schema or a list of property names.",
+}
+
+
+@attrs.frozen(slots=True)
+class Dialect:
+    """What v2 and v3 say differently.
+
+    `references` is where definitions are; `siblings`: members beside a $ref have no effect, so it is wrapped in
+    allOf; `choices`: a value of one of several types can be said as such.
+    """
+
+    references: str
+    siblings: bool
+    choices: bool
+
+
+V2 = Dialect("#/definitions/", siblings=False, choices=False)
+V3 = Dialect("#/components/schemas/", siblings=True, choices=True)
+
+
+class Definitions:
+    """The definitions in one dialect, under the names of one vocabulary.
+
+    `enabled` are the served resources: they decide which kinds a definition stands for.
+    """
+
+    def __init__(
+        self, dialect: Dialect, catalogue: Catalogue, compiler: SchemaCompiler, enabled: Iterable[ResourceType]
+    ) -> None:
+        self._dialect = dialect
+        self._catalogue = catalogue
+        self._naming = catalogue.naming
+        self._compiler = compiler
+        self._resources = {resource.message: resource for resource in enabled}
+        self._versions = sorted({(each.group, each.version) for each in self._resources.values()})
+        self._nodes: dict[str, Node] = {}
+        self._messages: dict[str, str] = {}
+        self._made: dict[str, Schema] = {}
+        self._uses: dict[str, frozenset[str]] = {}
+        self._found: set[str] = set()
+
+    def reference(self, message: str) -> Schema:
+        """A reference to the definition of a message. Raises KeyError when there is no such message."""
+        if message == PATCH:
+            return self._to(message, Form.ANY)
+        return self._to(message, _version_info() if message == VERSION_INFO else self._compiler.message(message))
+
+    def closure(self, messages: Iterable[str]) -> dict[str, Schema]:
+        """The definitions of these messages and of all that they refer to, by name in order."""
+        waiting = {self.reference(message)["$ref"].removeprefix(self._dialect.references) for message in messages}
+        found: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            found.add(name)
+            waiting |= self._used_by(name) - found
+        return {name: self._made[name] for name in sorted(found)}
+
+    def _used_by(self, name: str) -> frozenset[str]:
+        """The definitions that this one refers to; makes it when it is new."""
+        uses = self._uses.get(name)
+        if uses is None:
+            self._found = set()
+            self._made[name] = self._definition(self._messages[name], self._nodes[name])
+            uses = self._uses[name] = frozenset(self._found)
+        return uses
+
+    def _to(self, message: str, node: Node) -> Schema:
+        name = definition_name(message, self._naming)
+        self._nodes[name] = node
+        self._messages[name] = message
+        self._found.add(name)
+        return {"$ref": f"{self._dialect.references}{name}"}
+
+    def _definition(self, message: str, node: Node) -> Schema:
+        if isinstance(node, StructSchema):
+            return self._struct(node)
+        if isinstance(node, EitherSchema):
+            return {"description": _EITHER_WORDS[node.alternative]}
+        schema = dict(_FORMS[short_name(message)])
+        if self._dialect.choices and node in (Form.QUANTITY, Form.INT_OR_STRING):
+            del schema["type"]
+            number = "integer" if node is Form.INT_OR_STRING else "number"
+            schema["oneOf"] = [{"type": "string"}, {"type": number}]
+        return schema
+
+    def _struct(self, node: StructSchema) -> Schema:
+        resource = self._resources.get(node.name)
+        schema: Schema = {
+            "description": words.of_resource(resource) if resource is not None else words.of_struct(node),
+            "type": "object",
+        }
+        if required := [field.name for field in node.keys.values() if field.required]:
+            schema["required"] = required
+        properties: Schema = {}
+        if node.name in self._kinds:
+            properties["apiVersion"] = {"description": words.API_VERSION, "type": "string"}
+            properties["kind"] = {"description": words.KIND, "type": "string"}
+        properties |= {name: self._property(field, node) for name, field in node.keys.items()}
+        if properties:
+            schema["properties"] = properties
+        return schema | self._struct_extensions(node)
+
+    def _struct_extensions(self, node: StructSchema) -> Schema:
+        prefix = self._naming.extension_prefix
+        found: Schema = {}
+        if kinds := self._kinds_of(node.name):
+            found[f"{prefix}group-version-kind"] = kinds
+        if node.atomic:
+            found[f"{prefix}map-type"] = "atomic"
+        discriminator = next((field.name for field in node.fields if field.union_discriminator), "")
+        if discriminator:
+            members = {field.name: title(field.name) for field in node.fields if field.name != discriminator}
+            found[f"{prefix}unions"] = [{"discriminator": discriminator, "fields-to-discriminateBy": members}]
+        return found
+
+    @cached_property
+    def _kinds(self) -> frozenset[str]:
+        """The messages that carry kind and apiVersion in JSON."""
+        return frozenset(message for _, _, message in self._catalogue.kinds()) - {WATCH_EVENT}
+
+    def _kinds_of(self, message: str) -> list[dict[str, str]]:
+        """The kinds that a message stands for in the served versions; those of requests are in all of them."""
+        kind = short_name(message)
+        return [
+            group_version_kind(group, version, kind)
+            for group, version in self._versions
+            if self._catalogue.message_of(joined(group, version), kind) == message
+        ]
+
+    def _property(self, field: Field, owner: StructSchema) -> Schema:
+        schema = self._schema(field.node, owner)
+        if field.enum is not None and field.enum.published:
+            _restrict(schema, field.enum.values)
+        siblings: Schema = {"description": words.of_field(field)}
+        if (default := self._default(field)) is not MISSING:
+            siblings["default"] = default
+        siblings |= self._merge_extensions(field)
+        if "$ref" not in schema:
+            return siblings | schema
+        if self._dialect.siblings:
+            return siblings | {"allOf": [schema]}
+        siblings.pop("default", None)  # v2 has no place for it beside a reference
+        return siblings | schema
+
+    def _default(self, field: Field) -> Any:
+        """The default to publish: the declared one, or the empty struct that an absent one stands for if it is valid."""
+        if field.default is not MISSING:
+            return field.default
+        node = field.node
+        if not self._dialect.siblings or field.pointer or not isinstance(node, StructSchema):
+            return MISSING
+        return MISSING if any(each.required for each in node.keys.values()) else {}
+
+    def _merge_extensions(self, field: Field) -> Schema:
+        prefix, node = self._naming.extension_prefix, field.node
+        found: Schema = {}
+        if isinstance(node, ListSchema):
+            found["list-type"] = node.list_type
+            found["list-map-keys"] = list(node.map_keys)
+        elif isinstance(node, MapSchema):
+            found["map-type"] = node.map_type
+        found["patch-strategy"] = ",".join(field.patch_strategies)
+        found["patch-merge-key"] = field.patch_merge_key
+        return {f"{prefix}{key}": value for key, value in found.items() if value}
+
+    def _schema(self, node: Node, owner: StructSchema) -> Schema:
+        if isinstance(node, Scalar):
+            return dict(_SCALARS[node])
+        if isinstance(node, StructSchema):
+            return self._to(node.name, node)
+        if isinstance(node, ListSchema):
+            return {"type": "array", "items": self._schema(node.element, owner)}
+        if isinstance(node, MapSchema):
+            return {"type": "object", "additionalProperties": self._schema(node.value, owner)}
+        if isinstance(node, EitherSchema):
+            return self._to(f"{node.schema.name}{_EITHER[node.alternative]}", node)
+        if node is Form.STRINGS:
+            return {"type": "array", "items": {"type": "string"}}
+        return self._to(_form_message(node, owner), node)
+
+
+def _form_message(form: Form, owner: StructSchema) -> str:
+    if form is not Form.ANY:
+        return _FORM_MESSAGES[form]
+    package, _, _ = owner.name.rpartition(".")
+    return f"{package}.JSON" if _JSON_OWNERS in package.split(".") else _RAW
+
+
+def _restrict(schema: Schema, values: Iterable[str]) -> None:
+    """Limit a text, or the elements of a list of texts, to these values."""
+    target: Any = schema
+    while "items" in target:
+        target = target["items"]
+    if isinstance(target, Mapping) and target.get("type") == "string":
+        target["enum"] = sorted(values)
+
+
+def _version_info() -> StructSchema:
+    return StructSchema(
+        VERSION_INFO, [Field(name=name, node=Scalar.STRING, required=True) for name in _VERSION_FIELDS]
+    )

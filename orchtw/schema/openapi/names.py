@@ -1,0 +1,47 @@
+"""The names that OpenAPI gives to things: definitions, operations, tags and the extensions' keys."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from orchtw.naming import Naming
+
+Document = dict[str, object]
+
+_HOST = "orch.io."
+_HOST_REVERSED = "io.orch."
+
+
+@lru_cache(maxsize=4096)  # some 900 messages in two vocabularies
+def definition_name(message: str, naming: Naming) -> str:
+    """The definition of a message: the host part reversed, as in `io.orch.api.core.v1.Pod` (facts, openapiNames)."""
+    path = message.removeprefix(_HOST).replace("_", "-")
+    return naming.translate(f"{_HOST_REVERSED}{path}")
+
+
+def short_name(message: str) -> str:
+    """The last part of a message's full name: `Pod`."""
+    return message.rpartition(".")[2]
+
+
+def title(word: str) -> str:
+    """`word` with its first letter in upper case and the rest as it is."""
+    return word[:1].upper() + word[1:]
+
+
+def group_title(group: str, naming: Naming) -> str:
+    """A group inside operation ids: `Core`, `Apps`, `RbacAuthorization`; the API's own domain is left out."""
+    own = group.removesuffix(f".{naming.api_domain}") if group else "core"
+    return "".join(title(part) for part in own.split("."))
+
+
+def tag(group: str, version: str, naming: Naming) -> str:
+    """The tag of a group version, `rbacAuthorization_v1`, or of a group as a whole, `rbacAuthorization`."""
+    name = group_title(group, naming)
+    name = name[:1].lower() + name[1:]
+    return f"{name}_{version}" if version else name
+
+
+def group_version_kind(group: str, version: str, kind: str) -> dict[str, str]:
+    """The value that names a kind in extensions."""
+    return {"group": group, "kind": kind, "version": version}

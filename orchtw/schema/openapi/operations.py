@@ -1,0 +1,299 @@
+"""Operations: what can be asked of each served resource, and how it is called in OpenAPI (seed 1 §4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import attrs
+
+from orchtw.naming import Naming
+from orchtw.schema.catalogue import Catalogue, ResourceType, Subresource
+from orchtw.schema.compiler import SchemaCompiler
+from orchtw.schema.openapi import parameters
+from orchtw.schema.openapi.definitions import META, PATCH, WATCH_EVENT
+from orchtw.schema.openapi.names import group_title, group_version_kind, tag, title
+from orchtw.schema.openapi.parameters import Parameter
+
+STATUS = f"{META}.Status"
+DELETE_OPTIONS = f"{META}.DeleteOptions"
+TEXT = "string"  # no message: a response of plain text
+
+ANY = ("*/*",)
+PATCHES = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
+# Verbs of a connecting sub-resource → HTTP methods, in the words of operation ids.
+_CONNECT = {"get": "get", "create": "post", "update": "put", "delete": "delete", "patch": "patch"}
+# What a pass-through also takes, though discovery has no verbs for it.
+_PASSED_ON = ("options", "head")
+_TITLES = {"create": "create", "get": "read", "update": "replace", "patch": "patch", "delete": "delete"}
+_METHODS = {"create": "post", "get": "get", "update": "put", "patch": "patch", "delete": "delete"}
+_CODES = {"create": (200, 201, 202), "get": (200,), "update": (200, 201), "patch": (200, 201), "delete": (200, 202)}
+_PARAMETERS = {
+    "create": parameters.WRITE,
+    "get": (),
+    "update": parameters.WRITE,
+    "patch": parameters.PATCH,
+    "delete": parameters.DELETE,
+}
+_WHAT = {
+    "create": "create",
+    "get": "read",
+    "update": "replace",
+    "patch": "change parts of",
+    "delete": "delete",
+}
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Operation:
+    """One method on one path.
+
+    `body` and the values of `responses` are full message names; a response may be TEXT. `required` is about the body. `action` and `kind` are the extensions' values; discovery has neither.
+    """
+
+    path: str
+    method: str
+    id: str
+    tag: str
+    description: str
+    parameters: tuple[Parameter, ...] = ()
+    body: str = ""
+    required: bool = True
+    consumes: tuple[str, ...] = ANY
+    produces: tuple[str, ...]
+    responses: Mapping[int, str]
+    action: str = ""
+    kind: Mapping[str, str] | None = None
+
+
+class Operations:
+    """The operations of the served resources, group version by group version."""
+
+    def __init__(self, catalogue: Catalogue, compiler: SchemaCompiler) -> None:
+        self._catalogue = catalogue
+        self._compiler = compiler
+        naming = catalogue.naming
+        self._objects = ("application/json", "application/yaml", naming.protobuf_media_type)
+        self._streams = ("application/json;stream=watch", naming.protobuf_watch_media_type)
+
+    def of_version(self, resources: Iterable[ResourceType]) -> Iterator[Operation]:
+        """Every operation on the resources of one group version."""
+        for resource in resources:
+            yield from _Resource(resource, self._catalogue, self._compiler, self._objects, self._streams).operations()
+
+
+class _Resource:
+    """Makes the operations of one resource."""
+
+    def __init__(
+        self,
+        resource: ResourceType,
+        catalogue: Catalogue,
+        compiler: SchemaCompiler,
+        objects: tuple[str, ...],
+        streams: tuple[str, ...],
+    ) -> None:
+        naming: Naming = catalogue.naming
+        self._resource = resource
+        self._catalogue = catalogue
+        self._compiler = compiler
+        self._objects = objects
+        self._streams = streams
+        self._tag = tag(resource.group, resource.version, naming)
+        self._group = group_title(resource.group, naming) + title(resource.version)
+        self._scope = "Namespaced" if resource.namespaced else ""
+        self._root = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
+        self._kind = group_version_kind(resource.group, resource.version, resource.kind)
+        self._namespace = (parameters.NAMESPACE,) if resource.namespaced else ()
+        self._named = (parameters.named(resource.kind), *self._namespace)
+
+    def operations(self) -> Iterator[Operation]:
+        """All of them, collection first."""
+        resource = self._resource
+        yield from self._on_collection()
+        yield from self._on_object()
+        for sub in resource.subresources:
+            yield from self._connecting(sub) if _connects(sub) else self._on_subresource(sub)
+        if "watch" in resource.verbs:
+            yield from self._watches()
+
+    def _path(self, *, watch: bool = False, everywhere: bool = False, below: str = "") -> str:
+        namespace = "/namespaces/{namespace}" if self._resource.namespaced and not everywhere else ""
+        return f"{self._root}{'/watch' if watch else ''}{namespace}/{self._resource.plural}{below}"
+
+    def _on_collection(self) -> Iterator[Operation]:
+        resource, path = self._resource, self._path()
+        if "list" in resource.verbs:
+            yield self._list(path, f"{self._scope}{resource.kind}", self._namespace)
+            if resource.namespaced:
+                yield self._list(self._path(everywhere=True), f"{resource.kind}ForAllNamespaces", ())
+        if "create" in resource.verbs:
+            yield self._write("create", path, self._namespace)
+        if "deletecollection" in resource.verbs:
+            yield Operation(
+                path=path,
+                method="delete",
+                id=f"delete{self._group}Collection{self._scope}{resource.kind}",
+                tag=self._tag,
+                description=f"Delete every {resource.kind} that is selected.",
+                parameters=(*self._namespace, parameters.PRETTY, *parameters.DELETE_COLLECTION),
+                body=DELETE_OPTIONS,
+                required=False,
+                produces=self._objects,
+                responses={200: STATUS},
+                action="deletecollection",
+                kind=self._kind,
+            )
+
+    def _list(self, path: str, name: str, where: tuple[Parameter, ...]) -> Operation:
+        resource = self._resource
+        kind = resource.list_kind or f"{resource.kind}List"
+        message = self._catalogue.message_of(resource.api_version, kind)
+        assert message is not None, f"{kind} has no message"
+        return Operation(
+            path=path,
+            method="get",
+            id=f"list{self._group}{name}",
+            tag=self._tag,
+            description=f"List or watch objects of kind {resource.kind}.",
+            parameters=(*where, parameters.PRETTY, *parameters.LIST),
+            produces=self._objects + self._streams,
+            responses={200: message},
+            action="list",
+            kind=self._kind,
+        )
+
+    def _on_object(self) -> Iterator[Operation]:
+        for verb in ("get", "update", "patch", "delete"):
+            if verb in self._resource.verbs:
+                yield self._write(verb, self._path(below="/{name}"), self._named)
+
+    def _write(self, verb: str, path: str, where: tuple[Parameter, ...]) -> Operation:
+        """One verb on the resource itself; deletion answers a Status unless the resource says otherwise."""
+        resource = self._resource
+        status = verb == "delete" and not resource.delete_returns_object
+        return self._verb(
+            verb, path, where, kind=self._kind, sent=resource.message, answered=STATUS if status else resource.message
+        )
+
+    def _verb(
+        self,
+        verb: str,
+        path: str,
+        where: tuple[Parameter, ...],
+        *,
+        kind: Mapping[str, str],
+        sent: str,
+        answered: str,
+        sub: str = "",
+        produces: tuple[str, ...] = (),
+        more: tuple[Parameter, ...] = (),
+    ) -> Operation:
+        what = f"the {sub} of one" if sub else "one" if verb != "create" else "a"
+        bodies = {"create": sent, "update": sent, "patch": PATCH, "delete": DELETE_OPTIONS, "get": ""}
+        method = _METHODS[verb]
+        return Operation(
+            path=path,
+            method=method,
+            id=f"{_TITLES[verb]}{self._group}{self._scope}{self._resource.kind}{title(sub)}",
+            tag=self._tag,
+            description=f"{title(_WHAT[verb])} {what} {self._resource.kind}.",
+            parameters=(*where, parameters.PRETTY, *_PARAMETERS[verb], *more),
+            body=bodies[verb],
+            required=verb != "delete",
+            consumes=PATCHES if verb == "patch" else ANY,
+            produces=produces or self._objects,
+            responses=dict.fromkeys(_CODES[verb], answered),
+            action=method,
+            kind=kind,
+        )
+
+    def _on_subresource(self, sub: Subresource) -> Iterator[Operation]:
+        message = self._message(sub)
+        text = sub.name == "log"
+        for verb in ("get", "create", "update", "patch"):
+            if verb in sub.verbs:
+                yield self._verb(
+                    verb,
+                    self._path(below=f"/{{name}}/{sub.name}"),
+                    self._named,
+                    kind=group_version_kind(sub.group, sub.version, sub.kind),
+                    sent=message,
+                    answered=TEXT if text else message,
+                    sub=sub.name,
+                    produces=("text/plain", *self._objects) if text else (),
+                    more=self._options(f"{self._resource.kind}LogOptions") if text else (),
+                )
+
+    def _connecting(self, sub: Subresource) -> Iterator[Operation]:
+        """A sub-resource that hands the connection on; a proxy takes every method, and also a path below it."""
+        options = self._options(sub.kind)
+        methods = [_CONNECT[verb] for verb in _CONNECT if verb in sub.verbs]
+        if sub.name == "proxy":
+            methods += _PASSED_ON
+        path = self._path(below=f"/{{name}}/{sub.name}")
+        for method in methods:
+            yield self._connect(path, method, sub, (*self._named, *options), "")
+            if sub.name == "proxy":
+                yield self._connect(
+                    f"{path}/{{path}}", method, sub, (*self._named, parameters.PATH, *options), "WithPath"
+                )
+
+    def _connect(
+        self, path: str, method: str, sub: Subresource, given: tuple[Parameter, ...], suffix: str
+    ) -> Operation:
+        return Operation(
+            path=path,
+            method=method,
+            id=f"connect{self._group}{title(method)}{self._scope}{self._resource.kind}{title(sub.name)}{suffix}",
+            tag=self._tag,
+            description=f"Send a {method.upper()} request on to the {sub.name} of one {self._resource.kind}.",
+            parameters=given,
+            produces=ANY,
+            responses={200: TEXT},
+            action="connect",
+            kind=group_version_kind(sub.group, sub.version, sub.kind),
+        )
+
+    def _watches(self) -> Iterator[Operation]:
+        """The paths that watch without being asked to; they go back to early clients (seed 1 §4.3)."""
+        kind, scope = self._resource.kind, self._scope
+        yield self._watch(self._path(watch=True), f"{scope}{kind}List", self._namespace, "watchlist")
+        yield self._watch(self._path(watch=True, below="/{name}"), f"{scope}{kind}", self._named, "watch")
+        if self._resource.namespaced:
+            yield self._watch(
+                self._path(watch=True, everywhere=True), f"{kind}ListForAllNamespaces", (), "watchlist"
+            )
+
+    def _watch(self, path: str, name: str, where: tuple[Parameter, ...], action: str) -> Operation:
+        return Operation(
+            path=path,
+            method="get",
+            id=f"watch{self._group}{name}",
+            tag=self._tag,
+            description=f"Watch {self._resource.kind} objects. Deprecated: list them with watch=true.",
+            parameters=(*where, parameters.PRETTY, *parameters.LIST),
+            produces=self._objects + self._streams,
+            responses={200: WATCH_EVENT},
+            action=action,
+            kind=self._kind,
+        )
+
+    def _message(self, sub: Subresource) -> str:
+        api_version = f"{sub.group}/{sub.version}" if sub.group else sub.version
+        message = self._catalogue.message_of(api_version, sub.kind)
+        assert message is not None, f"{sub.kind} has no message"
+        return message
+
+    def _options(self, kind: str) -> tuple[Parameter, ...]:
+        message = self._catalogue.message_of(self._resource.api_version, kind)
+        assert message is not None, f"{kind} has no message"
+        return parameters.of_options(self._compiler.struct(message))
+
+
+def _connects(sub: Subresource) -> bool:
+    return sub.kind.endswith("Options")

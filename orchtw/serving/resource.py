@@ -1,0 +1,194 @@
+"""The app as a twisted.web resource, to be mounted in a site of one's own.
+
+The site does the HTTP: its limits, its chunks and its TLS apply. Upgrades need our own listener.
+"""
+
+# mypy: allow-untyped-calls
+# twisted.web's Resource is not annotated.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IPushProducer
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+from twisted.web.resource import Resource
+from twisted.web.server import NOT_DONE_YET
+from zope.interface import implementer
+
+from orchtw.errors import InternalError, NotFound, RequestEntityTooLarge, StatusError
+from orchtw.request import Peer, Request, Response, StreamBody
+from orchtw.serving.bodies import joined, unframed
+from orchtw.serving.edge import App
+from orchtw.serving.limits import BODY_BYTES
+from orchtw.serving.messages import split_target
+
+_log = Logger()
+
+
+def unverified_peer(web: Any) -> Peer:
+    """The address of a site's client. Its certificate is the site's affair, so there is none to trust."""
+    address = web.getClientAddress()
+    return Peer(address=getattr(address, "host", ""), port=getattr(address, "port", 0))
+
+
+class AppResource(Resource):
+    """Serves every path below where it is mounted; the app sees the whole path.
+
+    `peer_of` says who the client is: a site that verifies client certificates hands in its own.
+    """
+
+    isLeaf = True
+
+    def __init__(self, app: App, peer_of: Callable[[Any], Peer] = unverified_peer) -> None:
+        super().__init__()
+        self._app = app
+        self._peer_of = peer_of
+
+    def render(self, request: Any) -> int:
+        """Hand the request to the app, and its response to the site."""
+        _Exchange(request, self._app, self._peer_of(request)).start()
+        return NOT_DONE_YET
+
+
+class _Exchange:
+    def __init__(self, web: Any, app: App, peer: Peer) -> None:
+        self._web = web
+        self._app = app
+        self._peer = peer
+        self._gone = False
+        self._stream: StreamBody | None = None
+        self._task: Deferred[Response] | None = None
+
+    def start(self) -> None:
+        self._web.notifyFinish().addErrback(self._left)
+        self._task = Deferred.fromCoroutine(self._serve())
+        self._task.addCallbacks(self._answer, self._failed)
+
+    async def _serve(self) -> Response:
+        body = self._web.content.read(BODY_BYTES + 1)
+        if len(body) > BODY_BYTES:
+            raise RequestEntityTooLarge.limit(BODY_BYTES)
+        path, query = split_target(self._web.uri.decode("latin-1"))
+        headers = {
+            name.decode("latin-1").lower(): ", ".join(value.decode("latin-1") for value in values)
+            for name, values in self._web.requestHeaders.getAllRawHeaders()
+        }
+        method = self._web.method.decode("latin-1")
+        request = Request(method=method, path=path, query=query, headers=headers, body=body, peer=self._peer)
+        return await self._app(request)
+
+    def _left(self, _reason: Failure) -> None:
+        # A read is cancelled; a write runs to its end.
+        self._gone = True
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.connection_lost()
+        elif self._task is not None and self._web.method in (b"GET", b"HEAD"):
+            self._task.cancel()
+
+    def _failed(self, failure: Failure) -> None:
+        error = failure.value
+        if isinstance(error, StatusError):
+            self._answer(_status(error))
+        elif not (self._gone and failure.check(CancelledError)):
+            _log.failure("the app failed", failure=failure)
+            self._answer(_status(InternalError.of("unexpected failure")))
+
+    def _answer(self, response: Response) -> None:
+        if self._gone:
+            if response.stream is not None:
+                response.stream.connection_lost()
+            return
+        if response.upgrade is not None:
+            response = _status(NotFound.generic())
+        web = self._web
+        web.setResponseCode(response.code)
+        web.responseHeaders.removeHeader(b"content-type")
+        if response.content_type:
+            web.setHeader(b"content-type", response.content_type.encode("latin-1"))
+        for name, value in response.headers:
+            web.responseHeaders.addRawHeader(name.encode("latin-1"), value.encode("latin-1"))
+        if response.stream is not None:
+            self._begin_stream(response.stream)
+            return
+        body = response.body
+        size = len(body) if isinstance(body, bytes) else sum(map(len, body))
+        web.setHeader(b"content-length", b"%d" % size)
+        if web.method == b"HEAD":
+            web.finish()
+        else:
+            _PushedBody(web, joined(body)).start()
+
+    def _begin_stream(self, stream: StreamBody) -> None:
+        # An empty write sends the head.
+        self._web.write(b"")
+        if self._web.method == b"HEAD":
+            stream.connection_lost()
+            self._web.finish()
+            return
+        self._stream = stream
+        stream.start(self)
+
+    # ResponseChannel
+
+    def write(self, framed: bytes) -> None:
+        """The site frames chunks itself."""
+        self._web.write(unframed(framed))
+
+    def registerProducer(self, producer: Any, streaming: bool) -> None:
+        """Backpressure from the site's transport."""
+        self._web.registerProducer(producer, streaming)
+
+    def finish(self) -> None:
+        """The end of the body."""
+        if self._stream is not None:
+            self._stream = None
+            self._web.unregisterProducer()
+        if not self._gone:
+            self._web.finish()
+
+    def abort(self) -> None:
+        """Drop the connection."""
+        self._stream = None
+        self._web.loseConnection()
+
+
+@implementer(IPushProducer)
+class _PushedBody:
+    """A body of known length, written until the site's transport says stop."""
+
+    def __init__(self, web: Any, parts: Iterator[bytes]) -> None:
+        self._web = web
+        self._parts = parts
+        self._paused = False
+
+    def start(self) -> None:
+        self._web.registerProducer(self, True)
+        self.resumeProducing()
+
+    def resumeProducing(self) -> None:
+        self._paused = False
+        while not self._paused:
+            part = next(self._parts, None)
+            if part is None:
+                self._paused = True
+                self._web.unregisterProducer()
+                self._web.finish()
+            else:
+                self._web.write(part)
+
+    def pauseProducing(self) -> None:
+        self._paused = True
+
+    def stopProducing(self) -> None:
+        self._paused = True
+        self._parts = iter(())
+
+
+def _status(error: StatusError) -> Response:
+    return Response(code=error.code, content_type="application/json", body=orjson.dumps(error.to_status()))

@@ -1,0 +1,210 @@
+"""The API server as a child process: started, waited for, ended well or badly, started again.
+
+```python
+class MyOperatorTests(twisted.trial.unittest.TestCase):
+    async def test_it(self) -> None:
+        server = ServerProcess(reactor, self.mktemp())
+        await server.start()
+        self.addCleanup(server.terminate)
+        ...  # talk to server.address with server.kubeconfig
+```
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ProcessTerminated
+from twisted.internet.protocol import ProcessProtocol
+from twisted.python.failure import Failure
+
+import orchtw
+
+LIMIT_S = 60.0
+"""How long a start or an end may take; a busy machine needs a few seconds, a hang is found out."""
+
+# What the `twistd` script does, in this very interpreter, from a checkout or an installed wheel alike.
+_TWISTD = (sys.executable, "-c", "from twisted.scripts.twistd import run; run()")
+_ROOT = str(Path(orchtw.__file__).resolve().parent.parent)
+
+
+class StartFailed(Exception):
+    """The server ended before it served. `status` is its exit status; `errors` what it printed on standard error."""
+
+    def __init__(self, status: int, output: str, errors: str) -> None:
+        super().__init__(f"exit status {status}: {errors}")
+        self.status = status
+        self.output = output
+        self.errors = errors
+
+
+class ServerProcess:
+    """One API server on one data folder, which may be started again after its end.
+
+    It listens on a free loopback port unless the flags say otherwise. Its log and its standard error are kept in
+    files beside the data folder. No reader or timer stays in the reactor while the server runs.
+    """
+
+    def __init__(self, reactor: Any, data_dir: str | os.PathLike[str], *flags: str, limit_s: float = LIMIT_S) -> None:
+        self.data_dir = Path(data_dir).absolute()
+        self._reactor = reactor
+        self._flags = flags
+        self._limit_s = limit_s
+        self._process: _Process | None = None
+        self._address = ""
+
+    @property
+    def address(self) -> str:
+        """`https://127.0.0.1:40123`, of the latest start."""
+        return self._address
+
+    @property
+    def port(self) -> int:
+        """The port of `address`."""
+        return urlsplit(self._address).port or 0
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's client configuration."""
+        return self.data_dir / "admin.kubeconfig"
+
+    @property
+    def log(self) -> str:
+        """Everything that was logged, by all starts."""
+        return _text(self._beside("log"))
+
+    @property
+    def errors(self) -> str:
+        """What the latest start has written to standard error."""
+        return _text(self._beside("err"))
+
+    @property
+    def pid(self) -> int:
+        """The process id; 0 while there is no process."""
+        return self._process.pid if self._process else 0
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None and self._process.status is None
+
+    async def start(self) -> None:
+        """Return once the server answers; raises StartFailed when it ends first, TimeoutError when it does neither."""
+        if self.running:
+            raise RuntimeError(f"a server on {self.data_dir} runs already")
+        self._process = process = _Process()
+        with open(self._beside("err"), "wb") as errors:
+            process.spawn(self._reactor, self._command(), errors.fileno(), str(self.data_dir.parent))
+        try:
+            line = await process.line.addTimeout(self._limit_s, self._reactor)
+        except BaseException:
+            process.signal("KILL")
+            raise
+        if process.status is not None:
+            raise StartFailed(process.status, line, self.errors)
+        self._address = line.split(" ", 1)[0]
+
+    async def terminate(self) -> int:
+        """Ask for an end in good order (SIGTERM); returns the exit status. Raises TimeoutError if it does not end."""
+        return await self.end("TERM")
+
+    async def kill9(self) -> int:
+        """End it without notice; returns -9."""
+        return await self.end("KILL")
+
+    async def end(self, signal: str) -> int:
+        """Send a signal by name and wait for the end; returns the exit status, or minus the signal that ended it."""
+        self.signal(signal)
+        return await self.ended()
+
+    def signal(self, name: str) -> None:
+        """Send a signal ("TERM", "KILL", "STOP", …); nothing happens when the process has gone."""
+        if self._process is not None:
+            self._process.signal(name)
+
+    async def ended(self) -> int:
+        """Wait for the end; returns the exit status. Raises TimeoutError when it takes longer than the limit."""
+        if self._process is None:
+            return 0
+        return await self._process.ended().addTimeout(self._limit_s, self._reactor)
+
+    def _command(self) -> tuple[str, ...]:
+        port = () if any(flag.startswith("--secure-port") for flag in self._flags) else ("--secure-port=0",)
+        log = f"--logfile={self._beside('log')}"
+        server = ("orch-apiserver", f"--data-dir={self.data_dir}", *port, *self._flags)
+        return (*_TWISTD, "-n", "--pidfile=", log, *server)
+
+    def _beside(self, suffix: str) -> Path:
+        return self.data_dir.with_name(f"{self.data_dir.name}.{suffix}")
+
+
+def environment() -> dict[str, str]:
+    """This process' environment, in which a child finds the same orchtw and its twistd plugin."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH", "")]))}
+
+
+class _Process(ProcessProtocol):
+    """Reads the one line of a start, then lets go of the pipe; notices the end."""
+
+    def __init__(self) -> None:
+        self.line: Deferred[str] = Deferred()
+        self.status: int | None = None
+        self.pid = 0
+        self._output = b""
+        self._waiting: list[Deferred[int]] = []
+
+    def spawn(self, reactor: Any, command: tuple[str, ...], errors: int, folder: str) -> None:
+        """Start the child: output through a pipe until it serves, errors to an open file."""
+        files = {0: os.open(os.devnull, os.O_RDONLY), 1: "r", 2: errors}
+        try:
+            process = reactor.spawnProcess(
+                self, command[0], command, env=environment(), path=folder, childFDs=files
+            )
+        finally:
+            os.close(int(files[0]))
+        self.pid = process.pid
+
+    def signal(self, name: str) -> None:
+        """Send a signal unless the end is known."""
+        if self.status is None and self.transport is not None and self.transport.pid:
+            self.transport.signalProcess(name)
+
+    def ended(self) -> Deferred[int]:
+        """Fires with the exit status."""
+        waiting: Deferred[int] = Deferred()
+        if self.status is None:
+            self._waiting.append(waiting)
+        else:
+            waiting.callback(self.status)
+        return waiting
+
+    def childDataReceived(self, childFD: int, data: bytes) -> None:
+        """The line that says where the server is."""
+        self._output += data
+        if b"\n" in self._output and self.transport is not None:
+            self.transport.closeStdout()
+
+    def childConnectionLost(self, childFD: int) -> None:
+        """The pipe was let go; a server that ends by itself is waited for."""
+        if b"\n" in self._output and not self.line.called:
+            self.line.callback(self._output.decode())
+
+    def processEnded(self, reason: Failure) -> None:
+        """Tell everybody who waits."""
+        end = reason.value
+        killed = isinstance(end, ProcessTerminated) and end.signal is not None
+        self.status = -end.signal if killed else int(end.exitCode or 0)  # type: ignore[attr-defined, union-attr]
+        if not self.line.called:
+            self.line.callback(self._output.decode())
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            each.callback(self.status)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.exists() else ""

@@ -1,0 +1,114 @@
+"""POST on pods/eviction: a deletion that disruption budgets may refuse (supplement B10)."""
+
+from __future__ import annotations
+
+from orchtw.errors import BadRequest, Cause, Forbidden, InternalError, TooManyRequests
+from orchtw.registry.metadata import rfc3339
+from orchtw.registry.target import Object, Target
+from orchtw.registry.write_path import Write
+from orchtw.request import Response
+from orchtw.rules.options import create_options, delete_options
+from orchtw.rules.selectors import selector_of_object
+from orchtw.schema.envelope import unwrap
+from orchtw.verbs.bodies import decode
+from orchtw.verbs.call import Call
+from orchtw.verbs.context import Context
+from orchtw.verbs.get import find
+
+MAX_DISRUPTED_PODS = 2000
+"""Evictions that a budget's controller has not yet seen, at the most."""
+
+UNPROTECTED_PHASES = frozenset({"Pending", "Succeeded", "Failed"})
+
+
+async def evict(context: Context, budgets: Target, call: Call) -> Response:
+    """201 and a Status once the pod is being deleted.
+
+    Raises NotFound (404), TooManyRequests (429, the budget is used up or not up to date), Forbidden (403, the
+    budget is out of order), InternalError (500, more than one budget).
+    """
+    options = create_options(call.request.params, context.naming)
+    eviction = _read(context, call)
+    how = delete_options({}, eviction.get("deleteOptions") or {}, context.naming)
+    dry_run = options.dry_run or how.dry_run
+    pod = call.target.load(find(call))
+    if not _unprotected(pod):
+        await _charge(context, budgets, call, pod, dry_run=dry_run)
+    await context.deletion.delete(call.write(dry_run=dry_run), how)
+    status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    return context.representations.obj(status, context.representations.untransformed(call.accept), 201)
+
+
+def _read(context: Context, call: Call) -> Object:
+    """The Eviction, in either of its versions."""
+    codec = context.eviction
+    older = context.codecs.kind("policy/v1beta1", "Eviction")
+    if b"policy/v1beta1" in call.request.body[:4096] and _is_older(call.request.body):
+        codec = older
+    eviction = decode(call.request, codec, context.negotiator)
+    if eviction["metadata"].get("name", call.info.name) != call.info.name:
+        raise BadRequest("name in URL does not match name in Eviction object")
+    return eviction
+
+
+def _is_older(body: bytes) -> bool:
+    """Whether an envelope or a document says policy/v1beta1; the codec looks at the rest."""
+    return unwrap(body)[0] == "policy/v1beta1" if body.startswith(b"k8s\0") else True
+
+
+def _unprotected(pod: Object) -> bool:
+    return pod.get("status", {}).get("phase") in UNPROTECTED_PHASES or bool(pod["metadata"].get("deletionTimestamp"))
+
+
+async def _charge(context: Context, budgets: Target, call: Call, pod: Object, *, dry_run: bool) -> None:
+    """Take one disruption from the pod's budget, if it has one."""
+    labels = pod["metadata"].get("labels") or {}
+    namespace = call.info.namespace
+    found = [
+        entry
+        for entry in budgets.stored.cache.snapshot(namespace)
+        if selector_of_object(budgets.stored.load(entry)["spec"].get("selector")).matches(labels)
+    ]
+    if not found:
+        return
+    if len(found) > 1:
+        text = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        raise InternalError(text)
+    write = Write(
+        target=budgets, namespace=namespace, name=found[0].name, user=call.user, subresource="status", dry_run=dry_run
+    )
+    pod_name, now = call.info.name, rfc3339(int(context.writes.stamp.now()))
+
+    def take(live: Object | None) -> Object:
+        assert live is not None
+        status = dict(live.get("status") or {})
+        _check_budget(live, status)
+        status["disruptionsAllowed"] -= 1
+        status["disruptedPods"] = {**(status.get("disruptedPods") or {}), pod_name: now}
+        return budgets.codec.normalise({**live, "status": status})
+
+    await context.writes.update(write, take)
+
+
+def _check_budget(budget: Object, status: Object) -> None:
+    name = budget["metadata"]["name"]
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        text = f"The disruption budget {name} is still being processed by the server."
+        raise _refused(text, 10)
+    allowed = status.get("disruptionsAllowed", 0)
+    if allowed < 0:
+        raise Forbidden.of("poddisruptionbudgets", "policy", name, "pdb disruptions allowed is negative")
+    if len(status.get("disruptedPods") or {}) > MAX_DISRUPTED_PODS:
+        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise Forbidden.of("poddisruptionbudgets", "policy", name, why)
+    if allowed == 0:
+        desired, current = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+        raise _refused(f"The disruption budget {name} needs {desired} healthy pods and has {current} currently", 0)
+
+
+def _refused(why: str, retry_after_s: int) -> TooManyRequests:
+    cause = Cause("DisruptionBudget", why)
+    details: Object = {"causes": [cause.to_json()]}
+    if retry_after_s:
+        details["retryAfterSeconds"] = retry_after_s
+    return TooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", details)

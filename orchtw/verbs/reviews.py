@@ -1,0 +1,169 @@
+"""Kinds that are asked, not stored: access reviews and token reviews (seed 1 §1(4), supplement D13, Z8)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import attrs
+
+from orchtw.authn.method import Authenticator
+from orchtw.authz.decision import Authorizer, Decision
+from orchtw.authz.masters import MASTERS
+from orchtw.errors import BadRequest, Cause, Invalid, Unauthorized
+from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
+from orchtw.rules.causes import go_quote
+from orchtw.rules.negotiation import Negotiator
+from orchtw.schema.codec import Codecs, KindCodec
+from orchtw.verbs.accept import Acceptance
+from orchtw.verbs.bodies import decode
+from orchtw.verbs.representation import Representations
+
+Object = dict[str, Any]
+Review = Callable[[Request], Awaitable[Response]]
+
+_EVERYTHING = ["*"]
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Reviews:
+    """Answers reviews by asking the same authorizer and authenticator that requests pass."""
+
+    codecs: Codecs
+    negotiator: Negotiator
+    acceptance: Acceptance
+    representations: Representations
+    authorizer: Authorizer
+    authenticator: Authenticator
+
+    def by_plural(self) -> Mapping[str, Review]:
+        """What answers a create of each kind of review."""
+        return {
+            "tokenreviews": self.token,
+            "subjectaccessreviews": self.subject_access,
+            "selfsubjectaccessreviews": self.self_access,
+            "localsubjectaccessreviews": self.local_access,
+            "selfsubjectrulesreviews": self.self_rules,
+        }
+
+    async def token(self, request: Request) -> Response:
+        """Whose token is it? 201; BadRequest (400) without a token."""
+        review = self._read(request, "TokenReview")
+        token = review["spec"].get("token", "")
+        if not token:
+            raise BadRequest("token is required for TokenReview in authentication")
+        if review["metadata"].get("namespace"):
+            raise BadRequest("namespace is not allowed on this type")
+        user = await self._bearer(token)
+        if user is None:
+            return self._answer(request, review, {"user": {}, "error": "invalid bearer token"})
+        return self._answer(request, review, {"authenticated": True, "user": _user_json(user)})
+
+    async def subject_access(self, request: Request) -> Response:
+        """May somebody do something? 201; Invalid (422) for an incomplete question."""
+        review = self._read(request, "SubjectAccessReview")
+        _check_spec(review["spec"], subject=True)
+        return await self._decide(request, review, _subject(review["spec"]))
+
+    async def self_access(self, request: Request) -> Response:
+        """May the requester do something? 201; Invalid (422)."""
+        review = self._read(request, "SelfSubjectAccessReview")
+        _check_spec(review["spec"], subject=False)
+        assert request.user is not None
+        return await self._decide(request, review, request.user)
+
+    async def local_access(self, request: Request) -> Response:
+        """May somebody do something in this namespace? 201; Invalid (422) when it asks about another."""
+        assert request.info is not None
+        review = self._read(request, "LocalSubjectAccessReview")
+        spec, namespace = review["spec"], request.info.namespace
+        _check_spec(spec, subject=True)
+        if spec.get("nonResourceAttributes") is not None:
+            raise _invalid("spec.nonResourceAttributes", "FieldValueInvalid", "disallowed on this kind of request")
+        if spec["resourceAttributes"].get("namespace", "") != namespace:
+            asked = go_quote(spec["resourceAttributes"].get("namespace", ""))
+            text = f"Invalid value: {asked}: must match metadata.namespace"
+            raise _invalid("spec.resourceAttributes.namespace", "FieldValueInvalid", text)
+        return await self._decide(request, review, _subject(spec))
+
+    async def self_rules(self, request: Request) -> Response:
+        """What may the requester do in a namespace? 201; BadRequest (400) without one."""
+        review = self._read(request, "SelfSubjectRulesReview")
+        if not review["spec"].get("namespace"):
+            raise BadRequest("no namespace on request")
+        assert request.user is not None
+        return self._answer(request, review, _rules(request.user))
+
+    def _read(self, request: Request, kind: str) -> Object:
+        assert request.info is not None
+        return decode(request, self._codec(request.info, kind), self.negotiator)
+
+    def _codec(self, info: RequestInfo, kind: str) -> KindCodec:
+        return self.codecs.kind(f"{info.group}/{info.version}", kind)
+
+    async def _decide(self, request: Request, review: Object, user: UserInfo) -> Response:
+        decision = self.authorizer.authorize(user, _asked(review["spec"]))
+        if not isinstance(decision, Decision):
+            decision = await decision
+        return self._answer(request, review, {"allowed": bool(decision.allowed), "reason": decision.reason})
+
+    async def _bearer(self, token: str) -> UserInfo | None:
+        """The token's user; the same methods that requests pass, with nothing but the token to go by."""
+        question = Request(
+            method="GET", path="/", headers={"authorization": f"Bearer {token}"}, peer=Peer(address="", port=0)
+        )
+        try:
+            user = self.authenticator.authenticate(question)
+            return user if user is None or isinstance(user, UserInfo) else await user
+        except Unauthorized:
+            return None
+
+    def _answer(self, request: Request, review: Object, status: Object) -> Response:
+        assert request.info is not None
+        codec = self._codec(request.info, review["kind"])
+        answer = codec.normalise({**review, "status": status})
+        return self.representations.obj(answer, self.acceptance.plain(request), 201)
+
+
+def _check_spec(spec: Object, *, subject: bool) -> None:
+    """Refuse a question that names no action, two, or nobody."""
+    if (spec.get("resourceAttributes") is None) is (spec.get("nonResourceAttributes") is None):
+        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        raise _invalid("spec.resourceAttributes", "FieldValueInvalid", f"Invalid value: null: {text}")
+    if subject and not spec.get("user") and not spec.get("groups"):
+        text = 'Invalid value: "": at least one of user or group must be specified'
+        raise _invalid("spec.user", "FieldValueInvalid", text)
+
+
+def _invalid(field: str, reason: str, text: str) -> Invalid:
+    return Invalid.of("", "", "", [Cause(reason, text, field)])
+
+
+def _subject(spec: Object) -> UserInfo:
+    extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
+    groups = tuple(spec.get("groups") or ())
+    return UserInfo(name=spec.get("user", ""), uid=spec.get("uid", ""), groups=groups, extra=extra)
+
+
+def _asked(spec: Object) -> RequestInfo:
+    """The question as if it were a request."""
+    path = spec.get("nonResourceAttributes")
+    if path is not None:
+        return RequestInfo(is_resource=False, verb=path.get("verb", ""), path=path.get("path", ""))
+    names = ("verb", "group", "version", "namespace", "resource", "subresource", "name")
+    attributes = {name: spec["resourceAttributes"].get(name, "") for name in names}
+    return RequestInfo(is_resource=True, path="", **attributes)
+
+
+def _user_json(user: UserInfo) -> Object:
+    extra = {key: list(values) for key, values in user.extra.items()}
+    return {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
+
+
+def _rules(user: UserInfo) -> Object:
+    """Everything for administrators; for others, rules are not known before RBAC is evaluated."""
+    if MASTERS not in user.groups:
+        return {"resourceRules": [], "nonResourceRules": [], "incomplete": True}
+    resources = {"verbs": _EVERYTHING, "apiGroups": _EVERYTHING, "resources": _EVERYTHING}
+    paths = {"verbs": _EVERYTHING, "nonResourceURLs": _EVERYTHING}
+    return {"resourceRules": [resources], "nonResourceRules": [paths], "incomplete": False}

@@ -1,0 +1,412 @@
+"""The cache over a store in memory: loading, following, snapshots, waiting, watching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from twisted.internet.defer import Deferred, ensureDeferred, succeed
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.errors import ConfigError, Expired, NotFound, Timeout
+from orchtw.rules.selectors import parse_fields, parse_labels
+from orchtw.storage.cache import PAGE_ITEMS, Cacher
+from orchtw.storage.cache_resource import ResourceCache
+from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.watch.entry import Entry
+from orchtw.watch.selection import Selection
+from tests.watch.watching import RecordingSink, TextWire
+
+
+class FakeSubscription(Subscription):
+    """Can be stopped."""
+
+    def __init__(self, store: FakeStore) -> None:
+        self._store = store
+
+    def stop(self) -> None:
+        self._store.deliver = None
+
+
+class FakeStore(Store):
+    """Keys and revisions in memory; `gate`, when set, holds the next list back after it has been read."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, KeyValue] = {}
+        self.now = 1
+        self.deliver: Callable[[Sequence[Change]], None] | None = None
+        self.pages = 0
+        self.gate: Deferred[None] | None = None
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    async def check(self) -> None: ...
+
+    async def compact(self, revision: int) -> None: ...
+
+    async def revision(self) -> int:
+        return self.now
+
+    async def get(self, key: str, revision: int = 0) -> KeyValue | None:
+        return self.items.get(key)
+
+    async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
+        self.pages += 1
+        keys = sorted(key for key in self.items if key.startswith(prefix) and key >= start)
+        page = Page([self.items[key] for key in keys[:limit]], revision or self.now, len(keys) > limit)
+        if self.gate is not None:
+            await self.gate
+        return page
+
+    def commit(self, op: Op) -> Deferred[Outcome]:
+        self.write([op])
+        return succeed(Outcome(self.now))
+
+    async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
+        self.deliver = deliver
+        return FakeSubscription(self)
+
+    def write(self, ops: Sequence[Op]) -> None:
+        """Commit a batch."""
+        changes = []
+        for op in ops:
+            self.now += 1
+            previous = self.items.pop(op.key, None)
+            if op.value is not None:
+                self.items[op.key] = KeyValue(op.key, op.value, self.now, self.now)
+            changes.append(Change(self.now, op.key, op.value, previous, op.note))
+        if self.deliver is not None:
+            self.deliver(changes)
+
+    def put(self, key: str, value: bytes = b"", note: object = None) -> None:
+        """Commit one put."""
+        self.write([Op(key, value, note=note)])
+
+
+class Resource:
+    """Values are text such as `label node`; counts what had to be decoded."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.built = 0
+
+    def build(self, key: str, value: bytes, revision: int) -> Entry:
+        self.built += 1
+        return make_entry(key, value, revision)
+
+
+class Prepared:
+    """What a writer of this process passes along as note."""
+
+    def __init__(self, key: str, value: bytes) -> None:
+        self.key, self.value = key, value
+
+    def entry(self, revision: int) -> Entry:
+        return make_entry(self.key, self.value, revision)
+
+
+def make_entry(key: str, value: bytes, revision: int) -> Entry:
+    """An entry with label `l` and one field; raises ValueError for the value `bad`."""
+    if value == b"bad":
+        raise ValueError("not an object")
+    namespace, _, name = key.rpartition("/")
+    label, _, node = value.decode().partition(" ")
+    return Entry(key, namespace, name, revision, {"l": label} if label else {}, (node,), value)
+
+
+class CacheTestCase(SynchronousTestCase):
+    """A started cacher over pods, deployments and nodes; `turn` is the end of a reactor turn."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.store = FakeStore()
+        self.soon: list[Callable[[], None]] = []
+        self.pods = Resource("/registry/pods/")
+        self.deployments = Resource("/registry/apps/deployments/")
+        self.nodes = Resource("/registry/nodes/")
+
+    def start(self) -> ResourceCache:
+        """Start; returns the cache of pods."""
+        self.cacher = Cacher(self.store, self.clock, self.soon.append)
+        self.successResultOf(ensureDeferred(self.cacher.start([self.pods, self.deployments, self.nodes])))
+        self.addCleanup(lambda: self.successResultOf(ensureDeferred(self.cacher.stop())))
+        return self.cacher.of(self.pods)
+
+    def turn(self) -> None:
+        """Run what was asked for soon."""
+        soon, self.soon[:] = list(self.soon), []
+        for call in soon:
+            call()
+
+
+class StartTests(CacheTestCase):
+    def test_load(self) -> None:
+        """Everything below /registry/ is loaded, each key into its resource, in key order."""
+        for key in ("pods/b/x", "pods/a/z", "pods/a/y", "apps/deployments/a/d", "nodes/n", "unknown/a/b"):
+            self.store.put(f"/registry/{key}")
+        pods = self.start()
+        self.assertEqual([entry.key for entry in pods.snapshot()], ["a/y", "a/z", "b/x"])
+        self.assertEqual([entry.revision for entry in pods.snapshot()], [4, 3, 2])
+        self.assertEqual([entry.key for entry in self.cacher.of(self.deployments).snapshot()], ["a/d"])
+        self.assertEqual([entry.key for entry in self.cacher.of(self.nodes).snapshot()], ["n"])
+        self.assertEqual((self.cacher.revision, self.cacher.ready), (7, True))
+
+    def test_pages(self) -> None:
+        """Loading goes page by page and misses nothing at the seams."""
+        for number in range(2 * PAGE_ITEMS + 1):
+            self.store.put(f"/registry/pods/a/{number:05}")
+        pods = self.start()
+        self.assertEqual((len(pods), self.store.pages), (2 * PAGE_ITEMS + 1, 3))
+
+    def test_damaged_object(self) -> None:
+        """A stored value that cannot be read ends the start with a line that names its key."""
+        self.store.put("/registry/pods/a/b", b"bad")
+        cacher = Cacher(self.store, self.clock, self.soon.append)
+        error = self.failureResultOf(ensureDeferred(cacher.start([self.pods])), ConfigError).value
+        self.assertEqual(str(error), "/registry/pods/a/b: the stored object cannot be read: not an object")
+
+    def test_unknown_resource(self) -> None:
+        """A resource that was never added is not found."""
+        self.start()
+        self.assertRaises(NotFound, self.cacher.of, Resource("/registry/widgets/"))
+
+
+class FollowTests(CacheTestCase):
+    def test_changes(self) -> None:
+        """Creations, updates and deletions are in the cache when the store has delivered them."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"one")
+        self.store.put("/registry/pods/a/x", b"two")
+        entry = pods.get("a/x")
+        assert entry is not None
+        self.assertEqual((entry.proto, entry.revision, pods.revision), (b"two", 3, 3))
+        self.store.write([Op("/registry/pods/a/x", None)])
+        self.assertEqual((pods.get("a/x"), len(pods), list(pods.snapshot()), pods.revision), (None, 0, [], 4))
+
+    def test_notes_spare_decoding(self) -> None:
+        """A write of this process brings its entry along: nothing is decoded."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"one", Prepared("a/x", b"one"))
+        self.assertEqual((self.pods.built, len(pods)), (0, 1))
+        self.store.put("/registry/pods/a/y", b"one")
+        self.assertEqual((self.pods.built, len(pods)), (1, 2))
+
+    def test_entries_share(self) -> None:
+        """Equal label sets are one mapping, and an update keeps the key's text."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"web n1")
+        self.store.put("/registry/pods/a/y", b"web n1")
+        first, second = pods.snapshot()
+        self.assertIs(first.labels, second.labels)
+        self.assertIs(first.namespace, second.namespace)
+        self.store.put("/registry/pods/a/x", b"web n1")
+        updated = pods.get("a/x")
+        assert updated is not None
+        self.assertIs(updated.key, first.key)
+
+    def test_undecodable_change(self) -> None:
+        """A change that cannot be read is logged with its key; the rest of its batch arrives."""
+        pods = self.start()
+        self.store.write([Op("/registry/pods/a/x", b"bad"), Op("/registry/pods/a/y", b"good")])
+        self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
+        self.assertEqual((len(pods), pods.revision), (1, 3))
+
+    def test_one_flush_a_turn(self) -> None:
+        """Many batches in a turn ask for one flush, and each watcher gets one write."""
+        pods = self.start()
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=None).start(sink)
+        for name in "abc":
+            self.store.put(f"/registry/pods/a/{name}")
+        self.assertEqual((len(self.soon), sink.writes), (1, []))
+        self.turn()
+        self.assertEqual((sink.lines, len(sink.writes)), (["ADDED a/a@2", "ADDED a/b@3", "ADDED a/c@4"], 1))
+        self.store.put("/registry/nodes/n")
+        self.assertEqual(self.soon, [])
+
+
+class ReadTests(CacheTestCase):
+    def keys(self, entries: Sequence[Entry]) -> list[str]:
+        """Keys with revisions."""
+        return [f"{entry.key}@{entry.revision}" for entry in entries]
+
+    def test_namespace(self) -> None:
+        """A namespace's snapshot holds that namespace, not those whose names begin alike."""
+        pods = self.start()
+        for key in ("a/x", "a-b/x", "a.b/x", "a0/x", "ab/x", "a/w"):
+            self.store.put(f"/registry/pods/{key}")
+        self.assertEqual(self.keys(pods.snapshot("a")), ["a/w@7", "a/x@2"])
+
+    def test_exact_revision(self) -> None:
+        """A snapshot at a revision shows what was there then, in key order (seed 1 §4.6, Exact)."""
+        pods = self.start()
+        for key in ("a/x", "b/y", "a/z"):
+            self.store.put(f"/registry/pods/{key}")
+        self.store.write([Op("/registry/pods/a/x", None), Op("/registry/pods/b/y", b"new")])
+        self.store.put("/registry/pods/a/new")
+        self.assertEqual(self.keys(pods.snapshot_at(4)), ["a/x@2", "a/z@4", "b/y@3"])
+        self.assertEqual(self.keys(pods.snapshot_at(4, "a")), ["a/x@2", "a/z@4"])
+        self.assertEqual(self.keys(pods.snapshot_at(5)), ["a/z@4", "b/y@3"])
+        self.assertEqual(self.keys(pods.snapshot_at(7)), ["a/new@7", "a/z@4", "b/y@6"])
+        self.assertRaises(Timeout, pods.snapshot_at, 8)
+
+    def test_expired_revision(self) -> None:
+        """A revision before the log raises Expired for lists (410)."""
+        self.store.put("/registry/pods/a/x")
+        pods = self.start()
+        error = self.assertRaises(Expired, pods.snapshot_at, 1)
+        self.assertEqual(error.message, Expired.list().message)
+
+    def test_pages(self) -> None:
+        """A page begins at its start key, inclusive, now or at an exact revision."""
+        pods = self.start()
+        for key in ("a/x", "a/y", "b/x"):
+            self.store.put(f"/registry/pods/{key}")
+        self.store.write([Op("/registry/pods/a/y", None)])
+        self.assertEqual(self.keys(pods.page("a/x\0")), ["b/x@4"])
+        self.assertEqual(self.keys(pods.page("a/x\0", revision=4)), ["a/y@3", "b/x@4"])
+        self.assertEqual(self.keys(pods.page("a/x", "a")), ["a/x@2"])
+
+    def test_select(self) -> None:
+        """Selections are answered in key order; a single object is looked up."""
+        pods = self.start()
+        for key, value in (("a/x", b"web n1"), ("a/y", b"api n1"), ("b/x", b"web n2")):
+            self.store.put(f"/registry/pods/{key}", value)
+        names = ("spec.nodeName",)
+        table = [
+            (Selection(), ["a/x@2", "a/y@3", "b/x@4"]),
+            (Selection("a"), ["a/x@2", "a/y@3"]),
+            (Selection("", parse_labels("l=web")), ["a/x@2", "b/x@4"]),
+            (Selection("", None, parse_fields("spec.nodeName=n1", names), names), ["a/x@2", "a/y@3"]),
+            (Selection("a", parse_labels("l=web"), parse_fields("metadata.name=x", ())), ["a/x@2"]),
+            (Selection("a", parse_labels("l=api"), parse_fields("metadata.name=x", ())), []),
+            (Selection("a", None, parse_fields("metadata.name=none", ())), []),
+        ]
+        for selection, expected in table:
+            self.assertEqual(self.keys(pods.select(selection)), expected, f"{selection}")
+
+
+class WaitTests(CacheTestCase):
+    def test_reached(self) -> None:
+        """A revision that the cache has needs no waiting, whatever resource it was of."""
+        self.start()
+        self.store.put("/registry/nodes/n")
+        self.successResultOf(ensureDeferred(self.cacher.wait_for(2)))
+
+    def test_comes(self) -> None:
+        """A waiting read goes on as soon as the revision comes."""
+        self.start()
+        waiting = ensureDeferred(self.cacher.wait_for(3))
+        self.store.put("/registry/nodes/n")
+        self.assertNoResult(waiting)
+        self.store.put("/registry/pods/a/x")
+        self.successResultOf(waiting)
+        self.clock.advance(5)
+
+    def test_does_not_come(self) -> None:
+        """After 3 s a revision in the future is a 504 "Too large resource version" (supplement A5)."""
+        self.start()
+        waiting = ensureDeferred(self.cacher.wait_for(100))
+        self.clock.advance(2.9)
+        self.assertNoResult(waiting)
+        self.clock.advance(0.2)
+        error = self.failureResultOf(waiting, Timeout).value
+        self.assertEqual(error.message, "Timeout: Too large resource version: 100, current: 1")
+        self.assertEqual(self.cacher._waiters, {})
+
+
+class WatchTests(CacheTestCase):
+    def test_state_and_changes(self) -> None:
+        """A watch without a version shows the selected state, then what follows."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x")
+        self.store.put("/registry/pods/b/x")
+        sink = RecordingSink()
+        pods.watch(Selection("a"), TextWire(), since=None).start(sink)
+        self.store.write([Op("/registry/pods/a/x", None)])
+        self.turn()
+        self.assertEqual(sink.lines, ["ADDED a/x@2", "DELETED a/x@4"])
+
+    def test_changes_before_the_start(self) -> None:
+        """What happens between making a watch and starting it is not lost."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x")
+        member = pods.watch(Selection(), TextWire(), since=None)
+        self.store.put("/registry/pods/a/y")
+        self.turn()
+        sink = RecordingSink()
+        member.start(sink)
+        self.assertEqual(sink.lines, ["ADDED a/x@2", "ADDED a/y@3"])
+
+    def test_before_the_cache_began(self) -> None:
+        """A watch from before the cache's own start is too old (supplement A5)."""
+        self.store.put("/registry/pods/a/x")
+        pods = self.start()
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=1).start(sink)
+        self.assertEqual(sink.lines, ["ERROR 410 too old resource version: 1 (2)"])
+
+    def test_deadline(self) -> None:
+        """The cacher's timer ends watches at their deadline."""
+        pods = self.start()
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=None, deadline=self.clock.seconds() + 5).start(sink)
+        self.clock.pump([0.25] * 19)
+        self.assertEqual(sink.finished, 0)
+        self.clock.pump([0.25] * 2)
+        self.assertEqual(sink.finished, 1)
+
+    def test_quiet_logs_age(self) -> None:
+        """A log loses what is older than the history though nothing new is written, but for the last 100."""
+        pods = self.start()
+        for _ in range(150):
+            self.store.put("/registry/pods/a/x")
+        self.clock.pump([30.0] * 11)
+        self.assertEqual(len(pods.log), 100)
+
+    def test_stop(self) -> None:
+        """Stopping ends all watches normally, the waiting reads too, and leaves no timer."""
+        pods = self.start()
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=None).start(sink)
+        self.successResultOf(ensureDeferred(self.cacher.stop()))
+        self.assertEqual((sink.finished, self.clock.getDelayedCalls(), self.store.deliver), (1, [], None))
+
+
+class RunTimeResourceTests(CacheTestCase):
+    def test_added(self) -> None:
+        """A resource added at run time brings what the store holds, and follows from there."""
+        self.store.put("/registry/example.com/widgets/a/x")
+        self.start()
+        widgets = Resource("/registry/example.com/widgets/")
+        cache = self.successResultOf(ensureDeferred(self.cacher.add(widgets)))
+        self.store.put("/registry/example.com/widgets/a/y")
+        self.assertEqual([entry.key for entry in cache.snapshot()], ["a/x", "a/y"])
+        self.assertIs(self.cacher.of(widgets), cache)
+
+    def test_changes_while_loading(self) -> None:
+        """Changes that happen while it is being listed are applied once, after the list."""
+        self.start()
+        widgets = Resource("/registry/example.com/widgets/")
+        self.store.put("/registry/example.com/widgets/x", b"old")
+        gate = self.store.gate = Deferred()
+        adding = ensureDeferred(self.cacher.add(widgets))
+        self.store.put("/registry/example.com/widgets/x", b"new")
+        self.store.put("/registry/example.com/widgets/y")
+        gate.callback(None)
+        cache = self.successResultOf(adding)
+        self.assertEqual([(entry.key, entry.proto) for entry in cache.snapshot()], [("x", b"new"), ("y", b"")])
+        self.assertEqual(cache.log.oldest, 2)
+
+    def test_removed(self) -> None:
+        """Removing a resource ends its watches; it is not found afterwards."""
+        pods = self.start()
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=None).start(sink)
+        self.store.put("/registry/pods/a/x")
+        self.cacher.remove(self.pods)
+        self.turn()
+        self.assertEqual(sink.finished, 1)
+        self.assertRaises(NotFound, self.cacher.of, self.pods)
