@@ -25,7 +25,7 @@ from orchtw.authn.method import Authenticator
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.union import chain as authorizers
-from orchtw.config import Config
+from orchtw.config import Config, host_and_port
 from orchtw.endpoints.checks import READYZ, Checks, Condition, LogFlow, store_check
 from orchtw.endpoints.discovery import Discovery
 from orchtw.endpoints.health import Health
@@ -43,16 +43,16 @@ from orchtw.registry.bootstrap import create_namespaces
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.metadata import Stamp
 from orchtw.registry.namespaces import Namespaces
-from orchtw.registry.served import served
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
+from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import Codecs
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
-from orchtw.start import begin, host_and_port
+from orchtw.start import begin
 from orchtw.storage.cache import Cacher
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.verbs.accept import Acceptance
@@ -101,8 +101,8 @@ class APIServer(Service):
         self._reactor = reactor
         self._catalogue = Catalogue.load(naming)
         self._codecs = Codecs(self._catalogue)
-        self._served = served(self._catalogue, config.runtime_config)
-        self._targets = Targets(self._catalogue, self._codecs, self._served)
+        self._enabled = enabled(self._catalogue, config.runtime_config)
+        self._targets = Targets(self._catalogue, self._codecs, self._enabled)
         self._store = SqliteStore(
             str(config.data_dir / STORE_FILE),
             naming.vocabulary,
@@ -202,7 +202,7 @@ class APIServer(Service):
                 Health(self._checks, self._reactor, config.livez_grace_period_s),
                 Version(naming),
                 Discovery(
-                    self._catalogue, self._enabled(), address, negotiator, representations.obj
+                    self._catalogue, self._enabled, address, negotiator, representations.obj
                 ),
             ]
         )
@@ -242,7 +242,7 @@ class APIServer(Service):
         }
         return {
             (each.group, each.version, each.plural): verbs[each.plural]
-            for each in self._enabled()
+            for each in self._enabled
             if each.storage_version is None
         }
 
@@ -264,10 +264,8 @@ class APIServer(Service):
             eviction=self._codecs.kind("policy/v1", "Eviction"),
             pod=self._codecs.kind("v1", "Pod"),
             min_request_timeout_s=self._config.min_request_timeout,
+            chunked_lists=self._config.gates["APIListChunking"],
         )
-
-    def _enabled(self) -> list[Any]:
-        return [each for each in self._catalogue.resources if (each.group, each.version, each.plural) in self._served]
 
 
 def _settle_memory() -> None:

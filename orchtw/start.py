@@ -20,7 +20,6 @@ from twisted.internet.interfaces import IReactorCore
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.config import host_and_port as host_and_port
 from orchtw.errors import ConfigError
 
 EXIT_FAILED = 1

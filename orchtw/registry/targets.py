@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from orchtw.naming import Naming
 from orchtw.registry.stored import Stored
@@ -18,18 +18,19 @@ REGISTRY = "/registry/"
 class Targets:
     """What requests can name. Resources of the catalogue that `served` leaves out are not there."""
 
-    def __init__(self, catalogue: Catalogue, codecs: Codecs, served: frozenset[tuple[str, str, str]]) -> None:
+    def __init__(self, catalogue: Catalogue, codecs: Codecs, served: Iterable[ResourceType]) -> None:
         self._catalogue = catalogue
         self._codecs = codecs
         self._stored: dict[tuple[str, str], Stored] = {}
         self._targets: dict[tuple[str, str, str], Target] = {}
         self._all: dict[tuple[str, str, str], Target] = {}
-        self.versions = {(group, version) for group, version, _ in served}
+        shown = {(each.group, each.version, each.plural) for each in served}
+        self.versions = {(group, version) for group, version, _ in shown}
         for resource in catalogue.resources:
             key = (resource.group, resource.version, resource.plural)
             if resource.storage_version is not None:
                 target = self._all[key] = self._target(resource)
-                if key in served:
+                if key in shown:
                     self._targets[key] = target
 
     def find(self, group: str, version: str, plural: str) -> Target | None:

@@ -22,7 +22,7 @@ from orchtw.schema.defaults import Defaults
 from orchtw.schema.envelope import unwrap, wrap
 from orchtw.schema.generated import Functions
 from orchtw.schema.json_codec import normalisers
-from orchtw.schema.mismatch import Mismatch, SchemaError
+from orchtw.schema.mismatch import Mismatch, SchemaError, shortened
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.protobuf_decoder import decoders
 from orchtw.schema.protobuf_encoder import encoders
@@ -187,6 +187,7 @@ class KindCodec(MessageCodec):
         message = self._catalogue.message_of(found_version, found)
         if message == self.message:
             return
+        found_version, found = shortened(found_version), shortened(found)
         if message is None:
             why = f'no kind "{found}" is registered for version "{found_version}"'
             raise mishandled(found_version, found, self.kind, why)

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 _SHOWN_CHARACTERS = 64  # of an offending value: enough to recognise it, too little to flood a log
+_SHOWN_KEY_CHARACTERS = 253  # the longest that a key of labels may be
 
 
 class SchemaError(ValueError):
@@ -22,13 +23,13 @@ class SchemaError(ValueError):
         if isinstance(container, list):
             self._place.append(f"[{len(container)}]")
         elif isinstance(container, dict) and item is not None:
-            self._place.append(f"[{item}]")
+            self.at(f"[{item}]")
         self._place.append(f".{key}")
         return self
 
     def at(self, place: str) -> SchemaError:
         """Itself, one level up: at `place`, such as "[3]"."""
-        self._place.append(place)
+        self._place.append(shortened(place, _SHOWN_KEY_CHARACTERS))
         return self
 
     def __str__(self) -> str:
@@ -52,7 +53,7 @@ def describe(value: Any) -> str:
     if isinstance(value, list):
         return "a list"
     kind = "boolean" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "string"
-    return f"{kind} {_shortened(_text(value))}"
+    return f"{kind} {shortened(_text(value))}"
 
 
 def _text(value: Any) -> str:
@@ -62,5 +63,6 @@ def _text(value: Any) -> str:
         return ascii(value)
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
+def shortened(text: str, limit: int = _SHOWN_CHARACTERS) -> str:
+    """The beginning of a client's text, fit for a message."""
+    return text if len(text) <= limit else text[:limit] + "..."

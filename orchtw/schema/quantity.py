@@ -72,7 +72,7 @@ class Quantity:
 @lru_cache(maxsize=8192)  # clusters use the same few amounts over and over
 def canonical_quantity(text: str) -> str:
     """The canonical form of a quantity's text. Raises ValueError, saying why, if it is none."""
-    return Quantity.parse(text.strip()).canonical()
+    return Quantity.parse(text).canonical()
 
 
 def _rounded(mantissa: int, exponent: int) -> tuple[int, int]:

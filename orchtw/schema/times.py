@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 _RFC_3339 = re.compile(
-    r"(\d{4}-\d\d-\d\d)[T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
+    r"(\d{4}-\d\d-\d\d)[T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d{0,20})?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)

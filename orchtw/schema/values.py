@@ -107,7 +107,7 @@ def quantity_value(value: object) -> str:
     if type(value) is not str:
         raise Mismatch("a quantity", value)
     try:
-        return canonical_quantity(value)
+        return canonical_quantity(value.strip())
     except ValueError as error:
         raise Mismatch("a quantity such as 500m, 1.5Gi or 1e3", value) from error
 

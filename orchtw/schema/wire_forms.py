@@ -8,7 +8,7 @@ from __future__ import annotations
 import binascii
 import struct
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any
 
 import orjson
@@ -20,6 +20,7 @@ from orchtw.schema.values import any_value, double_value, object_value
 from orchtw.schema.wire import delimited, fields_of, varint
 
 _CACHED = 4096
+_LONGEST_CACHED = 32  # bytes: all but hostile times, numbers and quantities
 
 Read = Callable[[bytes], Any]
 
@@ -53,7 +54,6 @@ def quantity_message(text: str) -> bytes:
     return delimited(1, text.encode())
 
 
-@lru_cache(maxsize=_CACHED)
 def int_or_string_message(value: int | str) -> bytes:
     """An IntOrString: type, number and text, all three written."""
     if isinstance(value, str):
@@ -98,6 +98,17 @@ def either_bool_message(encode: Callable[[Any], bytes], value: Any) -> bytes:
 # --- reading: the message's bytes → canonical value ---
 
 
+def _cached_if_short(read: Read) -> Read:
+    """`read` with a cache that no client can fill with long messages."""
+    cached = lru_cache(maxsize=_CACHED)(read)
+
+    @wraps(read)
+    def wrapper(data: bytes) -> Any:
+        return cached(data) if len(data) <= _LONGEST_CACHED else read(data)
+
+    return wrapper
+
+
 def _signed(number: object) -> int:
     if not isinstance(number, int):
         raise SchemaError("wrong wire type 2")
@@ -110,13 +121,13 @@ def _content(value: object) -> bytes:
     return value
 
 
-@lru_cache(maxsize=_CACHED)
+@_cached_if_short
 def read_time(data: bytes) -> str | None:
     """RFC 3339 text; None for the zero time."""
     return _time_text(data, time_text)
 
 
-@lru_cache(maxsize=_CACHED)
+@_cached_if_short
 def read_micro_time(data: bytes) -> str | None:
     """RFC 3339 text with microseconds; None for the zero time."""
     nanos = _signed(dict(fields_of(data)).get(2, 0))
@@ -137,7 +148,7 @@ def read_duration(data: bytes) -> str:
     return duration_text(_signed(dict(fields_of(data)).get(1, 0)))
 
 
-@lru_cache(maxsize=_CACHED)
+@_cached_if_short
 def read_quantity(data: bytes) -> str:
     """A quantity in canonical form; a message without text is zero."""
     text = _content(dict(fields_of(data)).get(1, b"0")).decode()
@@ -147,7 +158,7 @@ def read_quantity(data: bytes) -> str:
         raise Mismatch("a quantity such as 500m, 1.5Gi or 1e3", text) from None
 
 
-@lru_cache(maxsize=_CACHED)
+@_cached_if_short
 def read_int_or_string(data: bytes) -> int | str:
     """The number or the text, as the type says."""
     parts = dict(fields_of(data))

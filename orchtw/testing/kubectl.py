@@ -119,8 +119,9 @@ class Command(ProcessProtocol):
 
     def processEnded(self, reason: Failure) -> None:
         """The result; whoever waits for output in vain is told."""
-        status = getattr(reason.value, "exitCode", None)
-        self.result.callback(Result(-1 if status is None else status, self.output, self._errors.decode(errors="replace")))
+        status, errors = getattr(reason.value, "exitCode", None), self._errors.decode(errors="replace")
+        if not self.result.called:
+            self.result.callback(Result(-1 if status is None else status, self.output, errors))
         for text, waiting in self._awaited:
-            waiting.errback(RuntimeError(f"ended without {text!r}: {self.output}{self._errors.decode()}"))
+            waiting.errback(RuntimeError(f"ended without {text!r}: {self.output}{errors}"))
         self._awaited = []

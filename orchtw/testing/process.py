@@ -94,7 +94,7 @@ class ServerProcess:
         return self._process is not None and self._process.status is None
 
     async def start(self) -> None:
-        """Return once the server answers; raises StartFailed when it ends first, TimeoutError when it does neither."""
+        """Return once the server answers. Raises StartFailed when it ends first, TimeoutError when it hangs."""
         if self.running:
             raise RuntimeError(f"a server on {self.data_dir} runs already")
         self._process = process = _Process()
@@ -160,13 +160,9 @@ class _Process(ProcessProtocol):
 
     def spawn(self, reactor: Any, command: tuple[str, ...], errors: int, folder: str) -> None:
         """Start the child: output through a pipe until it serves, errors to an open file."""
-        files = {0: os.open(os.devnull, os.O_RDONLY), 1: "r", 2: errors}
-        try:
-            process = reactor.spawnProcess(
-                self, command[0], command, env=environment(), path=folder, childFDs=files
-            )
-        finally:
-            os.close(int(files[0]))
+        with open(os.devnull, "rb") as nothing:
+            files = {0: nothing.fileno(), 1: "r", 2: errors}
+            process = reactor.spawnProcess(self, command[0], command, environment(), folder, childFDs=files)
         self.pid = process.pid
 
     def signal(self, name: str) -> None:
@@ -197,8 +193,8 @@ class _Process(ProcessProtocol):
     def processEnded(self, reason: Failure) -> None:
         """Tell everybody who waits."""
         end = reason.value
-        killed = isinstance(end, ProcessTerminated) and end.signal is not None
-        self.status = -end.signal if killed else int(end.exitCode or 0)  # type: ignore[attr-defined, union-attr]
+        killed_by = end.signal if isinstance(end, ProcessTerminated) else None
+        self.status = -killed_by if killed_by else int(getattr(end, "exitCode", None) or 0)
         if not self.line.called:
             self.line.callback(self._output.decode())
         waiting, self._waiting = self._waiting, []

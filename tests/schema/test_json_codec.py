@@ -84,7 +84,7 @@ class CanonicalTests(SynchronousTestCase):
             spec={
                 "containers": [
                     {
-                        "resources": {"limits": {"memory": "1024Ki", "cpu": 0.5, "a/b": 2}},
+                        "resources": {"limits": {"memory": " 1024Ki ", "cpu": 0.5, "a/b": 2}},
                         "ports": [{"containerPort": 80}],
                         "livenessProbe": {"httpGet": {"port": "http"}},
                         "readinessProbe": {"tcpSocket": {"port": 80}},
@@ -258,7 +258,8 @@ class RefusalTests(SynchronousTestCase):
     """Bodies that do not fit, and the texts of supplement A4."""
 
     def _message(self, api_version: str, kind: str, body: bytes) -> str:
-        return self.assertRaises(BadRequest, CODECS.kind(api_version, kind).decode_json, body).message
+        error: BadRequest = self.assertRaises(BadRequest, CODECS.kind(api_version, kind).decode_json, body)
+        return error.message
 
     def test_misfits(self) -> None:
         """A value of the wrong type is a 400 that names kind, version and place (supplement A4)."""

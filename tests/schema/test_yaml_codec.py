@@ -128,7 +128,7 @@ class DecodeTests(SynchronousTestCase):
 class EncodeTests(SynchronousTestCase):
     def test_layout(self) -> None:
         """Keys are sorted, lists stand at their parents' indentation, strings that look otherwise are quoted."""
-        obj = {
+        obj: dict[str, Any] = {
             "b": [{"y": "on", "x": "1e3"}],
             "a": None,
             "c": {},

@@ -1,0 +1,168 @@
+"""A thin HTTP/1.1 client: one TLS connection, non-blocking, fed to httptools."""
+
+from __future__ import annotations
+
+import gzip
+import select
+import socket
+import ssl
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import httptools
+
+JSON = "application/json"
+CONNECT_TIMEOUT_S = 10.0
+ANSWER_TIMEOUT_S = 60.0
+RECORD_BYTES = 16384  # of plaintext in one TLS record: what a read returns at most
+
+
+class BenchError(Exception):
+    """The measurement cannot go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server on this machine, and who asks it."""
+
+    host: str
+    port: int
+    token: str
+
+    @classmethod
+    def parse(cls, url: str, token: str) -> Endpoint:
+        """The endpoint behind an https URL; BenchError unless it is loopback."""
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if parts.scheme != "https" or not is_loopback(host):
+            raise BenchError(f"{url}: only https on a loopback address is loaded")
+        return cls(host, parts.port or 443, token)
+
+    def request(
+        self, method: str, path: str, accept: str = JSON, content_type: str = "", body: bytes = b"", zipped: bool = False
+    ) -> bytes:
+        """A whole request."""
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nUser-Agent: bench\r\n"
+            f"Authorization: Bearer {self.token}\r\nAccept: {accept}\r\n"
+        )
+        if zipped:
+            head += "Accept-Encoding: gzip\r\n"
+        if content_type:
+            head += f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
+        return head.encode() + b"\r\n" + body
+
+    def socket(self) -> ssl.SSLSocket:
+        """A connection after its handshake, non-blocking from now on."""
+        plain = socket.create_connection((self.host, self.port), CONNECT_TIMEOUT_S)
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        secure = _context().wrap_socket(plain)
+        secure.setblocking(False)
+        return secure
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is this machine, by name or address."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _context() -> ssl.SSLContext:
+    """A context that trusts whoever answers: only loopback is ever asked."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+@dataclass(slots=True)
+class Answer:
+    """A response; `body` is as received, compressed or not."""
+
+    status: int = 0
+    headers: dict[bytes, bytes] = field(default_factory=dict)
+    pieces: list[bytes] = field(default_factory=list)
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self.pieces)
+
+    @property
+    def content(self) -> bytes:
+        """The body without its content coding."""
+        return gzip.decompress(self.body) if self.headers.get(b"content-encoding") == b"gzip" else self.body
+
+    @property
+    def media_type(self) -> str:
+        return self.headers.get(b"content-type", b"").split(b";")[0].decode()
+
+    def problem(self, status: int, accept: str) -> str:
+        """What is wrong with this answer, in words; empty if nothing is."""
+        if self.status != status:
+            return f"status {self.status}, want {status}: {self.content[:300]!r}"
+        if self.media_type != accept.split(";")[0]:
+            return f"content type {self.media_type!r}, asked for {accept!r}"
+        return ""
+
+
+class Connection:
+    """One kept-alive connection, one request at a time."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._socket = endpoint.socket()
+        self._parser = httptools.HttpResponseParser(self)
+        self._answer = Answer()
+        self._complete = False
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def send(self, request: bytes) -> None:
+        """Send a request, which is small enough for the socket's buffer or waits for it."""
+        while True:
+            try:
+                self._socket.sendall(request)
+                return
+            except ssl.SSLWantWriteError:
+                select.select([], [self._socket], [], ANSWER_TIMEOUT_S)
+
+    def receive(self) -> Answer | None:
+        """Read what is there: the answer if it is complete by now. Raises ConnectionError at the end."""
+        read = self._socket.recv
+        try:
+            while not self._complete:
+                data = read(RECORD_BYTES)
+                if not data:
+                    raise ConnectionError("the server closed the connection")
+                self._parser.feed_data(data)
+        except ssl.SSLWantReadError:
+            return None
+        answer, self._answer, self._complete = self._answer, Answer(), False
+        return answer
+
+    def call(self, request: bytes) -> Answer:
+        """Send a request and wait for its answer; BenchError when nothing comes for a minute."""
+        self.send(request)
+        while True:
+            answer = self.receive()
+            if answer is not None:
+                return answer
+            if not select.select([self._socket], [], [], ANSWER_TIMEOUT_S)[0]:
+                raise BenchError("no answer")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._answer.headers[name.lower()] = value
+
+    def on_body(self, data: bytes) -> None:
+        self._answer.pieces.append(data)
+
+    def on_message_complete(self) -> None:
+        self._answer.status = self._parser.get_status_code()
+        self._complete = True

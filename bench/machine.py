@@ -1,0 +1,97 @@
+"""What processes and the machine used, read from /proc.
+
+CPU is user plus system time, which the kernel counts here in steps of 10 ms.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_BUSY = (0, 1, 2, 5, 6)  # user, nice, system, irq, softirq in /proc/stat
+_STEAL = 7
+QUIET_WINDOW_S = 0.5
+QUIET_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Seconds of CPU used so far: by the server, by the generator, by all, and stolen by the hypervisor."""
+
+    at_s: float
+    server_s: float
+    client_s: float
+    machine_s: float
+    steal_s: float
+
+
+class Machine:
+    """The server's processes (`pids`), the generator's (this one and `helpers`), and the machine around them."""
+
+    def __init__(self, pids: Sequence[int]) -> None:
+        self.pids = tuple(pids)
+        self.helpers: list[int] = []
+
+    def snapshot(self) -> Snapshot:
+        cpus = [int(field) * _TICK_S for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+        return Snapshot(
+            at_s=time.monotonic(),
+            server_s=sum(map(cpu_s, self.pids)),
+            client_s=sum(os.times()[:2]) + sum(map(cpu_s, self.helpers)),
+            machine_s=sum(cpus[i] for i in _BUSY),
+            steal_s=cpus[_STEAL],
+        )
+
+    def usage(self, before: Snapshot, ops: int = 0) -> dict[str, object]:
+        """The fields every line has: what was used since `before`, per operation too if there were any."""
+        now = self.snapshot()
+        server, client = now.server_s - before.server_s, now.client_s - before.client_s
+        fields: dict[str, object] = {
+            "secs": round(now.at_s - before.at_s, 3),
+            "client_cpu_s": round(client, 3),
+            "server_cpu_total_s": round(server, 2),
+            "server_rss_mib": round(self.rss_mib(), 1),
+            "other_cpu_s": round(max(0.0, now.machine_s - before.machine_s - server - client), 2),
+            "steal_s": round(now.steal_s - before.steal_s, 2),
+        }
+        if ops:
+            fields["server_cpu_ms_per_op"] = round(server * 1000 / ops, 4)
+        return fields
+
+    def rss_mib(self) -> float:
+        """Resident memory of the server's processes."""
+        return sum(map(rss_mib, self.pids))
+
+    def await_quiet(self, share: float) -> None:
+        """Wait until others use less than `share` of the CPUs in two windows running, for a minute at most."""
+        end, good = time.monotonic() + QUIET_LIMIT_S, 0
+        while share > 0 and good < 2 and time.monotonic() < end:
+            before = self.snapshot()
+            time.sleep(QUIET_WINDOW_S)
+            now = self.snapshot()
+            ours = now.server_s - before.server_s + now.client_s - before.client_s
+            others = (now.machine_s - before.machine_s - ours) / (now.at_s - before.at_s) / (os.cpu_count() or 1)
+            good = good + 1 if others < share else 0
+
+
+def cpu_s(pid: int) -> float:
+    """User plus system time of a process and all its threads, in seconds; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) * _TICK_S
+
+
+def rss_mib(pid: int) -> float:
+    """Resident memory of a process; 0 when it is gone."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    _, found, rest = status.partition("VmRSS:")
+    return int(rest.split(None, 1)[0]) / 1024 if found else 0.0

@@ -1,0 +1,130 @@
+"""What the end-to-end tests share: servers that outlive a test, clients, namespaces, skips."""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from typing import Any
+
+from twisted.internet import reactor as installed_reactor
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.trial.unittest import TestCase
+
+from orchtw.naming import Naming
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec import Codecs
+from orchtw.testing import kubectl
+from orchtw.testing.process import ServerProcess
+from tests.end_to_end.client import Answer, Client, tls_context
+
+reactor: Any = installed_reactor
+Object = dict[str, Any]
+
+NO_KUBECTL = None if kubectl.find() else "kubectl is not on the PATH (Debian package kubernetes-client): not run"
+TRACEBACKS = ("Traceback", "Unhandled", "CRITICAL")
+
+_numbers = count(1)
+_shared: dict[tuple[str, ...], ServerProcess] = {}
+
+
+async def shared_server(folder: str, *flags: str) -> ServerProcess:
+    """The server with these flags that serves all tests; `folder` is for its data if it is yet to be started."""
+    server = _shared.get(flags)
+    if server is None or not server.running:
+        server = _shared[flags] = ServerProcess(reactor, folder, *flags)
+        await server.start()
+    return server
+
+
+def _end_all() -> Deferred[Any]:
+    return gatherResults([Deferred.fromCoroutine(each.terminate()) for each in _shared.values() if each.running])
+
+
+# The servers hold nothing in the reactor, so that trial does not find them; they end when it ends.
+reactor.addSystemEventTrigger("before", "shutdown", _end_all)
+
+
+class ServerCase(TestCase):
+    """Tests against a server that other tests use too: each has a namespace of its own, and cluster objects' names.
+
+    A test fails when the server logged a traceback meanwhile.
+    """
+
+    vocabulary = "orch"
+    flags: tuple[str, ...] = ()
+    timeout = 120
+
+    async def setUp(self) -> None:
+        self.server = await shared_server(self.mktemp(), f"--vocabulary={self.vocabulary}", *self.flags)
+        self.naming = Naming.of(self.vocabulary)
+        self._logged = len(self.server.log)
+        self.addCleanup(self.no_tracebacks)
+        self.client = self.new_client()
+        self.namespace = await self.new_namespace()
+
+    def new_client(self, **headers: str) -> Client:
+        """A client with the administrator's certificate, closed at the end of the test."""
+        client = Client(self.server.port, tls_context(self.server.kubeconfig), headers)
+        self.addCleanup(client.close)
+        return client
+
+    async def new_namespace(self) -> str:
+        """A namespace that nobody else has."""
+        name = self.unique("ns")
+        answer = await self.client.post("/api/v1/namespaces", {"metadata": {"name": name}})
+        self.assertEqual(answer.code, 201, answer)
+        return name
+
+    def unique(self, prefix: str) -> str:
+        """A name that no other test has."""
+        return f"{prefix}-{next(_numbers)}"
+
+    def core(self, plural: str, *rest: str, namespace: str = "") -> str:
+        """The path of a core resource in the test's namespace."""
+        return "/".join(("/api/v1/namespaces", namespace or self.namespace, plural, *rest))
+
+    def group(self, group_version: str, plural: str, *rest: str) -> str:
+        """The path of a named group's resource in the test's namespace."""
+        return "/".join((f"/apis/{self.naming.api_version(group_version)}/namespaces", self.namespace, plural, *rest))
+
+    async def created(self, path: str, obj: Object) -> Object:
+        """Create an object; returns it as stored."""
+        answer = await self.client.post(path, obj)
+        self.assertEqual(answer.code, 201, answer)
+        stored: Object = answer.json
+        return stored
+
+    def assertRefused(self, answer: Answer, code: int, reason: str, message: str) -> Object:
+        """The answer is exactly this Status; returns it."""
+        status: Object = answer.json
+        self.assertEqual(
+            (answer.code, status["kind"], status["apiVersion"], status["status"], status.get("reason", "")),
+            (code, "Status", "v1", "Failure", reason),
+            answer,
+        )
+        self.assertEqual(status["message"], message)
+        self.assertEqual((status["code"], status["metadata"]), (code, {}))
+        return status
+
+    def no_tracebacks(self) -> None:
+        """Whatever a client does, the server's log shows no failure of its own (STYLE, errors)."""
+        logged = self.server.log[self._logged :] + self.server.errors
+        for word in TRACEBACKS:
+            self.assertNotIn(word, logged, logged)
+        self.assertTrue(self.server.running)
+
+
+_catalogues: dict[str, tuple[Catalogue, Codecs]] = {}
+
+
+def surface(vocabulary: str) -> tuple[Catalogue, Codecs]:
+    """The catalogue and codecs of a vocabulary, made once."""
+    if vocabulary not in _catalogues:
+        catalogue = Catalogue.load(Naming.of(vocabulary))
+        _catalogues[vocabulary] = catalogue, Codecs(catalogue)
+    return _catalogues[vocabulary]
+
+
+def full_size(name: str) -> bool:
+    """Whether the environment asks for the full size of a test that is cut down otherwise."""
+    return os.environ.get(name, "") not in ("", "0")
