@@ -26,7 +26,7 @@ from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.union import chain as authorizers
 from orchtw.config import Config, host_and_port
-from orchtw.endpoints.checks import READYZ, Checks, Condition, LogFlow, store_check
+from orchtw.endpoints.checks import READYZ, Checks, LogFlow, store_check
 from orchtw.endpoints.discovery import Discovery
 from orchtw.endpoints.health import Health
 from orchtw.endpoints.paths import Paths
@@ -36,6 +36,7 @@ from orchtw.filters.authorization import AuthorizationStage
 from orchtw.filters.chain import App, Placed
 from orchtw.filters.deadline import Deadline
 from orchtw.filters.request_info import RequestInfoStage
+from orchtw.filters.request_log import VERBOSITY, RequestLog
 from orchtw.naming import Naming
 from orchtw.pki import first_start
 from orchtw.pki.first_start import Pki
@@ -110,6 +111,7 @@ class APIServer(Service):
             clock=reactor,
             compaction_interval_s=config.etcd_compaction_interval_s,
         )
+        self._store.probe()
         self._cacher = Cacher(self._store, reactor, lambda flush: reactor.callLater(0, flush))
         namespaces = Namespaces(self._targets)
         lifecycle = NamespaceLifecycle(naming, namespaces.phase_of)
@@ -117,7 +119,7 @@ class APIServer(Service):
             self._store, Chain([lifecycle]), Stamp(now=time.time, new_uid=lambda: str(uuid4())), SystemRandom()
         )
         self._checks = Checks(naming)
-        self._started, self._serving = self._add_checks()
+        self._add_checks()
         self._listener = Listener(
             self._app(host_and_port(config.public_address, bound.getsockname()[1])),
             self._tls(),
@@ -127,6 +129,7 @@ class APIServer(Service):
                 handshake_s=config.tls_handshake_timeout_s,
                 idle_s=config.idle_timeout_s,
                 max_connections=config.max_connections,
+                compress=config.gates["APIResponseCompression"],
             ),
             grace_s=config.request_timeout_s,
         )
@@ -147,8 +150,9 @@ class APIServer(Service):
         await self._cacher.start(stored)
         for each in stored:
             each.cache = self._cacher.of(each)
+        self._started.met = self._informers.met = True
         await create_namespaces(self._targets, self._writes, self._naming)
-        self._started.met = self._serving.met = True
+        self._bootstrap.met = True
         self._listener.startService()
         _settle_memory()
         address = host_and_port(self._config.public_address, self._listener.port)
@@ -164,17 +168,16 @@ class APIServer(Service):
         await self._cacher.stop()
         await self._store.stop()
 
-    def _add_checks(self) -> tuple[Condition, Condition]:
-        """The checks in the order of supplement G1; returns those of the start and of the shutdown."""
-        checks = self._checks
+    def _add_checks(self) -> None:
+        """The checks in the order of supplement G1; conditions are set as the start goes on."""
+        checks, ready = self._checks, frozenset({READYZ})
         checks.add("ping", _pass)
         checks.add("log", LogFlow(self._reactor))
         checks.add("etcd", store_check(self._store.check, self._reactor))
-        informers = checks.condition("informer-sync", "caches are not filled yet", endpoints=frozenset({READYZ}))
-        serving = checks.condition(
-            "shutdown", "process is shutting down", met=True, endpoints=frozenset({READYZ})
-        )
-        return informers, serving
+        self._started = checks.condition("informer-sync", "caches are not filled yet", endpoints=ready)
+        self._informers = checks.hook("generic-apiserver-start-informers")
+        self._bootstrap = checks.hook("bootstrap-controller")
+        self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
 
     def _tls(self) -> ServingTLS:
         config, pki = self._config, self._pki
@@ -219,6 +222,7 @@ class APIServer(Service):
             ],
             acceptance.refusal,
             Deadline(self._reactor, config.request_timeout_s),
+            RequestLog(self._reactor) if config.v >= VERBOSITY else None,
         )
 
     def _virtual(

@@ -12,6 +12,7 @@ from twisted.logger import Logger
 
 from orchtw.errors import InternalError, NotFound, StatusError
 from orchtw.filters.deadline import Deadline
+from orchtw.filters.request_log import RequestLog
 from orchtw.request import Request, Response
 
 ORDER = ("request-info", "authentication", "audit", "impersonation", "flow-control", "authorization", "handler")
@@ -53,14 +54,20 @@ class App:
     _log = Logger()
 
     def __init__(
-        self, stages: Sequence[Placed], refuse: Callable[[Request, StatusError], Response], deadline: Deadline
+        self,
+        stages: Sequence[Placed],
+        refuse: Callable[[Request, StatusError], Response],
+        deadline: Deadline,
+        log: RequestLog | None = None,
     ) -> None:
         self._stages = in_order(stages)
         self._refuse = refuse
         self._deadline = deadline
+        self._request_log = log
 
     async def __call__(self, request: Request) -> Response:
         """Answer one request; only cancellation comes out as an exception."""
+        began = self._request_log.now() if self._request_log else 0.0
         request.audit_id = request.headers.get("audit-id") or str(uuid4())
         try:
             response = await self._deadline.keep(request, self._run(request))
@@ -75,6 +82,8 @@ class App:
             response = self._refuse(request, InternalError.of(text))
         response.headers.append(("Audit-Id", request.audit_id))
         response.headers.append(("Cache-Control", "no-cache, private"))
+        if self._request_log:
+            self._request_log.answered(request, response, began)
         return response
 
     async def _run(self, request: Request) -> Response:

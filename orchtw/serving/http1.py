@@ -227,7 +227,7 @@ class HTTPChannel(Protocol):
     def _write_body(self, response: Response, framing: str) -> None:
         body = response.body
         size = len(body) if isinstance(body, bytes) else sum(map(len, body))
-        if size > GZIP_BYTES and self._compresses(response):
+        if size > GZIP_BYTES and self._edge.limits.compress and self._compresses(response):
             self._write_gzip(response, framing)
             return
         if response.code not in BODILESS:

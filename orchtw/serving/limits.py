@@ -27,6 +27,7 @@ class EdgeLimits:
     head_bytes: int = HEAD_BYTES
     body_bytes: int = BODY_BYTES
     max_connections: int = 20_000
+    compress: bool = True
 
 
 class ExpectationFailed(StatusError):

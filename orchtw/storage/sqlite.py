@@ -67,6 +67,14 @@ class SqliteStore(Store):
         self._max_ops, self._max_bytes = max_queued_ops, max_queued_bytes
         self._queued_ops = self._queued_bytes = 0
 
+    def probe(self) -> None:
+        """Open the file, or create it, and close it again: what is wrong with it is known before `start`.
+
+        Raises ConfigError as `start` does. For use before `twistd` goes to the background.
+        """
+        self._file.open().close()
+        self._file.unlock()
+
     async def start(self) -> None:
         """See `Store.start`."""
         self._feed.revision = self._mark = await self._writer.start()

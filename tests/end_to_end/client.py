@@ -1,4 +1,4 @@
-"""A plain HTTPS client for the tests: the standard library's, with the kubeconfig's certificate, beside the reactor."""
+"""An HTTPS client for the tests: the standard library's, in threads, with a kubeconfig's certificate."""
 
 from __future__ import annotations
 

@@ -33,7 +33,12 @@ class ProcessCase(TestCase):
 
     async def refusal(self, server: ServerProcess) -> str:
         """The one line with which a start is refused."""
-        error = await self.assertFailure(_start(server), StartFailed)
+        try:
+            await server.start()
+        except StartFailed as failed:
+            error = failed
+        else:
+            self.fail("it started")
         self.assertEqual((error.status, error.output), (1, ""))
         self.assertNotIn("Traceback", error.errors + server.log)
         lines = error.errors.splitlines()
@@ -41,5 +46,191 @@ class ProcessCase(TestCase):
         return str(lines[0])
 
 
-async def _start(server: ServerProcess) -> None:
-    await server.start()
+class FirstStartTests(ProcessCase):
+    async def test_keys_and_kubeconfig(self) -> None:
+        """The first start makes keys, certificates and the administrator's file, private ones mode 0600."""
+        server = self.server()
+        await server.start()
+        self.assertEqual(stat.S_IMODE(server.kubeconfig.stat().st_mode), 0o600)
+        pki = server.data_dir / "pki"
+        self.assertTrue((pki / "ca.crt").exists())
+        keys = list(pki.glob("*.key"))
+        self.assertIn(pki / "ca.key", keys)
+        self.assertEqual({stat.S_IMODE(key.stat().st_mode) for key in keys}, {0o600})
+        self.assertIn(server.address, server.kubeconfig.read_text())
+        answer = await self.client(server).get("/api/v1/namespaces")
+        names = [each["metadata"]["name"] for each in answer.json["items"]]
+        self.assertEqual(names, ["default", "orch-node-lease", "orch-public", "orch-system"])
+
+    async def test_second_start_reuses(self) -> None:
+        """A second start keeps keys and objects; the old kubeconfig's certificate is still good."""
+        server = self.server()
+        await server.start()
+        client = self.client(server)
+        made = await client.post("/api/v1/namespaces", {"metadata": {"name": "kept"}})
+        context = tls_context(server.kubeconfig)
+        before = {path: path.read_bytes() for path in (server.data_dir / "pki").iterdir()}
+        self.assertEqual(await server.terminate(), 0)
+        await server.start()
+        self.assertEqual({path: path.read_bytes() for path in (server.data_dir / "pki").iterdir()}, before)
+        again = Client(server.port, context)
+        self.addCleanup(again.close)
+        self.assertEqual((await again.get("/api/v1/namespaces/kept")).json, made.json)
+
+    async def test_ready_when_announced(self) -> None:
+        """Once the line is printed, `/readyz` is 200 and a free port is in it and in the kubeconfig."""
+        server = self.server("--secure-port=0")
+        await server.start()
+        self.assertNotIn(server.port, (0, 6443))
+        answer = await self.client(server).get("/readyz")
+        self.assertEqual((answer.code, answer.body), (200, b"ok"))
+
+
+class RefusedStartTests(ProcessCase):
+    """One clear line on standard error, status 1, no traceback (issue: first start)."""
+
+    async def test_busy_port(self) -> None:
+        """A port that is taken is named."""
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            line = await self.refusal(self.server(f"--secure-port={port}"))
+        self.assertIn(str(port), line)
+
+    async def test_missing_file(self) -> None:
+        """A file that a flag names and that is not there is named."""
+        self.assertIn("no-such-file", await self.refusal(self.server("--token-auth-file=no-such-file")))
+
+    async def test_folder_for_a_file(self) -> None:
+        """A folder in a file's place is named."""
+        folder = self.mktemp()
+        os.mkdir(folder)
+        line = await self.refusal(self.server(f"--client-ca-file={os.path.abspath(folder)}"))
+        self.assertIn(os.path.basename(folder), line)
+
+    async def test_file_of_nonsense(self) -> None:
+        """A certificate file that holds none is named."""
+        path = self.mktemp()
+        Path(path).write_text("nonsense")
+        line = await self.refusal(self.server(f"--client-ca-file={os.path.abspath(path)}"))
+        self.assertIn(os.path.basename(path), line)
+
+    async def test_unknown_flag(self) -> None:
+        """An unknown flag is named (supplement G10)."""
+        self.assertEqual(await self.refusal(self.server("--frobnicate=1")), "Error: unknown flag: --frobnicate")
+
+    async def test_unwritable_data_folder(self) -> None:
+        """A file where the data folder should be is named."""
+        path = self.mktemp()
+        Path(path).write_text("")
+        self.assertIn(os.path.basename(path), await self.refusal(self.server(folder=path)))
+
+    async def test_damaged_store(self) -> None:
+        """A store that is no database is named."""
+        server = self.server()
+        await server.start()
+        await server.terminate()
+        (store,) = server.data_dir.glob("*.sqlite")
+        for companion in server.data_dir.glob("*.sqlite-*"):
+            companion.unlink()
+        store.write_bytes(b"this is not a database" * 1000)
+        self.assertIn(store.name, await self.refusal(server))
+
+    async def test_other_vocabulary(self) -> None:
+        """A store made under one vocabulary does not open under the other."""
+        server = self.server()
+        await server.start()
+        await server.terminate()
+        line = await self.refusal(self.server("--vocabulary=kubernetes", folder=str(server.data_dir)))
+        self.assertIn("vocabulary", line)
+        await server.start()
+
+    async def test_store_in_use(self) -> None:
+        """Two servers cannot share one data folder."""
+        server = self.server()
+        await server.start()
+        line = await self.refusal(self.server(folder=str(server.data_dir)))
+        self.assertIn(server.data_dir.name, line)
+        self.assertEqual((await self.client(server).get("/readyz")).code, 200)
+
+
+class ShutdownTests(ProcessCase):
+    async def test_delay(self) -> None:
+        """After SIGTERM `/readyz` fails while requests are served; then watches end cleanly (supplement G4)."""
+        server = self.server("--shutdown-delay-duration=1s")
+        await server.start()
+        client, context = self.client(server), tls_context(server.kubeconfig)
+        watch = await client.watch("/api/v1/namespaces?watch=1")
+        await watch.events(4)
+        server.signal("TERM")
+        ready = await self.until_unready(client)
+        self.assertIn(b"[-]shutdown failed: reason withheld\n", ready.body)
+        self.assertTrue(ready.body.endswith(b"readyz check failed\n"), ready)
+        self.assertEqual((await client.get("/livez")).code, 200)
+        fresh = Client(server.port, context)
+        self.addCleanup(fresh.close)
+        self.assertEqual((await fresh.get("/api/v1/namespaces/default")).code, 200)
+        made = await fresh.post("/api/v1/namespaces", {"metadata": {"name": "late"}})
+        self.assertEqual(made.code, 201, made)
+        self.assertEqual([event["object"]["metadata"]["name"] for event in await watch.rest()], ["late"])
+        self.assertEqual(await server.ended(), 0)
+        await server.start()
+        self.assertEqual((await self.client(server).get("/api/v1/namespaces/late")).json, made.json)
+
+    async def until_unready(self, client: Client) -> Answer:
+        """Ask until `/readyz` fails: the signal takes its time to arrive."""
+        while (answer := await client.get("/readyz")).code == 200:
+            pass
+        return answer
+
+    async def test_idle_connections_do_not_hold_it(self) -> None:
+        """Without a delay, open idle connections and watches do not keep the process from its end."""
+        server = self.server()
+        await server.start()
+        client = self.client(server)
+        watch = await client.watch("/api/v1/namespaces?watch=1")
+        await watch.events(4)
+        await client.get("/readyz")
+        self.assertEqual(await server.terminate(), 0)
+        self.assertEqual(await watch.rest(), [])
+
+
+class HealthTests(ServerCase):
+    async def text(self, path: str, code: int = 200) -> list[str]:
+        """The lines of a health answer."""
+        answer = await self.client.get(path)
+        self.assertEqual(answer.code, code, answer)
+        self.assertEqual(answer.headers["content-type"], "text/plain; charset=utf-8")
+        self.assertEqual(answer.headers["x-content-type-options"], "nosniff")
+        return answer.body.decode().splitlines()
+
+    async def test_plain(self) -> None:
+        """The three endpoints answer `ok` (seed 1 §4.8)."""
+        for name in ("healthz", "livez", "readyz"):
+            self.assertEqual(await self.text(f"/{name}"), ["ok"])
+
+    async def test_verbose(self) -> None:
+        """`verbose` lists the checks in the order of registration (supplement G1)."""
+        common = ["[+]ping ok", "[+]log ok", "[+]etcd ok"]
+        ready = ["[+]informer-sync ok"]
+        for name, lines in (("livez", common), ("healthz", common), ("readyz", common + ready)):
+            shown = await self.text(f"/{name}?verbose")
+            self.assertEqual(shown[: len(lines)], lines)
+            self.assertEqual(shown[-1], f"{name} check passed")
+        self.assertIn("[+]shutdown ok", await self.text("/readyz?verbose"))
+
+    async def test_exclude(self) -> None:
+        """An excluded check says so; one that is not there is warned of (supplement G1)."""
+        lines = await self.text("/livez?verbose&exclude=etcd&exclude=foo")
+        self.assertIn("[+]etcd excluded: ok", lines)
+        warning = 'warn: some health checks cannot be excluded: no matches for "foo"'
+        self.assertEqual(lines[-2:], [warning, "livez check passed"])
+
+    async def test_single(self) -> None:
+        """A check answers by itself; an unknown one is a 404."""
+        self.assertEqual(await self.text("/readyz/etcd"), ["ok"])
+        self.assertEqual((await self.client.get("/readyz/foo")).code, 404)
+
+    async def test_head(self) -> None:
+        """HEAD is answered like GET, without the body (supplement C3)."""
+        answer = await self.client.send("HEAD", "/healthz")
+        self.assertEqual((answer.code, answer.body, answer.headers["content-length"]), (200, b"", "2"))
