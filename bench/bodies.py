@@ -8,7 +8,7 @@ SEQUENCE_KEY = "bench.example/seq"
 """The annotation that carries an 8-digit number, by which a watch event is recognised without being parsed."""
 
 SHARDS = 100
-PADDING_LINE = 64  # characters of a padding annotation's value
+PADDING_LINE = 64  # characters of a padding annotation's value; its name sorts after the number's
 
 _NAME, _SHARD, _NUMBER = "@NAME@", "@SHARD@", "@SEQ@"
 
@@ -57,8 +57,8 @@ def pod(kib: int = 0) -> Template:
     """A Pod of 2,332 bytes: two containers, probes, volumes, environment; annotations fill it up to `kib` KiB."""
     plain = Template(_pod({}))
     missing = kib * 1024 - len(plain.render(numbered("load", 0), 0))
-    line = len(f',"bench.example/pad-00":"{"x" * PADDING_LINE}"')
-    return Template(_pod({f"bench.example/pad-{i:02d}": "x" * PADDING_LINE for i in range(max(0, missing // line))}))
+    line = len(f',"bench.example/text-00":"{"x" * PADDING_LINE}"')
+    return Template(_pod({f"bench.example/text-{i:02d}": "x" * PADDING_LINE for i in range(max(0, missing // line))}))
 
 
 def _pod(padding: dict[str, str]) -> dict[str, object]:

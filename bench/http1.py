@@ -7,6 +7,7 @@ import select
 import socket
 import ssl
 from dataclasses import dataclass, field
+from functools import cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -40,9 +41,15 @@ class Endpoint:
         return cls(host, parts.port or 443, token)
 
     def request(
-        self, method: str, path: str, accept: str = JSON, content_type: str = "", body: bytes = b"", zipped: bool = False
+        self,
+        method: str,
+        path: str,
+        accept: str = JSON,
+        content_type: str = "",
+        body: bytes = b"",
+        zipped: bool = False,
     ) -> bytes:
-        """A whole request."""
+        """A whole request; `zipped` asks for a compressed answer."""
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nUser-Agent: bench\r\n"
             f"Authorization: Bearer {self.token}\r\nAccept: {accept}\r\n"
@@ -70,6 +77,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+@cache
 def _context() -> ssl.SSLContext:
     """A context that trusts whoever answers: only loopback is ever asked."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -125,13 +133,13 @@ class Connection:
         self._socket.close()
 
     def send(self, request: bytes) -> None:
-        """Send a request, which is small enough for the socket's buffer or waits for it."""
+        """Send a request of at most one TLS record, which goes out whole or not at all."""
         while True:
             try:
                 self._socket.sendall(request)
                 return
             except ssl.SSLWantWriteError:
-                select.select([], [self._socket], [], ANSWER_TIMEOUT_S)
+                self._wait(select.POLLOUT)
 
     def receive(self) -> Answer | None:
         """Read what is there: the answer if it is complete by now. Raises ConnectionError at the end."""
@@ -154,8 +162,13 @@ class Connection:
             answer = self.receive()
             if answer is not None:
                 return answer
-            if not select.select([self._socket], [], [], ANSWER_TIMEOUT_S)[0]:
-                raise BenchError("no answer")
+            self._wait(select.POLLIN)
+
+    def _wait(self, events: int) -> None:
+        poll = select.poll()
+        poll.register(self._socket, events)
+        if not poll.poll(ANSWER_TIMEOUT_S * 1000):
+            raise BenchError(f"nothing moved on a connection for {ANSWER_TIMEOUT_S:.0f} s")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._answer.headers[name.lower()] = value

@@ -99,6 +99,11 @@ class Naming:
     build_info_metric: str = "orch_build_info"
     git_version: str = "v1.24.0"
 
+    @property
+    def release(self) -> str:
+        """The release whose API is served, such as "1.24"."""
+        return ".".join(self.git_version.removeprefix("v").split(".")[:2])
+
     @classmethod
     def orch(cls) -> Naming:
         """The specification's own vocabulary, which is also the neutral spelling."""

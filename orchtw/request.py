@@ -67,7 +67,8 @@ class Request:
     """One HTTP request: complete head and bounded body.
 
     `path` is the raw path without the query, `query` the raw query string. `headers` maps lower-case
-    names to values (several lines of one name joined by ", ").
+    names to values (several lines of one name joined by ", "). `warnings` become Warning headers of the answer,
+    whatever it is; `annotations` belong to the audit event.
     """
 
     method: str
@@ -77,6 +78,8 @@ class Request:
     body: bytes = b""
     peer: Peer
     audit_id: str = ""
+    warnings: list[str] = attrs.field(factory=list)
+    annotations: dict[str, str] = attrs.field(factory=dict)
     info: RequestInfo | None = None
     user: UserInfo | None = None
     _params: dict[str, list[str]] | None = None

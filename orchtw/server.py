@@ -29,6 +29,8 @@ from orchtw.config import Config, host_and_port
 from orchtw.endpoints.checks import READYZ, Checks, LogFlow, store_check
 from orchtw.endpoints.discovery import Discovery
 from orchtw.endpoints.health import Health
+from orchtw.endpoints.metrics import Metrics
+from orchtw.endpoints.openapi import OpenAPI
 from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.version import Version
 from orchtw.filters.authentication import AuthenticationStage
@@ -47,9 +49,11 @@ from orchtw.registry.namespaces import Namespaces
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
+from orchtw.rules.paging import Tokens
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import Codecs
+from orchtw.schema.openapi.published import Published
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
@@ -200,18 +204,27 @@ class APIServer(Service):
         context = self._context(negotiator, representations)
         authenticator = authenticators(config, time.time, os.urandom(32))
         authorizer = authorizers(config.authorization_mode)
+        metrics = Metrics()
         endpoints = Paths(
             [
                 Health(self._checks, self._reactor, config.livez_grace_period_s),
                 Version(naming),
+                metrics,
                 Discovery(
                     self._catalogue, self._enabled, address, negotiator, representations.obj
                 ),
+                OpenAPI(Published(self._catalogue, self._codecs.compiler, self._enabled), time.time),
             ]
         )
         handler = ResourceHandler(
-            self._targets, acceptance, object_verbs(context), subresource_verbs(context, self._targets), endpoints,
+            naming,
+            self._targets,
+            acceptance,
+            object_verbs(context),
+            subresource_verbs(context, self._targets),
+            endpoints,
             self._virtual(context, acceptance, authenticator, authorizer),
+            metrics.deprecated_requested,
         )
         return App(
             [
@@ -259,6 +272,7 @@ class APIServer(Service):
             cacher=self._cacher,
             codecs=self._codecs,
             negotiator=negotiator,
+            tokens=Tokens(self._pki.derived_key(b"continue"), self._naming),
             representations=representations,
             writes=self._writes,
             deletion=Deletion(self._writes, collects_garbage=False),

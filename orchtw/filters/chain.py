@@ -14,6 +14,7 @@ from orchtw.errors import InternalError, NotFound, StatusError
 from orchtw.filters.deadline import Deadline
 from orchtw.filters.request_log import RequestLog
 from orchtw.request import Request, Response
+from orchtw.rules.warnings import warning_headers
 
 ORDER = ("request-info", "authentication", "audit", "impersonation", "flow-control", "authorization", "handler")
 """The names of the places in the line. A place without a stage is passed at no cost."""
@@ -81,7 +82,10 @@ class App:
             text = f"an error on the server prevented the request from succeeding; its audit id is {request.audit_id}"
             response = self._refuse(request, InternalError.of(text))
         response.headers.append(("Audit-Id", request.audit_id))
-        response.headers.append(("Cache-Control", "no-cache, private"))
+        if request.warnings:
+            response.headers += warning_headers(request.warnings)
+        if not any(name == "Cache-Control" for name, _ in response.headers):
+            response.headers.append(("Cache-Control", "no-cache, private"))
         if self._request_log:
             self._request_log.answered(request, response, began)
         return response

@@ -14,6 +14,8 @@ import attrs
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
@@ -40,6 +42,11 @@ class Pki:
     client_cas: tuple[x509.Certificate, ...]
     service_account_key: ec.EllipticCurvePrivateKey
     kubeconfig: Path
+
+    def derived_key(self, purpose: bytes) -> bytes:
+        """A secret of 32 bytes for one purpose, the same in every process that has this service-account key."""
+        secret = self.service_account_key.private_numbers().private_value.to_bytes(66, "big")
+        return HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(secret)
 
 
 @attrs.frozen(slots=True)

@@ -22,7 +22,7 @@ class Target:
     """What a request's group, version and resource resolve to.
 
     `to_storage` and `from_storage` are None where the served version is the stored one. `same_fields`: versions
-    that differ in nothing but apiVersion share their JSON after it.
+    that differ in nothing but apiVersion share their JSON after it. `deprecation` is what requests are warned of.
     """
 
     resource: ResourceType
@@ -31,6 +31,7 @@ class Target:
     to_storage: Convert | None = None
     from_storage: Convert | None = None
     same_fields: bool = True
+    deprecation: str = ""
 
     def load(self, entry: Entry) -> Object:
         """A private canonical dict of a cached object in this version."""

@@ -8,6 +8,7 @@ from orchtw.naming import Naming
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.target import Target
+from orchtw.rules.warnings import deprecation
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec import Codecs
 from orchtw.schema.conversion import CONVERSIONS, converter
@@ -48,7 +49,10 @@ class Targets:
     def _target(self, resource: ResourceType) -> Target:
         stored = self._stored_for(resource)
         target = Target(
-            resource=resource, codec=self._codecs.kind(resource.api_version, resource.kind), stored=stored
+            resource=resource,
+            codec=self._codecs.kind(resource.api_version, resource.kind),
+            stored=stored,
+            deprecation=deprecation(resource, self._catalogue.naming.release),
         )
         home = stored.resource
         if (resource.group, resource.version) != (home.group, home.version):

@@ -1,13 +1,15 @@
 """Continue tokens of chunked lists (seed 1 §4.4, supplement A6).
 
-A token is base64url text without padding of a JSON object: its version, the list's revision (-1: at the latest) and
-the key to go on from, relative to the listed prefix.
+A token is base64url text without padding of a JSON object: its version, the list's revision (-1: at the latest), the
+key to go on from, relative to the listed prefix, and a signature that ties these to the prefix and to this server.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
+import hmac
 import posixpath
 import re
 from typing import Any, Final
@@ -20,28 +22,51 @@ from orchtw.naming import Naming
 from orchtw.rules.causes import go_quote
 
 LATEST: Final = -1
+SIGNATURE_BYTES: Final = 16
 _ALPHABET: Final = re.compile("[A-Za-z0-9_-]*")
 
 
 @attrs.frozen(slots=True)
 class Position:
-    """Where a list goes on: `start` is the first possible key, relative to the prefix; revision -1 is the latest."""
+    """Where a list goes on: `start` is the first possible key, relative to the listed prefix; revision -1 is the latest.
+
+    `signature` is what the token claims; `Tokens.check` says whether it is true.
+    """
 
     revision: int
     start: str
+    signature: str = ""
 
 
-def encode(revision: int, last: str, naming: Naming) -> str:
-    """The token that goes on after key `last`, which is relative to the listed prefix."""
-    token = {"v": f"{naming.meta_group}/v1", "rv": revision, "start": last + "\0"}
-    return base64.urlsafe_b64encode(orjson.dumps(token)).rstrip(b"=").decode()
+class Tokens:
+    """Makes tokens and tells its own from others'. `key` is secret, 16 to 64 bytes, and outlives restarts."""
+
+    def __init__(self, key: bytes, naming: Naming) -> None:
+        self._key = key
+        self._version = f"{naming.meta_group}/v1"
+
+    def encode(self, revision: int, last: str, prefix: str) -> str:
+        """The token that goes on after key `last`, which is relative to the listed `prefix`."""
+        start = last + "\0"
+        token = {"v": self._version, "rv": revision, "start": start, "sig": self._sign(revision, start, prefix)}
+        return base64.urlsafe_b64encode(orjson.dumps(token)).rstrip(b"=").decode()
+
+    def check(self, position: Position, prefix: str) -> None:
+        """Raise BadRequest (400) for a position that this server did not give out for `prefix`."""
+        if not hmac.compare_digest(position.signature, self._sign(position.revision, position.start, prefix)):
+            raise _invalid("it was not given out for this list")
+
+    def _sign(self, revision: int, start: str, prefix: str) -> str:
+        text = f"{revision}\0{prefix}\0{start}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(text, key=self._key, digest_size=SIGNATURE_BYTES).hexdigest()
 
 
 def decode(token: str, naming: Naming) -> Position:
-    """The place that `token` names. Raises BadRequest (400) for anything that `encode` cannot have made."""
+    """The place that `token` names. Raises BadRequest (400) for what has not even the form of a token."""
     fields = _fields(token)
     version, revision, start = fields.get("v", ""), fields.get("rv", 0), fields.get("start", "")
-    if not isinstance(version, str) or type(revision) is not int or not isinstance(start, str):
+    signature = fields.get("sig", "")
+    if not all(isinstance(text, str) for text in (version, start, signature)) or type(revision) is not int:
         raise _invalid("wrong type of field")
     if version != f"{naming.meta_group}/v1":
         raise _invalid(f"server does not recognize this encoded version {go_quote(version)}")
@@ -53,7 +78,7 @@ def decode(token: str, naming: Naming) -> Position:
     rooted = "/" + start.removesuffix("\0")
     if "\0" in rooted or rooted.startswith("//") or posixpath.normpath(rooted) != rooted:
         raise _invalid(start)
-    return Position(revision, start)
+    return Position(revision, start, signature if signature.isascii() else "")
 
 
 def _fields(token: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Compile `protos/` into `api.binpb`: `python -m orchtw.schema.generate`, from a checkout, with the `dev` extra.
+"""Compile `protos/` into `api.binpb` and `openapi.binpb`: `python -m orchtw.schema.generate`, from a checkout, with the `dev` extra.
 
-Run it after every change to a .proto file and commit both. `--check` writes nothing and exits 1, with one line,
-when the committed file is not what the protos say.
+Run it after every change to a .proto file and commit both. `--check` writes nothing and exits 1, with one line a
+file, when a committed file is not what the protos say. OpenAPI's own messages are a set of their own: a server that
+is never asked for them does not load them.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from orchtw.errors import ConfigError
 PACKAGE = Path(__file__).resolve().parent
 PROTOS = PACKAGE.parent.parent / "protos"
 OUTPUT = PACKAGE / "api.binpb"
+OPENAPI_OUTPUT = PACKAGE / "openapi.binpb"
+API_FOLDERS = ("orch", "orchtw")
+OPENAPI_FOLDERS = ("openapi",)
 
 
-def compile_protos(protos: Path) -> bytes:
-    """The FileDescriptorSet of every .proto file below `protos`, imports included and before their users.
+def compile_protos(protos: Path, folders: Sequence[str] = API_FOLDERS) -> bytes:
+    """The FileDescriptorSet of every .proto file in `folders` of `protos`, imports included and before their users.
 
     Equal sources give equal bytes: files go in by sorted name, comments and positions stay out.
     Raises ConfigError when the compiler is not installed or refuses a file.
@@ -31,14 +35,14 @@ def compile_protos(protos: Path) -> bytes:
         from grpc_tools import protoc  # type: ignore[import-untyped]
     except ImportError as exc:
         raise ConfigError("generating the descriptors needs grpcio-tools: install orchtw[dev]") from exc
-    names = sorted(str(path.relative_to(protos)) for path in protos.rglob("*.proto"))
+    names = sorted(str(path.relative_to(protos)) for each in folders for path in (protos / each).rglob("*.proto"))
     if not names:
         raise ConfigError(f"no .proto file in {protos}: run this from a checkout")
     well_known = Path(protoc.__file__).parent / "_proto"
     with tempfile.TemporaryDirectory() as scratch:
         target = Path(scratch, "set.binpb")
-        folders = [f"-I{protos}", f"-I{well_known}"]
-        if protoc.main(["protoc", *folders, "--include_imports", f"--descriptor_set_out={target}", *names]) != 0:
+        roots = [f"-I{protos}", f"-I{well_known}"]
+        if protoc.main(["protoc", *roots, "--include_imports", f"--descriptor_set_out={target}", *names]) != 0:
             raise ConfigError("the protos do not compile")
         return stripped(target.read_bytes())
 
@@ -60,21 +64,24 @@ def stripped(raw: bytes) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the descriptor set, or compare it; the process's exit code."""
+    """Write the descriptor sets, or compare them; the process's exit code."""
     parser = argparse.ArgumentParser(prog="python -m orchtw.schema.generate", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the file is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
     options = parser.parse_args(arguments)
+    outputs = ((OUTPUT, API_FOLDERS), (OPENAPI_OUTPUT, OPENAPI_FOLDERS))
     try:
-        fresh = compile_protos(PROTOS)
+        fresh = [(output, compile_protos(PROTOS, folders)) for output, folders in outputs]
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 1
     if not options.check:
-        OUTPUT.write_bytes(fresh)
-    elif not OUTPUT.exists() or OUTPUT.read_bytes() != fresh:
-        print(f"{OUTPUT.name} is stale: run python -m orchtw.schema.generate", file=sys.stderr)
-        return 1
-    return 0
+        for output, content in fresh:
+            output.write_bytes(content)
+        return 0
+    stale = [output.name for output, content in fresh if not output.exists() or output.read_bytes() != content]
+    for name in stale:
+        print(f"{name} is stale: run python -m orchtw.schema.generate", file=sys.stderr)
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

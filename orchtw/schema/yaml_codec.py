@@ -48,12 +48,13 @@ def decode_yaml(body: bytes, must_be: str = "") -> Any:
 class _Frame:
     """A collection under construction: its size and depth with aliases followed, so far.
 
-    `key` is the pending key of a mapping; `merged` what `<<` brought.
+    `key` is the pending key of a mapping, `merging` if it is a plain `<<`; `merged` is what that brought.
     """
 
     value: Any
     anchor: str | None
     key: str | None = None
+    merging: bool = False
     weight: int = 1
     depth: int = 1
     merged: list[Any] = attrs.field(factory=list)
@@ -124,9 +125,11 @@ class _Builder:
             frame.value.append(value)
         elif frame.key is None:
             frame.key = _key(value, event)
-        elif frame.key == "<<":
+            frame.merging = value == "<<" and isinstance(event, yaml.ScalarEvent) and event.implicit[0]
+        elif frame.merging:
             frame.merged.extend(_merge_sources(value, event))
             frame.key = None
+            frame.merging = False
         else:
             frame.value[frame.key] = value
             frame.key = None

@@ -11,6 +11,7 @@ from orchtw.naming import Naming
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
+from orchtw.rules.paging import Tokens
 from orchtw.schema.codec import Codecs, KindCodec
 from orchtw.storage.cache import Cacher
 from orchtw.storage.interface import Store
@@ -28,6 +29,7 @@ class Context:
     cacher: Cacher
     codecs: Codecs
     negotiator: Negotiator
+    tokens: Tokens
     representations: Representations
     writes: WritePath
     deletion: Deletion

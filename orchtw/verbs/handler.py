@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from orchtw.errors import MethodNotAllowed, NotFound
+from orchtw.naming import Naming
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, RequestInfo, Response
 from orchtw.rules.request_info import check_segments
+from orchtw.schema.catalogue import ResourceType
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.call import Call
 
 Verb = Callable[[Call], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
+Deprecated = Callable[[RequestInfo, ResourceType], None]
 Virtual = Mapping[tuple[str, str, str], Mapping[str, Endpoint]]
 
 PAGE_NOT_FOUND = b"404 page not found\n"
@@ -23,24 +26,29 @@ class ResourceHandler:
     """Serves resources; everything else goes to `endpoints`.
 
     `verbs` holds the verbs on whole objects and collections, `subresources` those on each sub-resource and
-    `virtual` those on each resource (group, version, plural) that is never stored.
+    `virtual` those on each resource (group, version, plural) that is never stored. `deprecated` is told of
+    requests to deprecated versions.
     """
 
     def __init__(
         self,
+        naming: Naming,
         targets: Targets,
         acceptance: Acceptance,
         verbs: Mapping[str, Verb],
         subresources: Mapping[str, Mapping[str, Verb]],
         endpoints: Endpoint,
         virtual: Virtual,
+        deprecated: Deprecated,
     ) -> None:
+        self._naming = naming
         self._targets = targets
         self._acceptance = acceptance
         self._verbs = verbs
         self._subresources = subresources
         self._endpoints = endpoints
         self._virtual = virtual
+        self._deprecated = deprecated
 
     async def handle(self, request: Request) -> Response | None:
         """Answer the request; NotFound (404) or MethodNotAllowed (405) where no verb can."""
@@ -51,12 +59,26 @@ class ResourceHandler:
         target = self._targets.find(info.group, info.version, info.resource)
         if target is None:
             return await self._without_target(request, info)
+        if target.deprecation:
+            self._warn(request, target, info)
         check_segments(info)
         _check_scope(target, info)
         verb = self._verb(request, target, info)
         assert request.user is not None
         accept = self._acceptance.of(request, info)
         return await verb(Call(request=request, info=info, user=request.user, target=target, accept=accept))
+
+    def _warn(self, request: Request, target: Target, info: RequestInfo) -> None:
+        """The three signals of seed 1 §9.4: the client's warning, the audit event's annotations, the metric."""
+        request.warnings.append(target.deprecation)
+        request.annotations |= self._annotations(target)
+        self._deprecated(info, target.resource)
+
+    def _annotations(self, target: Target) -> dict[str, str]:
+        annotations = {self._naming.deprecated_annotation: "true"}
+        if target.resource.removed:
+            annotations[self._naming.removed_release_annotation] = target.resource.removed
+        return annotations
 
     def _verb(self, request: Request, target: Target, info: RequestInfo) -> Verb:
         """The function for a verb; HEAD stands for none (supplement C3)."""

@@ -37,10 +37,12 @@ async def list_objects(context: Context, call: Call) -> Response:
     entries = state.entries
     if not selection.everything:
         entries = [entry for entry in entries if selection.matches(entry)]
-    meta = {"resourceVersion": str(state.revision)}
+    meta: dict[str, Any] = {"resourceVersion": str(state.revision)}
     if 0 < options.limit < len(entries):
         last = entries[options.limit - 1].key.removeprefix(_scope(call))
-        meta |= _continuation(context, options, state.revision, last, len(entries) - options.limit)
+        meta["continue"] = context.tokens.encode(state.revision, last, call.target.stored.prefix + _scope(call))
+        if not options.selective:
+            meta["remainingItemCount"] = len(entries) - options.limit
         entries = entries[: options.limit]
     return context.representations.list(call.target, entries, meta, call.accept, params=call.request.params)
 
@@ -72,6 +74,7 @@ async def state_of(context: Context, call: Call, options: ListOptions) -> State:
     elif options.consistency == "exact":
         return await _exactly(context, call, options.revision or 0, "")
     elif options.consistency == "continue" and options.position is not None:
+        context.tokens.check(options.position, call.target.stored.prefix + _scope(call))
         start = _scope(call) + options.position.start
         if options.position.revision == paging.LATEST:
             return State(cache.page(start, namespace), context.cacher.revision)
@@ -85,7 +88,8 @@ async def _continued(context: Context, call: Call, revision: int, start: str) ->
         return await _exactly(context, call, revision, start)
     except Expired:
         last = start.removeprefix(_scope(call)).removesuffix("\0")
-        raise Expired.token(paging.encode(paging.LATEST, last, context.naming)) from None
+        prefix = call.target.stored.prefix + _scope(call)
+        raise Expired.token(context.tokens.encode(paging.LATEST, last, prefix)) from None
 
 
 async def _exactly(context: Context, call: Call, revision: int, start: str) -> State:
@@ -107,11 +111,3 @@ def _scope(call: Call) -> str:
     """The start of all keys below the listed prefix: continue tokens name keys without it."""
     namespace = call.info.namespace if call.target.resource.namespaced else ""
     return f"{namespace}/" if namespace else ""
-
-
-def _continuation(context: Context, options: ListOptions, revision: int, last: str, rest: int) -> dict[str, Any]:
-    """The ListMeta of a chunk that is not the last one (seed 1 §4.4)."""
-    meta: dict[str, Any] = {"continue": paging.encode(revision, last, context.naming)}
-    if not options.selective:
-        meta["remainingItemCount"] = rest
-    return meta

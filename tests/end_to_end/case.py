@@ -54,7 +54,7 @@ class ServerCase(TestCase):
     flags: tuple[str, ...] = ()
     timeout = 120
 
-    async def setUp(self) -> None:
+    async def setUp(self) -> None:  # type: ignore[override]
         self.server = await shared_server(self.mktemp(), f"--vocabulary={self.vocabulary}", *self.flags)
         self.naming = Naming.of(self.vocabulary)
         self._logged = len(self.server.log)

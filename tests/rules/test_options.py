@@ -12,7 +12,7 @@ from orchtw.naming import Naming
 from orchtw.rules import options, paging
 
 NAMING = Naming.orch()
-TOKEN = paging.encode(7, "default/a", NAMING)
+TOKEN = paging.Tokens(b"k" * 32, NAMING).encode(7, "default/a", "/registry/pods/")
 MATCH = "resourceVersionMatch: Forbidden: resourceVersionMatch"
 
 
@@ -49,7 +49,7 @@ class ListOptionsTests(SynchronousTestCase):
         ]:
             found = list_options(query)
             self.assertEqual((found.consistency, found.revision, found.limit), (consistency, revision, limit), query)
-            self.assertEqual(found.position, paging.Position(7, "default/a\0") if TOKEN in query else None)
+            self.assertEqual(found.position, paging.decode(TOKEN, NAMING) if TOKEN in query else None)
 
     def test_bad_match(self) -> None:
         """Each rule about resourceVersionMatch that is broken is a cause of one 422 (supplement A5)."""

@@ -312,6 +312,12 @@ class RefusalTests(SynchronousTestCase):
             body = orjson.dumps({"kind": "DeleteOptions", "apiVersion": api_version, "gracePeriodSeconds": 3})
             self.assertEqual(CODECS.kind("v1", "DeleteOptions").decode_json(body)["gracePeriodSeconds"], 3)
 
+    def test_bounded(self) -> None:
+        """However long what a client sent, the message about it is short (DESIGN, rule 8)."""
+        long = b"x" * 1_000_000
+        for body in (b'{"data":{"%b":1}}' % long, b'{"data":"%b"}' % long, b'{"kind":"%b"}' % long, b"%b" % long):
+            self.assertLess(len(self._message("v1", "ConfigMap", body)), 1000)
+
     def test_depth(self) -> None:
         """A value of any type may be MAX_DEPTH levels deep, one more is a 400; so may a recursive type."""
         codec = CODECS.kind("apps/v1", "ControllerRevision")

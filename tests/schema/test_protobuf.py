@@ -19,11 +19,11 @@ POD = CODECS.kind("v1", "Pod")
 CRD = CODECS.kind("apiextensions.orch.io/v1", "CustomResourceDefinition")
 
 
-def nested_schema(levels: int) -> bytes:
-    """A CustomResourceDefinition whose schema is nested `levels` deep through `not` (field 28)."""
+def nested_schema(levels: int, either: bool = False) -> bytes:
+    """A CustomResourceDefinition whose schema is nested `levels` deep through `not`, or `additionalProperties`."""
     schema = b""
     for _ in range(levels):
-        schema = delimited(28, schema)
+        schema = delimited(30, delimited(2, schema)) if either else delimited(28, schema)
     version = delimited(4, delimited(1, schema))
     return delimited(2, delimited(7, version))
 
@@ -132,6 +132,8 @@ class DecodeTests(SynchronousTestCase):
         CRD.encode_json(CRD.decode_protobuf(nested_schema(150)))
         self._refused(nested_schema(250), "spec.versions[0].schema", CRD)
         self._refused(nested_schema(20_000), "", CRD)
+        self._refused(nested_schema(250, either=True), "spec.versions[0].schema", CRD)
+        self._refused(nested_schema(20_000, either=True), "", CRD)
 
     def test_merge_of_empty_lists(self) -> None:
         """Required lists that are empty are null in JSON, as after Go's own storage."""

@@ -89,6 +89,7 @@ class DecodeTests(SynchronousTestCase):
         self.assertEqual(found["b"], {"x": 3, "true": 2})
         self.assertEqual(found["c"], [{"x": 1, "true": 2}])
         self.assertEqual(found["d"], {"q": 1})
+        self.assertEqual(decode_yaml(b"'<<': 1"), {"<<": 1}, "a quoted key merges nothing")
 
     def test_documents(self) -> None:
         """Nothing is None; empty documents around the one do not matter; JSON is YAML."""

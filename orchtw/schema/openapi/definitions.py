@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Final
 
@@ -61,7 +61,7 @@ _FORMS: dict[str, Schema] = {
         "type": "string", "format": "date-time", "description": "A time in RFC 3339 form, to the microsecond."
     },
     "Duration": {"type": "string", "description": "A length of time, such as 1h30m0s."},
-    "Patch": {"description": "A change: operations, members to merge, or the fields to own, as the content type says."},
+    "Patch": {"description": "A change: operations, members to merge, or fields to own, as the content type says."},
     "FieldsV1": {"type": "object", "description": "A set of fields: f:<name>, k:<keys> and v:<value> members."},
     "RawExtension": {"type": "object", "description": "An object of any kind."},
     "JSON": {"description": "Any JSON value."},
@@ -220,7 +220,7 @@ class Definitions:
         return siblings | schema
 
     def _default(self, field: Field) -> Any:
-        """The default to publish: the declared one, or the empty struct that an absent one stands for if it is valid."""
+        """The declared default, or for a struct that is never absent the empty one, where that is valid."""
         if field.default is not MISSING:
             return field.default
         node = field.node
@@ -268,7 +268,7 @@ def _restrict(schema: Schema, values: Iterable[str]) -> None:
     target: Any = schema
     while "items" in target:
         target = target["items"]
-    if isinstance(target, Mapping) and target.get("type") == "string":
+    if target.get("type") == "string":
         target["enum"] = sorted(values)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -11,6 +13,7 @@ from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue, ResourceType, joined
 from orchtw.schema.compiler import SchemaCompiler
 from orchtw.schema.openapi import discovery
+from orchtw.schema.openapi.definitions import Definitions
 from orchtw.schema.openapi.operations import TEXT, Operation, Operations
 from orchtw.schema.openapi.parameters import Parameter
 
@@ -28,10 +31,18 @@ CODES = {200: "OK", 201: "Created", 202: "Accepted"}
 
 @attrs.frozen(slots=True)
 class Part:
-    """One part of the API: the path that leads to it, such as "apis/apps/v1", and what can be asked there."""
+    """One part of the API: the path that leads to it, such as "apis/apps/v1", and what can be asked there.
+
+    `index` is the operation that lists what is in the part, `members` are those on its resources.
+    """
 
     path: str
-    operations: Callable[[], list[Operation]]
+    index: Callable[[], Operation]
+    members: Callable[[], Iterable[Operation]] = tuple
+
+    def operations(self) -> list[Operation]:
+        """All of them."""
+        return [self.index(), *self.members()]
 
 
 def parts(catalogue: Catalogue, compiler: SchemaCompiler, enabled: Iterable[ResourceType]) -> list[Part]:
@@ -42,37 +53,60 @@ def parts(catalogue: Catalogue, compiler: SchemaCompiler, enabled: Iterable[Reso
     naming = catalogue.naming
     made = Operations(catalogue, compiler)
     found = [
-        Part("api", lambda: [discovery.core_versions(naming)]),
-        Part("apis", lambda: [discovery.groups(naming)]),
-        Part("version", lambda: [discovery.version(naming)]),
+        Part("api", partial(discovery.core_versions, naming)),
+        Part("apis", partial(discovery.groups, naming)),
+        Part("version", partial(discovery.version, naming)),
     ]
     for name in {group for group, _ in served if group}:
-        found.append(Part(f"apis/{name}", lambda name=name: [discovery.group(naming, name)]))
+        found.append(Part(f"apis/{name}", partial(discovery.group, naming, name)))
     for (group, version), resources in served.items():
-        found.append(
-            Part(
-                f"apis/{joined(group, version)}" if group else f"api/{version}",
-                lambda group=group, version=version, resources=resources: [
-                    discovery.resources(naming, group, version),
-                    *made.of_version(resources),
-                ],
-            )
-        )
+        path = f"apis/{joined(group, version)}" if group else f"api/{version}"
+        found.append(Part(path, partial(discovery.resources, naming, group, version), partial(made.of_version, resources)))
     return sorted(found, key=lambda part: part.path)
 
 
-def by_path(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
-    """The operations by path, in the order of the paths."""
-    found: dict[str, list[Operation]] = {}
-    for operation in operations:
-        found.setdefault(operation.path, []).append(operation)
-    return dict(sorted(found.items()))
+class Renderer(ABC):
+    """Makes the parts of a document in one version of OpenAPI."""
 
+    def __init__(self, definitions: Definitions, naming: Naming) -> None:
+        self._definitions = definitions
+        self._naming = naming
+        self._parameters: dict[Parameter, Document] = {}
 
-def shared(operations: list[Operation]) -> tuple[Parameter, ...]:
-    """The parameters that all operations of a path have; those of one path are said once."""
-    first, *rest = operations
-    return tuple(each for each in first.parameters if all(each in other.parameters for other in rest))
+    def paths(self, operations: Iterable[Operation]) -> Document:
+        """The `paths` member: path items in the order of their paths."""
+        found: dict[str, list[Operation]] = {}
+        for operation in operations:
+            found.setdefault(operation.path, []).append(operation)
+        return {path: self._path(found[path]) for path in sorted(found)}
+
+    def _path(self, operations: list[Operation]) -> Document:
+        """A path item: each operation under its method, then the parameters that they all have."""
+        first, *rest = operations
+        common = tuple(each for each in first.parameters if all(each in other.parameters for other in rest))
+        item: Document = {operation.method: self._operation(operation, common) for operation in operations}
+        if common:
+            item["parameters"] = [self._parameter(each) for each in common]
+        return item
+
+    def _parameter(self, parameter: Parameter) -> Document:
+        found = self._parameters.get(parameter)
+        if found is None:
+            found = self._parameters[parameter] = self._new_parameter(parameter)
+            if parameter.place == "path":
+                found["required"] = True
+        return found
+
+    def _schema(self, message: str) -> Document:
+        return TEXT_SCHEMA if message == TEXT else self._definitions.reference(message)
+
+    @abstractmethod
+    def _operation(self, operation: Operation, common: tuple[Parameter, ...]) -> Document:
+        """An operation without the parameters that its path item has."""
+
+    @abstractmethod
+    def _new_parameter(self, parameter: Parameter) -> Document:
+        """A parameter, but for `required`."""
 
 
 def messages(operations: Iterable[Operation]) -> set[str]:

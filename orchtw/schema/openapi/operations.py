@@ -52,7 +52,8 @@ _WHAT = {
 class Operation:
     """One method on one path.
 
-    `body` and the values of `responses` are full message names; a response may be TEXT. `required` is about the body. `action` and `kind` are the extensions' values; discovery has neither.
+    `body` and the values of `responses` are full message names; a response may be TEXT. `required` is about the
+    body. `action` and `kind` are the extensions' values; discovery has neither.
     """
 
     path: str

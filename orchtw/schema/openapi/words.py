@@ -10,7 +10,7 @@ import re
 
 import orjson
 
-from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.nodes import MISSING, Field, Form, ListSchema, MapSchema, Scalar, StructSchema
 from orchtw.schema.openapi.names import short_name, title
 
@@ -43,12 +43,14 @@ _LONG = {
     "gce": "GCE",
     "aws": "AWS",
 }
-_WELL_KNOWN = {
-    "metadata": "Name, labels and the other data that every object carries.",
+_STATES = {
     "spec": "The wanted state.",
     "status": "The observed state; written by the system, not by those who write the specification.",
+}
+_WELL_KNOWN = {
+    "metadata": "Name, labels and the other data that every object carries.",
     "items": "The objects of the list.",
-    "name": "The name, unique in its scope.",
+    "name": "The name.",
     "namespace": "The namespace; empty for what belongs to none.",
     "labels": "Labels by which objects are selected.",
     "annotations": "Notes by key that tools keep with the object; selectors do not see them.",
@@ -79,8 +81,12 @@ _WELL_KNOWN = {
 
 def phrase(name: str) -> str:
     """The words of a camel-case name: "minReadySeconds" → "minimum ready seconds"."""
-    words = (word if word.isupper() or len(word) > 1 and word[:-1].isupper() else word.lower() for word in _WORD.findall(name))
+    words = (word if _is_acronym(word) else word.lower() for word in _WORD.findall(name))
     return " ".join(_LONG.get(word, word) for word in words) or name
+
+
+def _is_acronym(word: str) -> bool:
+    return len(word) > 1 and word.removesuffix("s").isupper()
 
 
 def of_resource(resource: ResourceType) -> str:
@@ -92,7 +98,7 @@ def of_resource(resource: ResourceType) -> str:
     text += f" Deprecated since {resource.deprecated}"
     if resource.replacement is not None:
         new = resource.replacement
-        text += f", use {new.kind} of {new.group}/{new.version}" if new.group else f", use {new.kind} of {new.version}"
+        text += f", use {new.kind} of {joined(new.group, new.version)}"
     return text + (f"; not served from {resource.removed} on." if resource.removed else ".")
 
 
@@ -122,6 +128,8 @@ def of_field(field: Field) -> str:
 def _meaning(field: Field) -> str:
     words = title(phrase(field.name))
     node = field.node
+    if field.name in _STATES and isinstance(node, StructSchema):
+        return _STATES[field.name]
     if node is Scalar.BOOL:
         return f"{words}: true or false."
     if field.name.endswith("Seconds") and field.name != "Seconds":

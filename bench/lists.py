@@ -1,0 +1,108 @@
+"""List: whole collections, pages and selections of the Pods that were preloaded."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from statistics import median
+from urllib.parse import quote
+
+from bench.bodies import SHARDS
+from bench.http1 import JSON, BenchError, Connection
+from bench.session import Bench
+
+PRELOAD_CONNECTIONS = 64
+_SHARD = 42
+_NAME = re.compile(rb"load-(\d{7})")
+_CONTINUE = re.compile(rb'"continue":"([^"]*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to list, and how many objects must come."""
+
+    name: str
+    accept: str
+    query: str
+    objects: int
+    zipped: bool = False
+    paged: bool = False
+
+
+def lists(bench: Bench) -> None:
+    """Preload the Pods, say what memory that took, then list them in every way."""
+    path = bench.namespace()
+    make = bench.creating(f"{path}/pods", "pods", "load")
+    bench.measure("preload_pods", PRELOAD_CONNECTIONS, make, 201, count=bench.options.pods)
+    bench.emit("rss_after_preload", {"rss_total_mib": round(bench.machine.rss_mib(), 1)})
+    for variant in _variants(bench):
+        _measure(bench, f"{path}/pods", variant)
+
+
+def _variants(bench: Bench) -> list[Variant]:
+    pods, protobuf = bench.options.pods, bench.media_types["pb"]
+    chosen = len(range(_SHARD, pods, SHARDS))
+    selector = f"?labelSelector=shard%3Ds-{_SHARD}"
+    return [
+        Variant("list_json", JSON, "", pods),
+        Variant("list_json_rv0", JSON, "?resourceVersion=0", pods),
+        Variant("list_json_gzip", JSON, "", pods, zipped=True),
+        Variant("list_pb", protobuf, "", pods),
+        Variant("list_pb_rv0", protobuf, "?resourceVersion=0", pods),
+        Variant("list_paged_json", JSON, f"?limit={bench.options.limit}", pods, paged=True),
+        Variant("list_selector_1pct_json", JSON, selector, chosen),
+        Variant("list_selector_1pct_rv0_json", JSON, f"{selector}&resourceVersion=0", chosen),
+    ]
+
+
+def _measure(bench: Bench, path: str, variant: Variant) -> None:
+    connection = Connection(bench.endpoint)
+    connection.call(bench.endpoint.request("GET", "/version"))
+    bench.machine.await_quiet(bench.options.quiet)
+    before = bench.machine.snapshot()
+    seconds: list[float] = []
+    fields: dict[str, object] = {"errors": 0}
+    pages: list[bytes] = []
+    try:
+        for _ in range(bench.options.list_iters):
+            began = time.monotonic()
+            pages, size = _list(bench, connection, path, variant)
+            seconds.append(time.monotonic() - began)
+        usage = bench.machine.usage(before, len(seconds))
+        found = len({name for page in pages for name in _NAME.findall(page)})
+        fields |= {
+            **usage,
+            "secs_per_list": round(median(seconds), 4),
+            "secs_min": round(min(seconds), 4),
+            "bytes": size,
+            "objects": found,
+            "pages": len(pages),
+            "lists": len(seconds),
+        }
+        if found != variant.objects:
+            raise BenchError(f"{found} objects in the list, expected {variant.objects}")
+    except BenchError as problem:
+        fields |= {"errors": 1, "first_error": str(problem)}
+    finally:
+        connection.close()
+    bench.emit(variant.name, fields)
+
+
+def _list(bench: Bench, connection: Connection, path: str, variant: Variant) -> tuple[list[bytes], int]:
+    """All pages of one list, and their size as received."""
+    pages: list[bytes] = []
+    size, token = 0, b""
+    while True:
+        query = f"{variant.query}&continue={quote(token)}" if token else variant.query
+        request = bench.endpoint.request("GET", path + query, variant.accept, zipped=variant.zipped)
+        answer = connection.call(request)
+        if problem := answer.problem(200, variant.accept):
+            raise BenchError(problem)
+        body = answer.body
+        size += len(body)
+        pages.append(answer.content if variant.zipped else body)
+        following = _CONTINUE.search(body, 0, 400) if variant.paged else None
+        if following is None or not following[1]:
+            return pages, size
+        token = following[1]

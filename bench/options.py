@@ -1,0 +1,141 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
+FORMATS = ("json", "pb")
+MAX_POD_KIB = 12  # a request stays within one TLS record
+
+QUICK = {
+    "conc": (1, 8),
+    "n_create": 100,
+    "seconds": 0.3,
+    "pods": 200,
+    "limit": 50,
+    "watchers": (1, 50),
+    "watch_rates": (50, 20),
+    "watch_seconds": 0.5,
+    "watch_flat": (100, 50),
+    "idle": 100,
+    "idle_seconds": 0.5,
+    "starts": 1,
+}
+
+
+class Options(argparse.Namespace):
+    """What to measure, and how much of it."""
+
+    scenarios: tuple[str, ...]
+    conc: tuple[int, ...]
+    n_create: int
+    seconds: float
+    pods: int
+    pod_kib: int
+    list_iters: int
+    limit: int
+    watchers: tuple[int, ...]
+    watch_rates: tuple[int, ...]
+    watch_seconds: float
+    watch_flat: tuple[int, ...]
+    watch_writers: int
+    watch_formats: tuple[str, ...]
+    watch_processes: int
+    idle: int
+    idle_seconds: float
+    starts: int
+    quick: bool
+    quiet: float
+    label: str
+    time_limit: int
+    server_flag: list[str]
+    against: str
+    token: str
+    pid: tuple[int, ...]
+    protobuf_type: str
+
+
+def parse(arguments: Sequence[str] | None = None) -> Options:
+    """The options of a command line; SystemExit (2) with a message if it is wrong."""
+    parser = _parser()
+    if parser.parse_known_args(arguments)[0].quick:
+        parser.set_defaults(**QUICK)
+    return parser.parse_args(arguments, Options())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "python -m bench",
+        description="Loads the server over TLS and prints one JSON line for each scenario.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--scenarios", type=_words(SCENARIOS), default=SCENARIOS, help=f"which of {','.join(SCENARIOS)}, in this order")
+    add("--quick", action="store_true", help="small sizes: shows that it works, measures nothing")
+    add("--conc", type=_numbers, default=(1, 16, 64), help="connections in create and get")
+    add("--n-create", type=_positive, default=1000, help="objects of each kind per concurrency in create")
+    add("--seconds", type=_seconds, default=2.0, help="time per step of get")
+    add("--pods", type=_positive, default=10_000, help="Pods to preload for list")
+    add("--pod-kib", type=_pod_kib, default=0, help="fill Pods up to this size as sent (0: 2.3 KiB)")
+    add("--list-iters", type=_positive, default=5, help="times each list is done")
+    add("--limit", type=_positive, default=500, help="page size of the paged list")
+    add("--watchers", type=_numbers, default=(1, 100, 1000), help="numbers of watchers")
+    add("--watch-rates", type=_numbers, default=(50, 20, 5), help="paced writes a second, per number of watchers")
+    add("--watch-seconds", type=_seconds, default=5.0, help="time of the paced writes")
+    add("--watch-flat", type=_numbers, default=(2000, 1000, 200), help="flat-out writes, per number of watchers")
+    add("--watch-writers", type=_positive, default=8, help="concurrent writers, flat out")
+    add("--watch-formats", type=_words(FORMATS), default=FORMATS, help="encodings of the watches: json, pb")
+    add("--watch-processes", type=_positive, default=1, help="processes that read the watches")
+    add("--idle", type=_positive, default=1000, help="idle watchers to open")
+    add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
+    add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
+    add("--quiet", type=float, default=0.0, help="before each step wait until others use less of the CPUs than this share")
+    add("--label", default="", help="value of the field 'server'")
+    add("--time-limit", type=_positive, default=1800, help="seconds after which everything is given up")
+    add("--server-flag", action="append", default=[], metavar="FLAG", help="a flag more for the server; repeatable")
+    add("--against", default="", metavar="URL", help="measure the server there instead of starting one")
+    add("--token", default="", help="its bearer token")
+    add("--pid", type=_numbers, default=(), help="its processes, for CPU and memory")
+    add("--protobuf-type", default="", help="its Protobuf media type (default: this server's)")
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be one or more")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 600:
+        raise argparse.ArgumentTypeError("must be above 0, 600 at most")
+    return value
+
+
+def _pod_kib(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= MAX_POD_KIB:
+        raise argparse.ArgumentTypeError(f"must be 0 to {MAX_POD_KIB}")
+    return value
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(_positive(each) for each in text.split(","))
+
+
+class _words:
+    """A comma-separated choice of known words."""
+
+    def __init__(self, known: Sequence[str]) -> None:
+        self._known = known
+
+    def __call__(self, text: str) -> tuple[str, ...]:
+        words = tuple(text.split(","))
+        for word in words:
+            if word not in self._known:
+                raise argparse.ArgumentTypeError(f"{word!r} is none of {', '.join(self._known)}")
+        return words

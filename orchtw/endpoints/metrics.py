@@ -1,0 +1,48 @@
+"""`/metrics`: the server's metrics in the text form of Prometheus (supplement G2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client.exposition import choose_encoder
+
+from orchtw.request import Request, RequestInfo, Response
+from orchtw.schema.catalogue import ResourceType
+
+PATH = "/metrics"
+
+
+class Metrics:
+    """The registry and its endpoint. Help texts begin with the metric's stability, as clients of the original expect."""
+
+    methods = frozenset({"GET"})
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry(auto_describe=True)
+        self._deprecated = Gauge(
+            "apiserver_requested_deprecated_apis",
+            "[STABLE] Deprecated APIs that have been requested, by API group, version, resource, subresource and "
+            "release in which they are removed.",
+            ("group", "version", "resource", "subresource", "removed_release"),
+            registry=self.registry,
+        )
+
+    def paths(self) -> Iterable[str]:
+        """The one path."""
+        return (PATH,)
+
+    def aliases(self) -> Iterable[tuple[str, str]]:
+        """None."""
+        return ()
+
+    async def handle(self, request: Request, path: str) -> Response:
+        """All metrics, as OpenMetrics where the request prefers that."""
+        encode, content_type = choose_encoder(request.headers.get("accept", ""))
+        return Response(content_type=content_type, body=encode(self.registry))
+
+    def deprecated_requested(self, info: RequestInfo, resource: ResourceType) -> None:
+        """A deprecated version has been asked for (seed 1 §9.4)."""
+        self._deprecated.labels(
+            info.group, info.version, info.resource, info.subresource, resource.removed or ""
+        ).set(1)

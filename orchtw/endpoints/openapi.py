@@ -1,0 +1,128 @@
+"""`/openapi/v2` and `/openapi/v3`: the API described to clients (supplement C2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from email.utils import formatdate
+from functools import cached_property
+from typing import Literal
+
+import orjson
+
+from orchtw.request import Request, Response
+from orchtw.schema.openapi import protobuf_v2, protobuf_v3
+from orchtw.schema.openapi.published import Encoded, Form, Published
+
+V2_PATH = "/openapi/v2"
+V3_PATH = "/openapi/v3"
+JSON = "application/json"
+IMMUTABLE = "public, immutable"
+YEAR_S = 365 * 24 * 3600
+
+_VARY = ("Vary", "Accept")
+
+Choice = Literal["json", "protobuf"]
+
+
+class OpenAPI:
+    """Answers the paths of both versions.
+
+    `published` makes the documents when they are first asked for. `now` is the time in seconds since 1970.
+    """
+
+    methods = frozenset({"GET", "HEAD"})
+
+    def __init__(self, published: Published, now: Callable[[], float]) -> None:
+        self._published = published
+        self._now = now
+
+    def paths(self) -> Iterable[str]:
+        """The document of version 2 and the index of version 3."""
+        return (V2_PATH, V3_PATH)
+
+    def aliases(self) -> Iterable[tuple[str, str]]:
+        """Version 3's index with a slash behind it, and its documents."""
+        documents = (f"{V3_PATH}/{path}" for path in self._published.v3_paths)
+        return ((f"{V3_PATH}/", V3_PATH), *((document, document) for document in documents))
+
+    async def handle(self, request: Request, path: str) -> Response:
+        """The document in the form that the request accepts; 304 when the client has it; 406 without a body.
+
+        A v3 document with another hash than its own is a 301 to the right one, with the right one it may be
+        kept for a year.
+        """
+        if path == V2_PATH:
+            return _answer(request, self._published.v2, protobuf_v2.MEDIA_TYPES)
+        if path == V3_PATH:
+            return _conditional(request, JSON, self._index)
+        return self._v3(request, path)
+
+    def _v3(self, request: Request, path: str) -> Response:
+        form = self._published.v3[path.removeprefix(f"{V3_PATH}/")]
+        given, right = request.param("hash"), form.json.hash
+        if given and given != right:
+            return Response(code=301, headers=[("Location", f"{path}?hash={right}")])
+        response = _answer(request, form, protobuf_v3.MEDIA_TYPES)
+        if given and response.code != 406:
+            expires = formatdate(self._now() + YEAR_S, usegmt=True)
+            response.headers += [("Cache-Control", IMMUTABLE), ("Expires", expires)]
+        return response
+
+    @cached_property
+    def _index(self) -> Encoded:
+        paths = {
+            path: {"serverRelativeURL": f"{V3_PATH}/{path}?hash={form.json.hash}"}
+            for path, form in self._published.v3.items()
+        }
+        return Encoded.of(orjson.dumps({"paths": paths}))
+
+
+def _answer(request: Request, form: Form, protobuf_types: tuple[str, ...]) -> Response:
+    """The form that the Accept header prefers, or a bare 406."""
+    offers: dict[str, Choice] = {JSON: "json", **dict.fromkeys(protobuf_types, "protobuf")}
+    chosen = preferred(request.headers.get("accept", ""), offers)
+    if chosen is None:
+        return Response(code=406, headers=[_VARY])
+    return _conditional(request, chosen, form.json if offers[chosen] == "json" else form.protobuf)
+
+
+def _conditional(request: Request, content_type: str, encoded: Encoded) -> Response:
+    """The bytes, or 304 when the client names their ETag."""
+    tag = f'"{encoded.hash}"'
+    headers = [("Etag", tag), _VARY]
+    if _has(request.headers.get("if-none-match", ""), tag):
+        return Response(code=304, headers=headers)
+    return Response(content_type=content_type, body=encoded.body, headers=headers)
+
+
+def _has(if_none_match: str, tag: str) -> bool:
+    """Whether an If-None-Match header names `tag`, weakly or not (RFC 9110 §13.1.2)."""
+    given = {each.strip().removeprefix("W/") for each in if_none_match.split(",")}
+    return tag in given or "*" in given
+
+
+def preferred(accept: str, offers: Iterable[str]) -> str | None:
+    """The offered media type that an Accept header likes best, in its own order among equals; None: none.
+
+    No header accepts anything. Parameters other than the quality are not looked at.
+    """
+    offered = tuple(offers)
+    best: tuple[float, str] | None = None
+    for entry in (accept or "*/*").split(","):
+        pattern, *parameters = (part.strip().lower() for part in entry.split(";"))
+        quality = _quality(parameters)
+        found = next((offer for offer in offered if pattern in (offer, "*/*", "application/*")), None)
+        if found is not None and quality > (best[0] if best else 0.0):
+            best = quality, found
+    return best[1] if best else None
+
+
+def _quality(parameters: Iterable[str]) -> float:
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        if key.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 1.0
+    return 1.0

@@ -1,0 +1,40 @@
+"""Warning headers: what the client should know beside the answer (seed 1 §9.4, supplement B9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchtw.schema.catalogue import ResourceType, joined
+
+TOTAL_CHARACTERS = 4096
+"""Above this all texts are cut to `CUT_CHARACTERS` and what does not fit is dropped."""
+
+CUT_CHARACTERS = 256
+
+
+def deprecation(resource: ResourceType, release: str) -> str:
+    """What a request to a version that is deprecated in `release` ("1.24") is told; empty for any other."""
+    if resource.deprecated is None or _order(resource.deprecated) > _order(release):
+        return ""
+    text = f"{resource.api_version} {resource.kind} is deprecated in v{resource.deprecated}+"
+    if resource.removed:
+        text += f", unavailable in v{resource.removed}+"
+    if new := resource.replacement:
+        text += f"; use {joined(new.group, new.version)} {new.kind}"
+    return text
+
+
+def warning_headers(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """One Warning header for each different text, in the form of RFC 7234."""
+    texts = list(dict.fromkeys("".join(char for char in text if char.isprintable()) for text in texts))
+    if sum(map(len, texts)) > TOTAL_CHARACTERS:
+        texts = [text[:CUT_CHARACTERS] for text in texts][: TOTAL_CHARACTERS // CUT_CHARACTERS]
+    return [("Warning", f'299 - "{_quoted(text)}"') for text in texts]
+
+
+def _order(release: str) -> tuple[int, ...]:
+    return tuple(map(int, release.split(".")))
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,80 @@
+"""The documents of one server as bytes: made when first asked for, then kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import attrs
+import orjson
+
+from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.schema.compiler import SchemaCompiler
+from orchtw.schema.openapi import protobuf_v2, protobuf_v3, v2, v3
+from orchtw.schema.openapi.definitions import V2, V3, Definitions, Dialect
+from orchtw.schema.openapi.documents import parts
+
+
+@attrs.frozen(slots=True)
+class Encoded:
+    """A document in one format; `hash` is of its bytes, in upper-case hexadecimal digits."""
+
+    body: bytes
+    hash: str
+
+    @classmethod
+    def of(cls, body: bytes) -> Encoded:
+        """The document whose bytes are `body`."""
+        return cls(body, sha256(body).hexdigest().upper())
+
+
+class Form:
+    """One document: its JSON bytes, and from these its Protobuf bytes if somebody wants them."""
+
+    def __init__(self, json: bytes, to_protobuf: Callable[[Any], bytes]) -> None:
+        self.json = Encoded.of(json)
+        self._to_protobuf = to_protobuf
+
+    @cached_property
+    def protobuf(self) -> Encoded:
+        """The Protobuf form."""
+        return Encoded.of(self._to_protobuf(orjson.loads(self.json.body)))
+
+
+class Published:
+    """What is published about the `enabled` resources, under the names of the catalogue's vocabulary.
+
+    Only bytes are kept, so what they were made from is made again when the resources change.
+    """
+
+    def __init__(self, catalogue: Catalogue, compiler: SchemaCompiler, enabled: Iterable[ResourceType]) -> None:
+        self._catalogue = catalogue
+        self._compiler = compiler
+        self._enabled = tuple(enabled)
+        self._parts = parts(catalogue, compiler, self._enabled)
+
+    @property
+    def v3_paths(self) -> Iterable[str]:
+        """The paths that have a v3 document, such as "apis/apps/v1"."""
+        return (part.path for part in self._parts)
+
+    @cached_property
+    def v2(self) -> Form:
+        """The v2 document."""
+        operations = (operation for part in self._parts for operation in part.operations())
+        document = v2.document(operations, self._definitions(V2), self._catalogue.naming)
+        return Form(orjson.dumps(document), protobuf_v2.encode)
+
+    @cached_property
+    def v3(self) -> dict[str, Form]:
+        """The v3 documents by path; definitions that several of them have are made once."""
+        definitions, naming = self._definitions(V3), self._catalogue.naming
+        return {
+            part.path: Form(orjson.dumps(v3.document(part.operations(), definitions, naming)), protobuf_v3.encode)
+            for part in self._parts
+        }
+
+    def _definitions(self, dialect: Dialect) -> Definitions:
+        return Definitions(dialect, self._catalogue, self._compiler, self._enabled)
