@@ -57,7 +57,6 @@ class ClosedLoop:
     def run(
         self,
         make: Make,
-        status: int,
         *,
         accept: str = JSON,
         first: int = 0,
@@ -67,7 +66,7 @@ class ClosedLoop:
     ) -> Result:
         """Do operations `first` to `first + count`, or as many as begin within `seconds` (count 0).
 
-        Every answer must have `status` and the media type of `accept`. BenchError when the server stops answering.
+        Every answer must be a 200 or 201 of the media type of `accept`. BenchError when the server stops answering.
         """
         result = Result()
         began = time.monotonic_ns()
@@ -98,7 +97,7 @@ class ClosedLoop:
                     continue
                 now = time.monotonic_ns()
                 worker, operation, when = sent.pop(fd)
-                if problem := answer.problem(status, accept):
+                if problem := answer.problem(accept):
                     result.failed(problem)
                 else:
                     result.latencies_ns.append(now - when)

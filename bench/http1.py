@@ -16,6 +16,7 @@ import httptools
 JSON = "application/json"
 CONNECT_TIMEOUT_S = 10.0
 ANSWER_TIMEOUT_S = 60.0
+GOOD = (200, 201)
 RECORD_BYTES = 16384  # of plaintext in one TLS record: what a read returns at most
 
 
@@ -108,10 +109,10 @@ class Answer:
     def media_type(self) -> str:
         return self.headers.get(b"content-type", b"").split(b";")[0].decode()
 
-    def problem(self, status: int, accept: str) -> str:
-        """What is wrong with this answer, in words; empty if nothing is."""
-        if self.status != status:
-            return f"status {self.status}, want {status}: {self.content[:300]!r}"
+    def problem(self, accept: str) -> str:
+        """What is wrong with this answer, in words; empty if it is an object of the type asked for."""
+        if self.status not in GOOD:
+            return f"status {self.status}: {self.content[:300]!r}"
         if self.media_type != accept.split(";")[0]:
             return f"content type {self.media_type!r}, asked for {accept!r}"
         return ""

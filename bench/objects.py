@@ -12,7 +12,7 @@ def create(bench: Bench) -> None:
     for plural in ("configmaps", "pods"):
         for workers in bench.options.conc:
             make = bench.creating(f"{path}/{plural}", plural, f"c{workers}")
-            bench.measure(f"create_{plural}", workers, make, 201, count=bench.options.n_create)
+            bench.measure(f"create_{plural}", workers, make, count=bench.options.n_create)
 
 
 def get(bench: Bench) -> None:
@@ -27,7 +27,6 @@ def get(bench: Bench) -> None:
                 f"get_pod_{form}",
                 workers,
                 lambda worker, number, requests=requests: requests[worker],  # type: ignore[misc]
-                200,
                 accept=accept,
                 seconds=bench.options.seconds,
             )

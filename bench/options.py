@@ -72,7 +72,12 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = parser.add_argument
-    add("--scenarios", type=_words(SCENARIOS), default=SCENARIOS, help=f"which of {','.join(SCENARIOS)}, in this order")
+    add(
+        "--scenarios",
+        type=_words(SCENARIOS),
+        default=SCENARIOS,
+        help="which, in this order",
+    )
     add("--quick", action="store_true", help="small sizes: shows that it works, measures nothing")
     add("--conc", type=_numbers, default=(1, 16, 64), help="connections in create and get")
     add("--n-create", type=_positive, default=1000, help="objects of each kind per concurrency in create")
@@ -91,7 +96,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
-    add("--quiet", type=float, default=0.0, help="before each step wait until others use less of the CPUs than this share")
+    add(
+        "--quiet",
+        type=float,
+        default=0.0,
+        help="before each step, wait until others use less of the CPUs",
+    )
     add("--label", default="", help="value of the field 'server'")
     add("--time-limit", type=_positive, default=1800, help="seconds after which everything is given up")
     add("--server-flag", action="append", default=[], metavar="FLAG", help="a flag more for the server; repeatable")

@@ -55,12 +55,12 @@ class Bench:
         answer = connection.call(self.endpoint.request("POST", path, JSON, JSON, orjson.dumps(body)))
         connection.close()
         if answer.status not in (201, 409):
-            raise BenchError(f"POST {path}: {answer.problem(201, JSON)}")
+            raise BenchError(f"POST {path}: {answer.problem(JSON)}")
 
     def fill(self, path: str, plural: str, prefix: str, count: int, workers: int = 1) -> Result:
         """Create `count` objects; BenchError if one cannot be."""
         loop = ClosedLoop(self.endpoint, workers)
-        result = loop.run(self.creating(f"{path}/{plural}", plural, prefix), 201, count=count)
+        result = loop.run(self.creating(f"{path}/{plural}", plural, prefix), count=count)
         loop.close()
         if result.errors:
             raise BenchError(f"filling {path}: {result.first_error}")
@@ -82,7 +82,7 @@ class Bench:
             self.fill(path, plural, "warm", 32)
         request = self.endpoint.request("GET", f"{path}/pods/{numbered('warm', 0)}")
         loop = ClosedLoop(self.endpoint, WARM_UP_CONNECTIONS)
-        loop.run(lambda worker, number: request, 200, seconds=min(WARM_UP_S, self.options.seconds))
+        loop.run(lambda worker, number: request, seconds=min(WARM_UP_S, self.options.seconds))
         loop.close()
 
     def measure(
@@ -90,7 +90,6 @@ class Bench:
         scenario: str,
         workers: int,
         make: Make,
-        status: int,
         *,
         accept: str = JSON,
         count: int = 0,
@@ -101,7 +100,7 @@ class Bench:
         loop = ClosedLoop(self.endpoint, workers)
         self.machine.await_quiet(self.options.quiet)
         before = self.machine.snapshot()
-        result = loop.run(make, status, accept=accept, count=count, seconds=seconds, done=done)
+        result = loop.run(make, accept=accept, count=count, seconds=seconds, done=done)
         usage = self.machine.usage(before, len(result.latencies_ns))
         loop.close()
         self.emit(scenario, {"conc": workers, **_figures(result), **usage, "secs": round(result.wall_s, 3)})

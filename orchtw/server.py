@@ -53,7 +53,6 @@ from orchtw.rules.paging import Tokens
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import Codecs
-from orchtw.schema.openapi.published import Published
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
@@ -213,7 +212,7 @@ class APIServer(Service):
                 Discovery(
                     self._catalogue, self._enabled, address, negotiator, representations.obj
                 ),
-                OpenAPI(Published(self._catalogue, self._codecs.compiler, self._enabled), time.time),
+                OpenAPI(self._catalogue, self._codecs.compiler, self._enabled, time.time),
             ]
         )
         handler = ResourceHandler(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from functools import cached_property
-from typing import Literal
-
-import orjson
+from typing import TYPE_CHECKING
 
 from orchtw.request import Request, Response
-from orchtw.schema.openapi import protobuf_v2, protobuf_v3
-from orchtw.schema.openapi.published import Encoded, Form, Published
+from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.schema.compiler import SchemaCompiler
+
+if TYPE_CHECKING:
+    from orchtw.schema.openapi.published import Encoded, Form, Published
 
 V2_PATH = "/openapi/v2"
 V3_PATH = "/openapi/v3"
@@ -21,20 +22,33 @@ YEAR_S = 365 * 24 * 3600
 
 _VARY = ("Vary", "Accept")
 
-Choice = Literal["json", "protobuf"]
-
 
 class OpenAPI:
     """Answers the paths of both versions.
 
-    `published` makes the documents when they are first asked for. `now` is the time in seconds since 1970.
+    What is not in `enabled` does not show. `now` is the time in seconds since 1970. Whatever there is to make, and
+    the code that makes it, is loaded when a client first asks.
     """
 
     methods = frozenset({"GET", "HEAD"})
 
-    def __init__(self, published: Published, now: Callable[[], float]) -> None:
-        self._published = published
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        compiler: SchemaCompiler,
+        enabled: Iterable[ResourceType],
+        now: Callable[[], float],
+    ) -> None:
+        self._catalogue = catalogue
+        self._compiler = compiler
+        self._enabled = enabled
         self._now = now
+
+    @cached_property
+    def _published(self) -> Published:
+        from orchtw.schema.openapi.published import Published  # 15 ms that the start is spared
+
+        return Published(self._catalogue, self._compiler, self._enabled)
 
     def paths(self) -> Iterable[str]:
         """The document of version 2 and the index of version 3."""
@@ -52,9 +66,9 @@ class OpenAPI:
         kept for a year.
         """
         if path == V2_PATH:
-            return _answer(request, self._published.v2, protobuf_v2.MEDIA_TYPES)
+            return _answer(request, self._published.v2)
         if path == V3_PATH:
-            return _conditional(request, JSON, self._index)
+            return _conditional(request, JSON, self._published.index(V3_PATH))
         return self._v3(request, path)
 
     def _v3(self, request: Request, path: str) -> Response:
@@ -62,28 +76,21 @@ class OpenAPI:
         given, right = request.param("hash"), form.json.hash
         if given and given != right:
             return Response(code=301, headers=[("Location", f"{path}?hash={right}")])
-        response = _answer(request, form, protobuf_v3.MEDIA_TYPES)
+        response = _answer(request, form)
         if given and response.code != 406:
             expires = formatdate(self._now() + YEAR_S, usegmt=True)
             response.headers += [("Cache-Control", IMMUTABLE), ("Expires", expires)]
         return response
 
-    @cached_property
-    def _index(self) -> Encoded:
-        paths = {
-            path: {"serverRelativeURL": f"{V3_PATH}/{path}?hash={form.json.hash}"}
-            for path, form in self._published.v3.items()
-        }
-        return Encoded.of(orjson.dumps({"paths": paths}))
 
-
-def _answer(request: Request, form: Form, protobuf_types: tuple[str, ...]) -> Response:
+def _answer(request: Request, form: Form) -> Response:
     """The form that the Accept header prefers, or a bare 406."""
-    offers: dict[str, Choice] = {JSON: "json", **dict.fromkeys(protobuf_types, "protobuf")}
-    chosen = preferred(request.headers.get("accept", ""), offers)
+    chosen = preferred(request.headers.get("accept", ""), (JSON, *form.protobuf_types))
     if chosen is None:
         return Response(code=406, headers=[_VARY])
-    return _conditional(request, chosen, form.json if offers[chosen] == "json" else form.protobuf)
+    if chosen == JSON:
+        return _conditional(request, JSON, form.json)
+    return _conditional(request, form.protobuf_types[0], form.protobuf)
 
 
 def _conditional(request: Request, content_type: str, encoded: Encoded) -> Response:

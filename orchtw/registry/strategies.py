@@ -7,6 +7,7 @@ from orchtw.registry.certificates import SigningRequestStrategy
 from orchtw.registry.core import NamespaceStrategy, PodStrategy, SecretStrategy
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec import KindCodec
 
 STRATEGIES: dict[tuple[str, str], type[Strategy]] = {
     ("", "Namespace"): NamespaceStrategy,
@@ -17,6 +18,6 @@ STRATEGIES: dict[tuple[str, str], type[Strategy]] = {
 """By first word of the group and kind; every other kind has the generic `Strategy`."""
 
 
-def strategy_for(resource: ResourceType, naming: Naming) -> Strategy:
-    """The strategy of a stored resource."""
-    return STRATEGIES.get((resource.group.split(".")[0], resource.kind), Strategy)(resource, naming)
+def strategy_for(resource: ResourceType, naming: Naming, codec: KindCodec) -> Strategy:
+    """The strategy of a stored resource; `codec` is that of its storage version."""
+    return STRATEGIES.get((resource.group.split(".")[0], resource.kind), Strategy)(resource, naming, codec)

@@ -5,7 +5,10 @@ A strategy works on canonical dicts in the storage version. It never refuses by 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
+
+import orjson
 
 from orchtw.errors import Cause
 from orchtw.naming import Naming
@@ -13,6 +16,7 @@ from orchtw.registry.metadata import keep_server_fields
 from orchtw.registry.traits import Traits
 from orchtw.rules import metadata as metadata_rules
 from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec import KindCodec
 
 Object = dict[str, Any]
 
@@ -20,9 +24,10 @@ Object = dict[str, Any]
 class Strategy:
     """The generic write rules of a stored kind (supplement B1, B2)."""
 
-    def __init__(self, resource: ResourceType, naming: Naming) -> None:
+    def __init__(self, resource: ResourceType, naming: Naming, codec: KindCodec) -> None:
         self.resource = resource
         self.naming = naming
+        self._codec = codec
         self.traits = Traits.of(resource.group, resource.kind)
         self.has_status = any(sub.name == "status" for sub in resource.subresources)
 
@@ -36,9 +41,13 @@ class Strategy:
             meta["generation"] = 1
 
     def reset_status(self, obj: Object) -> None:
-        """Empty the status of a new object."""
+        """Empty the status of a new object; numbers that are always shown are 0 in it."""
         if "status" in obj:
-            obj["status"] = {}
+            obj["status"] = orjson.loads(self._no_status)
+
+    @cached_property
+    def _no_status(self) -> bytes:
+        return orjson.dumps(self._codec.normalise({}).get("status", {}))
 
     def prepare_update(self, new: Object, old: Object) -> None:
         """Keep what the main path may not change and raise the generation."""
@@ -63,7 +72,9 @@ class Strategy:
         return _replace(_replace(old, "metadata", meta), "status", new.get("status", {}))
 
     def prepare_subresource(self, name: str, new: Object, old: Object) -> Object | None:
-        """The object that a write to another object-shaped sub-resource stores; None: there is none of that name."""
+        """The object that a write to a sub-resource of that name stores; None: there is no such sub-resource."""
+        if name == "scale":
+            return {**old, "spec": new["spec"]}
         return self.prepare_status(new, old) if name == "status" else None
 
     def validate_create(self, obj: Object) -> list[Cause]:

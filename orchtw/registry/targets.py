@@ -67,11 +67,12 @@ class Targets:
         known = self._stored.get((group, plural))
         if known is None:
             home = self._catalogue.find(group, resource.storage_version or "", plural) or resource
+            codec, naming = self._codecs.kind(home.api_version, home.kind), self._catalogue.naming
             known = self._stored[group, plural] = Stored(
                 home,
-                self._codecs.kind(home.api_version, home.kind),
-                strategy_for(home, self._catalogue.naming),
-                storage_prefix(home, self._catalogue.naming),
+                codec,
+                strategy_for(home, naming, codec),
+                storage_prefix(home, naming),
                 home.field_selectors,
             )
         return known

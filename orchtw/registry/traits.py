@@ -12,7 +12,7 @@ import attrs
 Paths = tuple[tuple[str, ...], ...]
 SPEC: Paths = (("spec",),)
 
-# What raises metadata.generation when it changes; kinds that are not here do not track it. An empty tuple: 1 for ever.
+# What raises metadata.generation when it changes; kinds that are not here do not track it. Empty: 1 for ever.
 _GENERATION: dict[tuple[str, str], Paths] = {
     ("", "PodTemplate"): (("template",),),
     ("", "ReplicationController"): SPEC,

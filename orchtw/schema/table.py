@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
+import orjson
+
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Column
 from orchtw.schema.partial import partial_metadata
 from orchtw.schema.table_cells import CELLS
-from orchtw.schema.table_text import Object, View
+from orchtw.schema.table_text import Age, Object, View
 
 IncludeObject = Literal["Metadata", "Object", "None"]
 
@@ -21,6 +23,17 @@ DEFAULT_COLUMNS = (
     Column(name="Name", type="string", format="name", priority=0, cell="metadata.name"),
     Column(name="Created At", type="date", format="", priority=0, cell="metadata.creationTimestamp"),
 )
+
+
+def write_table(table: Object, now_s: float) -> bytes:
+    """A Table of lasting rows as JSON, with ages as of `now_s`."""
+
+    def written(value: object) -> str:
+        if isinstance(value, Age):
+            return value.text(now_s)
+        raise TypeError(type(value).__name__)
+
+    return orjson.dumps(table, default=written)
 
 
 def _default_cells(obj: Object, view: View) -> list[Any]:
@@ -65,12 +78,26 @@ class TableLayout:
         `now_s` is the time in seconds since 1970 that ages count from. `served` is the object in the version
         that was asked for (default: `stored`), of which `include` says how much the row carries.
         """
-        view = View(now_s=now_s, naming=self._naming)
+        view = View(time_s=now_s, naming=self._naming)
         row: Object = {"cells": self._cells(stored, view)}
         if view.conditions:
             row["conditions"] = view.conditions
         row["object"] = self._included(stored if served is None else served, include, version)
         return row
+
+    def lasting_row(
+        self, stored: Object, now_s: float, *, include: IncludeObject, served: Object, version: str
+    ) -> tuple[Object, bool]:
+        """A row that `write_rows` can write at any time, and whether it stays true as time goes by.
+
+        Its ages are `Age` values and its object is encoded.
+        """
+        view = View(time_s=now_s, naming=self._naming, lazy=True)
+        row: Object = {"cells": self._cells(stored, view)}
+        if view.conditions:
+            row["conditions"] = view.conditions
+        row["object"] = orjson.Fragment(orjson.dumps(self._included(served, include, version)))
+        return row, not view.passing
 
     def table(self, meta: Object, rows: Iterable[Object], *, version: str = "v1", headed: bool = True) -> Object:
         """The Table of `rows`. `meta` is its ListMeta: the list's, or for one object just its resourceVersion.

@@ -20,20 +20,44 @@ _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 _OPERATORS = {"In": "{} in ({})", "NotIn": "{} notin ({})", "Exists": "{}", "DoesNotExist": "!{}"}
 
 
+@attrs.frozen(slots=True)
+class Age:
+    """A cell that is written when the Table is: how long ago `start_s`, in seconds since 1970, was."""
+
+    start_s: float
+
+    def text(self, now_s: float) -> str:
+        """The age as of `now_s`."""
+        return human_duration(now_s - self.start_s)
+
+
 @attrs.define(slots=True, kw_only=True, eq=False)
 class View:
     """What cells are made with: the time that ages count from, and the names of the vocabulary.
 
-    A cell function may put row conditions here.
+    A cell function may put row conditions here. With `lazy`, ages come as `Age`, so that the row can be kept;
+    `passing` tells that another cell depends on the time all the same.
     """
 
-    now_s: float
+    time_s: float
     naming: Naming
     conditions: list[Object] = attrs.field(factory=list)
+    lazy: bool = False
+    passing: bool = False
 
-    def age(self, obj: Object) -> str:
+    @property
+    def now_s(self) -> float:
+        """The time, in seconds since 1970, for cells that are made of it."""
+        self.passing = True
+        return self.time_s
+
+    def age(self, obj: Object) -> str | Age:
         """How long ago the object was created."""
-        return self.since(obj["metadata"].get("creationTimestamp"))
+        time = obj["metadata"].get("creationTimestamp")
+        if not time:
+            return UNKNOWN
+        age = Age(parse_time(time)[0])
+        return age if self.lazy else age.text(self.time_s)
 
     def since(self, time: str | None) -> str:
         """How long ago `time` was, in RFC 3339."""

@@ -88,6 +88,9 @@ class Representations:
         """A collection: `meta` is its ListMeta in canonical form."""
         if accept.transform is not None:
             check_transform(accept, target.resource.list_kind or "", is_list=True)
+            if accept.transform == "Table" and accept.format == "json" and not accept.pretty:
+                body = self._transforms.table_json(target, entries, meta, accept.transform_version, params)
+                return Response(content_type=accept.content_type, body=body)
             return self.obj(self._transforms.many(target, entries, meta, accept, params), accept)
         if accept.format == "protobuf":
             return self._protobuf_list(target, entries, meta, accept)

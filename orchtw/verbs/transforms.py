@@ -14,7 +14,7 @@ from orchtw.rules.negotiation import Negotiated
 from orchtw.rules.options import IncludeObject, include_object
 from orchtw.schema.codec import Codecs
 from orchtw.schema.partial import partial_metadata, partial_metadata_list
-from orchtw.schema.table import TableLayout
+from orchtw.schema.table import TableLayout, write_table
 from orchtw.watch.entry import Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame, type_meta
 
@@ -66,6 +66,29 @@ class Transforms:
             served = target.load(entry) if target.from_storage else stored
             rows.append(layout.row(stored, now_s, include=include, served=served, version=version))
         return layout.table(meta, rows, version=version, headed=headed)
+
+    def table_json(self, target: Target, entries: Iterable[Entry], meta: Object, version: str, params: Params) -> bytes:
+        """A list as a Table in compact JSON; its rows are kept with the entries for the next time."""
+        layout, include, now_s = self._layout(target), include_object(params), self._now()
+        key = ("table", include, version, target.resource.api_version)
+        rows = []
+        for entry in entries:
+            row = None if entry.other is None else entry.other.get(key)
+            rows.append(self._lasting_row(target, layout, entry, key, now_s) if row is None else row)
+        return write_table(layout.table(meta, rows, version=version), now_s)
+
+    @staticmethod
+    def _lasting_row(
+        target: Target, layout: TableLayout, entry: Entry, key: tuple[str, IncludeObject, str, str], now_s: float
+    ) -> Object:
+        stored = target.stored.load(entry)
+        served = target.load(entry) if target.from_storage else stored
+        row, lasts = layout.lasting_row(stored, now_s, include=key[1], served=served, version=key[2])
+        if lasts:
+            if entry.other is None:
+                entry.other = {}
+            entry.other[key] = row
+        return row
 
     def wire(self, target: Target, accept: Negotiated, params: Params) -> Wire:
         """The form of a watch's events; one per resource, form and included object."""

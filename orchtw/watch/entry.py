@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from sys import intern
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -19,7 +19,7 @@ class Entry:
     `key` is the tail of the store key within the resource ("ns/name" or "name"). `fields` are the
     selectable fields beyond name and namespace, as text, in the resource's order. `proto` (inner Protobuf
     message, without TypeMeta) and `json` (the JSON after kind and apiVersion, or None until asked for) are
-    in the storage version and carry the resourceVersion; `other` holds encodings in further versions.
+    in the storage version and carry the resourceVersion; `other` keeps other forms of it: encodings in further versions, Table rows.
     """
 
     key: str
@@ -30,7 +30,7 @@ class Entry:
     fields: tuple[str, ...]
     proto: bytes
     json: bytes | None = None
-    other: dict[tuple[str, ...], bytes] | None = None
+    other: dict[tuple[str, ...], Any] | None = None
 
     def size(self) -> int:
         """Bytes that the encodings of the storage version hold at present."""

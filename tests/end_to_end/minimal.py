@@ -1,4 +1,4 @@
-"""The smallest valid object of every kind, made from its schema: what is required, and what validation asks for besides.
+"""The smallest valid object of every kind, made from its schema.
 
 `EXTRA` names fields that no marker calls required and that an object of the kind is refused without; `VALUES` holds
 values where a field's format or meaning allows few. Both go by the struct's own name, so that one entry serves

@@ -55,10 +55,10 @@ class ResourceCase(ServerCase):
         expected = [("ADDED", created)]
         await self.read_in_every_form(resource, created)
         await self.in_every_version(resource, created)
-        expected.append(("MODIFIED", changed := await self.update(resource, created)))
+        expected.append(("MODIFIED", changed := await self.label(resource, created)))
         if any(sub.name == "status" for sub in resource.subresources):
             expected.append(("MODIFIED", changed := await self.update_status(resource, changed)))
-        expected.append(("MODIFIED", changed := await self.patch(resource, changed)))
+        expected.append(("MODIFIED", changed := await self.annotate(resource, changed)))
         await self.delete(resource, changed)
         await self.saw(watch, expected)
 
@@ -109,7 +109,8 @@ class ResourceCase(ServerCase):
         self.assertEqual([item for item in listed["items"] if item["metadata"]["name"] == name], [bare])
         assert resource.list_kind is not None
         binary = await self.ok("GET", path, Accept=protobuf)
-        self.assertEqual(self.codecs.kind(resource.api_version, resource.list_kind).decode_envelope(binary.body), listed)
+        list_codec = self.codecs.kind(resource.api_version, resource.list_kind)
+        self.assertEqual(list_codec.decode_envelope(binary.body), listed)
 
     async def in_every_version(self, resource: ResourceType, created: Object) -> None:
         """Every other version of the resource shows the same object."""
@@ -122,7 +123,7 @@ class ResourceCase(ServerCase):
             for key in ("name", "uid", "resourceVersion"):
                 self.assertEqual(shown["metadata"][key], created["metadata"][key])
 
-    async def update(self, resource: ResourceType, before: Object) -> Object:
+    async def label(self, resource: ResourceType, before: Object) -> Object:
         """PUT changes a label, and no status where that has a path of its own."""
         obj = copy.deepcopy(before)
         obj["metadata"].setdefault("labels", {})[MARK] = "label"
@@ -149,7 +150,7 @@ class ResourceCase(ServerCase):
         self.assertEqual((await self.ok("GET", path)).json, after)
         return after
 
-    async def patch(self, resource: ResourceType, before: Object) -> Object:
+    async def annotate(self, resource: ResourceType, before: Object) -> Object:
         """A merge patch sets an annotation."""
         path = self.path(resource, before["metadata"]["name"])
         change = {"metadata": {"annotations": {MARK: "annotation"}}}
@@ -225,7 +226,7 @@ def _without_metadata(obj: Object) -> Object:
 Test = Callable[[ResourceCase], Coroutine[Any, Any, None]]
 
 
-def _test(vocabulary: str, group: str, version: str, plural: str) -> Test:
+def _test(group: str, version: str, plural: str) -> Test:
     async def test(self: ResourceCase) -> None:
         resource = self.catalogue.find(group, version, plural)
         assert resource is not None
@@ -241,7 +242,7 @@ def _tests(vocabulary: str) -> dict[str, Test]:
     for each in surface(vocabulary)[0].resources:
         if "create" in each.verbs:
             words = "_".join(filter(None, [each.group.split(".")[0] or "core", each.version, each.plural]))
-            tests[f"test_{words}"] = _test(vocabulary, each.group, each.version, each.plural)
+            tests[f"test_{words}"] = _test(each.group, each.version, each.plural)
     return tests
 
 

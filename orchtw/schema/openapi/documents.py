@@ -61,7 +61,8 @@ def parts(catalogue: Catalogue, compiler: SchemaCompiler, enabled: Iterable[Reso
         found.append(Part(f"apis/{name}", partial(discovery.group, naming, name)))
     for (group, version), resources in served.items():
         path = f"apis/{joined(group, version)}" if group else f"api/{version}"
-        found.append(Part(path, partial(discovery.resources, naming, group, version), partial(made.of_version, resources)))
+        index = partial(discovery.resources, naming, group, version)
+        found.append(Part(path, index, partial(made.of_version, resources)))
     return sorted(found, key=lambda part: part.path)
 
 

@@ -266,9 +266,7 @@ class _Resource:
         yield self._watch(self._path(watch=True), f"{scope}{kind}List", self._namespace, "watchlist")
         yield self._watch(self._path(watch=True, below="/{name}"), f"{scope}{kind}", self._named, "watch")
         if self._resource.namespaced:
-            yield self._watch(
-                self._path(watch=True, everywhere=True), f"{kind}ListForAllNamespaces", (), "watchlist"
-            )
+            yield self._watch(self._path(watch=True, everywhere=True), f"{kind}ListForAllNamespaces", (), "watchlist")
 
     def _watch(self, path: str, name: str, where: tuple[Parameter, ...], action: str) -> Operation:
         return Operation(

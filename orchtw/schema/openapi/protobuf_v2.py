@@ -9,9 +9,10 @@ from orchtw.schema.openapi.documents import METHODS
 from orchtw.schema.openapi.messages import document_class
 from orchtw.schema.openapi.protobuf_values import Parts, extensions, free, named, same, security
 
+# Answers bear the first one: "@" may not stand in a media type, and Go clients refuse a Content-Type that has it.
 MEDIA_TYPES = (
-    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
 )
 
 

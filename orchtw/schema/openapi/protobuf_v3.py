@@ -9,7 +9,11 @@ from orchtw.schema.openapi.documents import METHODS
 from orchtw.schema.openapi.messages import document_class
 from orchtw.schema.openapi.protobuf_values import Parts, extensions, free, named, same, security
 
-MEDIA_TYPES = ("application/com.github.proto-openapi.spec.v3@v1.0+protobuf",)
+# Answers bear the first one: "@" may not stand in a media type, and Go clients refuse a Content-Type that has it.
+MEDIA_TYPES = (
+    "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+)
 
 
 def encode(document: Mapping[str, Any]) -> bytes:

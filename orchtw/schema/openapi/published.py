@@ -31,10 +31,14 @@ class Encoded:
 
 
 class Form:
-    """One document: its JSON bytes, and from these its Protobuf bytes if somebody wants them."""
+    """One document: its JSON bytes, and from these its Protobuf bytes if somebody wants them.
 
-    def __init__(self, json: bytes, to_protobuf: Callable[[Any], bytes]) -> None:
+    `protobuf_types` are the media types of the Protobuf form, that of answers first.
+    """
+
+    def __init__(self, json: bytes, to_protobuf: Callable[[Any], bytes], protobuf_types: tuple[str, ...]) -> None:
         self.json = Encoded.of(json)
+        self.protobuf_types = protobuf_types
         self._to_protobuf = to_protobuf
 
     @cached_property
@@ -53,6 +57,7 @@ class Published:
         self._catalogue = catalogue
         self._compiler = compiler
         self._enabled = tuple(enabled)
+        self._index: Encoded | None = None
         self._parts = parts(catalogue, compiler, self._enabled)
 
     @property
@@ -65,16 +70,25 @@ class Published:
         """The v2 document."""
         operations = (operation for part in self._parts for operation in part.operations())
         document = v2.document(operations, self._definitions(V2), self._catalogue.naming)
-        return Form(orjson.dumps(document), protobuf_v2.encode)
+        return Form(orjson.dumps(document), protobuf_v2.encode, protobuf_v2.MEDIA_TYPES)
 
     @cached_property
     def v3(self) -> dict[str, Form]:
         """The v3 documents by path; definitions that several of them have are made once."""
-        definitions, naming = self._definitions(V3), self._catalogue.naming
-        return {
-            part.path: Form(orjson.dumps(v3.document(part.operations(), definitions, naming)), protobuf_v3.encode)
-            for part in self._parts
-        }
+        definitions, found = self._definitions(V3), {}
+        for part in self._parts:
+            document = v3.document(part.operations(), definitions, self._catalogue.naming)
+            found[part.path] = Form(orjson.dumps(document), protobuf_v3.encode, protobuf_v3.MEDIA_TYPES)
+        return found
+
+    def index(self, root: str) -> Encoded:
+        """The index of the v3 documents, which are served below `root`: where each is, with its hash."""
+        if self._index is None:
+            paths = {
+                path: {"serverRelativeURL": f"{root}/{path}?hash={form.json.hash}"} for path, form in self.v3.items()
+            }
+            self._index = Encoded.of(orjson.dumps({"paths": paths}))
+        return self._index
 
     def _definitions(self, dialect: Dialect) -> Definitions:
         return Definitions(dialect, self._catalogue, self._compiler, self._enabled)

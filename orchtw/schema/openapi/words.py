@@ -43,6 +43,13 @@ _LONG = {
     "gce": "GCE",
     "aws": "AWS",
 }
+# What the last word of a type's name says about it.
+_PARTS = {
+    "Spec": "The wanted state of {}.",
+    "Status": "The observed state of {}.",
+    "List": "A list of {} objects.",
+    "Condition": "One observation about {}.",
+}
 _STATES = {
     "spec": "The wanted state.",
     "status": "The observed state; written by the system, not by those who write the specification.",
@@ -105,8 +112,10 @@ def of_resource(resource: ResourceType) -> str:
 def of_struct(schema: StructSchema) -> str:
     """The description of any other type."""
     name = short_name(schema.name)
-    if name.endswith("List") and "items" in schema.keys:
-        return f"A list of {name.removesuffix('List')} objects."
+    for suffix, sentence in _PARTS.items():
+        owner = name.removesuffix(suffix)
+        if owner not in ("", name):
+            return sentence.format(owner)
     text = f"{title(phrase(name))}."
     if schema.union:
         text += " At most one of its members is set, the one that the discriminator names."

@@ -1,0 +1,80 @@
+"""`python -m bench`: run the scenarios, one JSON line each on standard output."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType
+
+import orjson
+
+from bench.fanout import fanout
+from bench.http1 import BenchError, Endpoint
+from bench.idle import idle
+from bench.lists import lists
+from bench.machine import Machine
+from bench.objects import create, get
+from bench.options import Options, parse
+from bench.server import running
+from bench.session import Bench, Emit
+from bench.startup import startup
+from orchtw.naming import Naming
+
+FAMILIES: Mapping[str, Callable[[Bench], None]] = {
+    "idle": idle,
+    "create": create,
+    "get": get,
+    "watch": fanout,
+    "list": lists,
+}
+
+
+def main() -> int:
+    """The exit status: 0, or 1 when something could not be measured or went wrong while it was."""
+    options = parse()
+    signal.signal(signal.SIGALRM, _give_up)
+    signal.signal(signal.SIGTERM, _give_up)
+    signal.alarm(options.time_limit)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limits[1], limits[1]))
+    errors = 0
+
+    def emit(scenario: str, fields: Mapping[str, object]) -> None:
+        nonlocal errors
+        errors += fields.get("errors") not in (None, 0)
+        line = {"scenario": scenario, **({"server": options.label} if options.label else {}), **fields}
+        print(orjson.dumps(line).decode(), flush=True)
+
+    try:
+        for family in options.scenarios:
+            _measure(family, options, emit)
+    except (BenchError, OSError) as problem:
+        print(f"bench: {problem}", file=sys.stderr)
+        return 1
+    return 1 if errors else 0
+
+
+def _measure(family: str, options: Options, emit: Emit) -> None:
+    """One family: on a fresh server, or on the one that was named."""
+    protobuf = options.protobuf_type or Naming.of("orch").protobuf_media_type
+    if options.against:
+        endpoint, machine = Endpoint.parse(options.against, options.token), Machine(options.pid)
+        if family != "startup":
+            FAMILIES[family](Bench(options, endpoint, machine, emit, protobuf))
+    elif family == "startup":
+        startup(options, emit)
+    else:
+        with running(options.server_flag) as server:
+            bench = Bench(options, server.endpoint, Machine((server.pid,)), emit, protobuf)
+            bench.warm_up()
+            FAMILIES[family](bench)
+
+
+def _give_up(number: int, frame: FrameType | None) -> None:
+    raise BenchError(f"given up ({signal.Signals(number).name})")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

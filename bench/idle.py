@@ -1,0 +1,49 @@
+"""What watchers cost that have nothing to see."""
+
+from __future__ import annotations
+
+import time
+
+from bench.fanout import watch_group
+from bench.session import Bench
+
+REST_S = 1.0
+
+
+def idle(bench: Bench) -> None:
+    """Open watches on an empty collection; memory and CPU with them and without."""
+    path = f"{bench.namespace()}/configmaps"
+    machine, options = bench.machine, bench.options
+    time.sleep(REST_S)
+    machine.await_quiet(options.quiet)
+    rss_before = machine.rss_mib()
+    before = machine.snapshot()
+    time.sleep(options.idle_seconds)
+    without = machine.usage(before)
+    with watch_group(bench) as group:
+        before = machine.snapshot()
+        failed, reason = group.open(path, "json", options.idle)
+        opening = machine.usage(before)
+        time.sleep(REST_S)
+        before = machine.snapshot()
+        time.sleep(options.idle_seconds)
+        usage = machine.usage(before)
+        rss_open = machine.rss_mib()
+    time.sleep(REST_S)
+    fields: dict[str, object] = {
+        "watchers": options.idle,
+        "failed": failed,
+        "errors": failed,
+        **usage,
+        "open_secs": opening["secs"],
+        "open_cpu_s": opening["server_cpu_total_s"],
+        "idle_cpu_s_without": without["server_cpu_total_s"],
+        "idle_cpu_s_with": usage["server_cpu_total_s"],
+        "rss_before_mib": round(rss_before, 1),
+        "rss_open_mib": round(rss_open, 1),
+        "rss_closed_mib": round(machine.rss_mib(), 1),
+        "kib_per_watcher": round((rss_open - rss_before) * 1024 / options.idle, 1),
+    }
+    if reason:
+        fields["first_error"] = reason
+    bench.emit("idle_watchers", fields)

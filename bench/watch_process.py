@@ -1,0 +1,182 @@
+"""Watchers in a process of their own, so that whoever writes and measures does not wait for them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import select
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any
+
+from bench.http1 import BenchError, Endpoint
+from bench.watch_check import Expected, Tally, Write
+from bench.watcher import Watcher
+
+OPENERS = 8
+STALL_S = 10.0
+LATE_S = 0.02  # for late duplicates
+MAX_TIMED = 1_000_000  # latencies kept: beyond, those of every second, third, ... watcher
+REPLY_LIMIT_S = 120.0
+
+
+@dataclass(slots=True)
+class Phase:
+    """What the watchers of a phase saw, all of them together."""
+
+    tally: Tally = field(default_factory=Tally)
+    bytes: int = 0
+    events: int = 0
+    others: int = 0
+    ended: int = 0
+    first_error: str = ""
+
+    def add(self, other: Phase) -> None:
+        """Count another process' watchers in."""
+        self.tally.add(other.tally)
+        self.bytes += other.bytes
+        self.events += other.events
+        self.others += other.others
+        self.ended += other.ended
+        self.first_error = self.first_error or other.first_error
+
+
+class WatchProcess:
+    """The parent's handle: `ask` sends a command and waits for its answer."""
+
+    def __init__(self) -> None:
+        spawning = multiprocessing.get_context("spawn")
+        self._pipe, theirs = spawning.Pipe()
+        self._process = spawning.Process(target=_main, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def open(self, endpoint: Endpoint, path: str, accept: str, protobuf: bool, count: int) -> None:
+        """Begin to open watches; `answer` tells how many failed, and why the first did."""
+        self._pipe.send(("open", (endpoint, path, accept, protobuf, count)))
+
+    def begin_phase(self) -> None:
+        """Forget what has been seen; `answer` is None."""
+        self._pipe.send(("begin_phase", ()))
+
+    def settle(self, writes: Sequence[Write]) -> None:
+        """Wait until all watchers have all `writes`, or none moves for 10 s; `answer` is the Phase."""
+        self._pipe.send(("settle", (writes,)))
+
+    def answer(self) -> Any:
+        """The answer to the last command; BenchError if none comes."""
+        try:
+            if not self._pipe.poll(REPLY_LIMIT_S):
+                raise BenchError("the watchers' process does not answer")
+            answer = self._pipe.recv()
+        except EOFError:
+            raise BenchError("the watchers' process died") from None
+        if isinstance(answer, BenchError):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        """End the process, and with it its watches."""
+        self._pipe.close()
+        self._process.join(STALL_S)
+        self._process.kill()
+        self._process.join()
+
+
+class Watchers:
+    """The child's loop: sockets and the pipe on one epoll."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._epoll = select.epoll()
+        self._epoll.register(pipe.fileno(), select.EPOLLIN)
+        self._watchers: dict[int, Watcher] = {}
+        self._delivered = 0
+
+    def run(self) -> None:
+        """Serve commands until the parent closes the pipe."""
+        while True:
+            if self._turn(-1):
+                try:
+                    command, arguments = self._pipe.recv()
+                except EOFError:
+                    return
+                try:
+                    self._pipe.send(getattr(self, command)(*arguments))
+                except BenchError as problem:
+                    self._pipe.send(problem)
+
+    def open(self, endpoint: Endpoint, path: str, accept: str, protobuf: bool, count: int) -> tuple[int, str]:
+        """Open `count` watches, a few at a time; returns the number of failures and the first one."""
+
+        def one(_: int) -> Watcher | str:
+            try:
+                watcher = Watcher(endpoint, path, accept, protobuf)
+                watcher.open()
+            except (OSError, BenchError) as problem:
+                return str(problem)
+            return watcher
+
+        problems = []
+        with ThreadPoolExecutor(OPENERS) as pool:
+            for opened in pool.map(one, range(count)):
+                if isinstance(opened, str):
+                    problems.append(opened)
+                    continue
+                self._watchers[opened.fileno()] = opened
+                self._epoll.register(opened.fileno(), select.EPOLLIN)
+        return len(problems), problems[0] if problems else ""
+
+    def begin_phase(self) -> None:
+        self._delivered = 0
+        for watcher in self._watchers.values():
+            watcher.begin_phase()
+
+    def settle(self, writes: Sequence[Write]) -> Phase:
+        """Read until every watcher has every write, then check them all."""
+        wanted = len(writes) * len(self._watchers)
+        before, moved = self._delivered, time.monotonic()
+        while self._delivered < wanted and time.monotonic() - moved < STALL_S:
+            self._turn(1)
+            if self._delivered != before:
+                before, moved = self._delivered, time.monotonic()
+        end = time.monotonic() + LATE_S
+        while (left := end - time.monotonic()) > 0:
+            self._turn(left)
+        return self._check(Expected(writes), max(1, wanted // MAX_TIMED))
+
+    def _turn(self, timeout_s: float) -> bool:
+        """Read once from whatever is ready; True if the pipe is."""
+        command = False
+        watchers = self._watchers
+        for fd, _ in self._epoll.poll(timeout_s):
+            watcher = watchers.get(fd)
+            if watcher is None:
+                command = True
+                continue
+            self._delivered += watcher.readable()
+            if watcher.ended:
+                self._epoll.unregister(fd)
+        return command
+
+    def _check(self, expected: Expected, every: int) -> Phase:
+        phase = Phase()
+        for i, watcher in enumerate(self._watchers.values()):
+            expected.check(watcher.seen, phase.tally, timed=i % every == 0)
+            phase.bytes += watcher.bytes
+            phase.events += watcher.events
+            phase.others += watcher.others
+            phase.ended += watcher.ended
+            phase.first_error = phase.first_error or watcher.error
+        return phase
+
+
+def _main(pipe: Connection) -> None:
+    Watchers(pipe).run()
