@@ -6,7 +6,7 @@ filters add `info` (what is asked, seed 1 §4.2), `user` (who asks) and `audit_i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
@@ -134,7 +134,8 @@ class Response:
 
     `body` is complete bytes or a sequence of pieces, which are asked for one by one and sent with
     backpressure, so a long list never lies in memory as a whole; `length` is the size in bytes of such a
-    sequence (None: the edge adds the pieces up). `stream` is a body of
+    sequence (None: the edge adds the pieces up). Responses of one `identity` that is not None have equal bodies, so
+    that what was compressed for one serves the others. `stream` is a body of
     unknown length, sent in chunks. `upgrade` hands the raw transport and the bytes already received after the head
     to another protocol once a 101 has been written.
     """
@@ -143,6 +144,7 @@ class Response:
     content_type: str = ""
     body: bytes | Sequence[bytes] = b""
     length: int | None = None
+    identity: Hashable = None
     headers: list[tuple[str, str]] = attrs.field(factory=list)
     stream: StreamBody | None = None
     upgrade: Callable[[Any, bytes], None] | None = None

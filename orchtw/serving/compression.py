@@ -6,7 +6,8 @@ The event loop never compresses: a list of 60 MB would stop it for half a second
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -19,6 +20,8 @@ from orchtw.request import chunk
 
 # From here on compression pays, as in the reference server.
 GZIP_BYTES = 128 * 1024
+# Compressed bodies kept for equal requests: lists of 10,000 pods are 1 to 5 MiB.
+KEPT_BYTES = 32 << 20
 
 RunInThread = Callable[..., Deferred[bytes]]
 
@@ -50,9 +53,37 @@ def _quality(parameters: str) -> float:
         return 0.0
 
 
+class GzipCache:
+    """Compressed bodies by the identity of their responses; the least recently used ones make room."""
+
+    def __init__(self, limit_bytes: int = KEPT_BYTES) -> None:
+        self._limit_bytes = limit_bytes
+        self._bodies: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, identity: Hashable) -> bytes | None:
+        """The compressed body, or None."""
+        body = self._bodies.get(identity)
+        if body is not None:
+            self._bodies.move_to_end(identity)
+        return body
+
+    def put(self, identity: Hashable, body: bytes) -> None:
+        """Keep a body, unless it would take more than a quarter of the room."""
+        if len(body) * 4 > self._limit_bytes or identity in self._bodies:
+            return
+        self._bodies[identity] = body
+        self._bytes += len(body)
+        while self._bytes > self._limit_bytes:
+            self._bytes -= len(self._bodies.popitem(last=False)[1])
+
+
 @implementer(IPushProducer)
 class GzipBody:
-    """Compresses the parts one by one in a thread and writes each as a chunk; waits while the client is slow."""
+    """Compresses the parts one by one in a thread and writes each as a chunk; waits while the client is slow.
+
+    `keep` gets the whole compressed body in the end, if that is not over `KEPT_BYTES`.
+    """
 
     def __init__(
         self,
@@ -61,12 +92,16 @@ class GzipBody:
         run_in_thread: RunInThread,
         done: Callable[[], None],
         abort: Callable[[], None],
+        keep: Callable[[bytes], None] | None = None,
     ) -> None:
         self._transport = transport
         self._parts = parts
         self._run = run_in_thread
         self._done = done
         self._abort = abort
+        self._keep = keep
+        self._kept: list[bytes] = []
+        self._kept_bytes = 0
         self._deflate = zlib.compressobj(1, zlib.DEFLATED, 31)
         self._working = self._paused = self._stopped = False
 
@@ -101,7 +136,10 @@ class GzipBody:
         self._working = False
         if self._stopped:
             return
+        self._collect(data)
         if last:
+            if self._keep is not None:
+                self._keep(b"".join(self._kept))
             self._transport.unregisterProducer()
             self._transport.write(chunk(data) + b"0\r\n\r\n")
             self._done()
@@ -110,6 +148,13 @@ class GzipBody:
             self._transport.write(chunk(data))
         if not self._paused:
             self.resumeProducing()
+
+    def _collect(self, data: bytes) -> None:
+        if self._keep is not None:
+            self._kept.append(data)
+            self._kept_bytes += len(data)
+            if self._kept_bytes > KEPT_BYTES:
+                self._keep, self._kept = None, []
 
     def _failed(self, failure: Failure) -> None:
         self._working = False

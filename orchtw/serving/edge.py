@@ -11,7 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from orchtw.request import Request, Response
-from orchtw.serving.compression import RunInThread
+from orchtw.serving.compression import GzipCache, RunInThread
 from orchtw.serving.heads import http_date
 from orchtw.serving.limits import EdgeLimits
 
@@ -54,6 +54,7 @@ class Edge:
         self.limits = limits or EdgeLimits()
         self.run_in_thread = run_in_thread
         self.channels: set[Channel] = set()
+        self.compressed = GzipCache()
         self.in_flight = 0
         self.draining = False
         self._clock = clock

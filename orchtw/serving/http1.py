@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any
 
 import orjson
@@ -226,7 +227,7 @@ class HTTPChannel(Protocol):
 
     def _write_body(self, response: Response, framing: str) -> None:
         body = response.body
-        size = len(body) if isinstance(body, bytes) else sum(map(len, body))
+        size = _size(response)
         if size > GZIP_BYTES and self._edge.limits.compress and self._compresses(response):
             self._write_gzip(response, framing)
             return
@@ -254,10 +255,19 @@ class HTTPChannel(Protocol):
         )
 
     def _write_gzip(self, response: Response, framing: str) -> None:
-        framing += "Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
+        framing += "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
+        kept, identity = self._edge.compressed, response.identity
+        ready = kept.get(identity) if identity is not None else None
+        if ready is not None:
+            framing += f"Content-Length: {len(ready)}\r\n"
+            self.transport.write(head(response.code, response.content_type, response.headers, framing))
+            self.transport.registerProducer(PieceBody(self.transport, joined(ready), self._done), False)
+            return
+        framing += "Transfer-Encoding: chunked\r\n"
         self.transport.write(head(response.code, response.content_type, response.headers, framing))
-        body = joined(response.body)
-        GzipBody(self.transport, body, self._edge.run_in_thread, self._done, self.transport.abortConnection).start()
+        keep = partial(kept.put, identity) if identity is not None else None
+        abort = self.transport.abortConnection
+        GzipBody(self.transport, joined(response.body), self._edge.run_in_thread, self._done, abort, keep).start()
 
     def _write_stream(self, response: Response, stream: StreamBody, framing: str) -> None:
         plain = bool(self._flags & HTTP10)
@@ -387,3 +397,11 @@ def _status(error: StatusError) -> Response:
     return Response(
         code=error.code, content_type="application/json", body=orjson.dumps(error.to_status()), headers=headers
     )
+
+
+def _size(response: Response) -> int:
+    """The body's length in bytes, without asking for the pieces of a sequence that knows it."""
+    if response.length is not None:
+        return response.length
+    body = response.body
+    return len(body) if isinstance(body, bytes) else sum(map(len, body))

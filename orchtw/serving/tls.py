@@ -144,7 +144,7 @@ class TLSServer(tcp.Server):
 
     def _refuse(self, problem: SSL.Error) -> Any:
         # The reference server's answer to plain HTTP, in plain HTTP, word for word.
-        if problem.args and any("http request" in str(entry) for entry in problem.args[0]):
+        if any("http request" in str(part) for part in problem.args):
             try:
                 self.socket.send(_PLAIN_HTTP)
             except OSError:

@@ -44,7 +44,11 @@ async def list_objects(context: Context, call: Call) -> Response:
         if not options.selective:
             meta["remainingItemCount"] = len(entries) - options.limit
         entries = entries[: options.limit]
-    return context.representations.list(call.target, entries, meta, call.accept, params=call.request.params)
+    response = context.representations.list(call.target, entries, meta, call.accept, params=call.request.params)
+    if call.accept.transform is None:
+        token = call.request.param("continue")
+        response.identity = (call.target, selection, call.accept, state.revision, options.limit, token)
+    return response
 
 
 def options_of(context: Context, call: Call) -> ListOptions:

@@ -17,8 +17,8 @@ from orchtw.schema.openapi.names import short_name, title
 API_VERSION = "Group and version of the kind, such as apps/v1, or only the version in the core group."
 KIND = "The kind of the object, which together with apiVersion says what its other fields mean. It never changes."
 
-# An acronym with its plural ("IPs", "CIDR"), a capitalised or plain word, or digits that stand alone.
-_WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+")
+# A brand, an acronym with its plural ("IPs", "CIDR"), a capitalised or plain word, or digits that stand alone.
+_WORD = re.compile(r"[sS][eE]Linux|[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+")
 _LONG = {
     "min": "minimum",
     "max": "maximum",
@@ -27,6 +27,9 @@ _LONG = {
     "refs": "references",
     "spec": "specification",
     "env": "environment",
+    "var": "variable",
+    "config": "configuration",
+    "selinux": "SELinux",
     "args": "arguments",
     "num": "number",
     "uid": "UID",

@@ -1,0 +1,1 @@
+`/openapi/v2` and `/openapi/v3` describe everything that is served, in JSON and Protobuf, with hashes and ETags: `kubectl explain`, validation and client-side `apply` work under `--vocabulary kubernetes`.

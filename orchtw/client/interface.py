@@ -1,0 +1,161 @@
+"""The API as controllers see it, whether the server is this process or another one.
+
+Objects are canonical dicts of the resource's version. Every refusal is a `StatusError`, as a remote client gets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import attrs
+
+from orchtw.client.ties import Ties
+from orchtw.errors import StatusError
+from orchtw.rules.options import DeleteOptions
+
+Object = dict[str, Any]
+
+PLAIN_DELETE = DeleteOptions()
+BACKGROUND = DeleteOptions(propagation="Background")
+
+
+@attrs.frozen(slots=True, kw_only=True, cache_hash=True)
+class Resource:
+    """One kind of object that can be named in requests; versions of one stored kind are one Resource."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+    verbs: tuple[str, ...] = attrs.field(default=(), eq=False)
+
+    @property
+    def api_version(self) -> str:
+        """`v1` or `apps/v1`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def allows(self, *verbs: str) -> bool:
+        """Whether all of these verbs are served."""
+        return all(verb in self.verbs for verb in verbs)
+
+
+class Item(Protocol):
+    """An object as lists and watches hand it out: decoded only as far as it is asked for.
+
+    Two items of one `key` and `version` are the same state.
+    """
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or `name` at cluster scope."""
+
+    @property
+    def namespace(self) -> str:
+        """The object's namespace; empty at cluster scope."""
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+
+    @property
+    def version(self) -> str:
+        """The resourceVersion."""
+
+    def ties(self) -> Ties:
+        """What binds the object to others; the cheapest look at it."""
+
+    def metadata(self) -> Object:
+        """A private copy of its metadata."""
+
+    def load(self) -> Object:
+        """A private copy of the whole object."""
+
+
+@attrs.frozen(slots=True)
+class Listing:
+    """A list at one version."""
+
+    items: Sequence[Item]
+    version: str
+
+
+@attrs.frozen(slots=True)
+class Discovered:
+    """What the server serves: each stored kind once, and what could not be asked (a line for each group)."""
+
+    resources: Sequence[Resource]
+    failures: Sequence[str] = ()
+
+
+class Receiver(Protocol):
+    """What a watch calls. No call comes after `Watch.stop`."""
+
+    def changed(self, item: Item) -> None:
+        """The object was created, or changed."""
+
+    def removed(self, item: Item) -> None:
+        """The object is gone; `item` is its last state."""
+
+    def ended(self, error: StatusError | None) -> None:
+        """The watch is over: `Expired` asks for a new list, anything else for another watch."""
+
+
+class Watch(Protocol):
+    """A running watch."""
+
+    def stop(self) -> None:
+        """End it; twice is once."""
+
+
+class Client(Protocol):
+    """Reads and writes under one user. `get` and `list` see every write acknowledged before the call."""
+
+    async def discover(self) -> Discovered:
+        """All resources, those added at run time too."""
+
+    def resource(self, group: str, version: str, plural: str) -> Resource:
+        """The resource of that path; KeyError when it is not served."""
+
+    def resource_of(self, api_version: str, kind: str) -> Resource | None:
+        """The resource that serves a kind, or None."""
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        """The object; raises NotFound (404)."""
+
+    async def find(self, resource: Resource, namespace: str, name: str) -> Item | None:
+        """The object, undecoded, or None."""
+
+    async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        """All objects, or those of one namespace, that the selectors match."""
+
+    def watch(self, resource: Resource, since: str, receiver: Receiver) -> Watch:
+        """Follow all objects of a resource from a listed version on."""
+
+    async def create(self, resource: Resource, namespace: str, obj: Object) -> Object:
+        """Create; returns the stored object. Raises AlreadyExists (409), Invalid (422), Forbidden (403)."""
+
+    async def update(
+        self, resource: Resource, namespace: str, name: str, obj: Object, subresource: str = ""
+    ) -> Object:
+        """Replace; a resourceVersion in `obj` must be the stored one. Raises Conflict (409), NotFound (404)."""
+
+    async def patch(
+        self, resource: Resource, namespace: str, name: str, changes: Object, subresource: str = ""
+    ) -> Object:
+        """Merge `changes` (RFC 7386); uid and resourceVersion among them are preconditions. Raises as `update`."""
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, options: DeleteOptions = PLAIN_DELETE
+    ) -> bool:
+        """Delete; whether the object is gone at once. Raises NotFound (404), Conflict (409, a precondition)."""
+
+    async def delete_collection(
+        self, resource: Resource, namespace: str, options: DeleteOptions = PLAIN_DELETE, *, labels: str = "",
+        fields: str = "",
+    ) -> int:
+        """Delete all that match; returns how many were deleted or began to end.
+
+        All are tried; the first refusal is raised.
+        """
