@@ -11,14 +11,14 @@ from types import FrameType
 import orjson
 
 from bench.fanout import fanout
-from bench.http1 import BenchError, Endpoint
+from bench.http1 import JSON, BenchError, Endpoint
 from bench.idle import idle
 from bench.lists import lists
 from bench.machine import Machine
 from bench.objects import create, get
 from bench.options import Options, parse
 from bench.server import running
-from bench.session import Bench, Emit
+from bench.session import Bench, Emit, MediaTypes
 from bench.startup import startup
 from orchtw.naming import Naming
 
@@ -58,16 +58,20 @@ def main() -> int:
 
 def _measure(family: str, options: Options, emit: Emit) -> None:
     """One family: on a fresh server, or on the one that was named."""
-    protobuf = options.protobuf_type or Naming.of("orch").protobuf_media_type
+    naming = Naming.of("orch")
+    types = MediaTypes(
+        protobuf=options.protobuf_type or naming.protobuf_media_type,
+        table=f"{JSON};as=Table;v=v1;g={options.meta_group or naming.meta_group}",
+    )
     if options.against:
         endpoint, machine = Endpoint.parse(options.against, options.token), Machine(options.pid)
         if family != "startup":
-            FAMILIES[family](Bench(options, endpoint, machine, emit, protobuf))
+            FAMILIES[family](Bench(options, endpoint, machine, emit, types))
     elif family == "startup":
         startup(options, emit)
     else:
         with running(options.server_flag) as server:
-            bench = Bench(options, server.endpoint, Machine((server.pid,)), emit, protobuf)
+            bench = Bench(options, server.endpoint, Machine((server.pid,)), emit, types)
             bench.warm_up()
             FAMILIES[family](bench)
 

@@ -31,7 +31,7 @@ class WatchGroup:
     def open(self, path: str, form: str, count: int) -> tuple[int, str]:
         """Open `count` watches from the collection's present revision; how many failed, and why the first."""
         watch = f"{path}?watch=true&timeoutSeconds=3600&resourceVersion={self._revision(path)}"
-        accept = self._bench.media_types[form] + (";stream=watch" if form == "pb" else "")
+        accept = self._bench.types.of(form) + (";stream=watch" if form == "pb" else "")
         for i, process in enumerate(self._processes):
             share = len(range(i, count, len(self._processes)))
             process.open(self._bench.endpoint, watch, accept, form == "pb", share)

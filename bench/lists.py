@@ -42,7 +42,7 @@ def lists(bench: Bench) -> None:
 
 
 def _variants(bench: Bench) -> list[Variant]:
-    pods, protobuf = bench.options.pods, bench.media_types["pb"]
+    pods, protobuf = bench.options.pods, bench.types.protobuf
     chosen = len(range(_SHARD, pods, SHARDS))
     selector = f"?labelSelector=shard%3Ds-{_SHARD}"
     return [
@@ -51,6 +51,7 @@ def _variants(bench: Bench) -> list[Variant]:
         Variant("list_json_gzip", JSON, "", pods, zipped=True),
         Variant("list_pb", protobuf, "", pods),
         Variant("list_pb_rv0", protobuf, "?resourceVersion=0", pods),
+        Variant("list_table", bench.types.table, "", pods),
         Variant("list_paged_json", JSON, f"?limit={bench.options.limit}", pods, paged=True),
         Variant("list_selector_1pct_json", JSON, selector, chosen),
         Variant("list_selector_1pct_rv0_json", JSON, f"{selector}&resourceVersion=0", chosen),

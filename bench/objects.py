@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench.bodies import numbered
+from bench.options import FORMATS
 from bench.session import Bench
 
 
@@ -20,7 +21,8 @@ def get(bench: Bench) -> None:
     path = bench.namespace()
     most = max(bench.options.conc)
     bench.fill(path, "pods", "get", most)
-    for form, accept in bench.media_types.items():
+    for form in FORMATS:
+        accept = bench.types.of(form)
         requests = [bench.endpoint.request("GET", f"{path}/pods/{numbered('get', i)}", accept) for i in range(most)]
         for workers in bench.options.conc:
             bench.measure(

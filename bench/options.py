@@ -55,6 +55,7 @@ class Options(argparse.Namespace):
     token: str
     pid: tuple[int, ...]
     protobuf_type: str
+    meta_group: str
 
 
 def parse(arguments: Sequence[str] | None = None) -> Options:
@@ -109,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--token", default="", help="its bearer token")
     add("--pid", type=_numbers, default=(), help="its processes, for CPU and memory")
     add("--protobuf-type", default="", help="its Protobuf media type (default: this server's)")
+    add("--meta-group", default="", help="its API group of Table (default: this server's)")
     return parser
 
 

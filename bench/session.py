@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import orjson
 
@@ -21,15 +22,27 @@ WARM_UP_CONNECTIONS = 4
 CORE = "/api/v1"
 
 
+@dataclass(frozen=True, slots=True)
+class MediaTypes:
+    """What to ask for: Protobuf, and JSON transformed into a Table."""
+
+    protobuf: str
+    table: str
+
+    def of(self, form: str) -> str:
+        """The type of `json` or `pb`."""
+        return JSON if form == "json" else self.protobuf
+
+
 class Bench:
     """A server under measurement."""
 
-    def __init__(self, options: Options, endpoint: Endpoint, machine: Machine, emit: Emit, protobuf: str) -> None:
+    def __init__(self, options: Options, endpoint: Endpoint, machine: Machine, emit: Emit, types: MediaTypes) -> None:
         self.options = options
         self.endpoint = endpoint
         self.machine = machine
         self.emit = emit
-        self.media_types = {"json": JSON, "pb": protobuf}
+        self.types = types
         self.pod = pod(options.pod_kib)
         self.config_map = config_map()
         self._prefix = f"bench-{time.time_ns() // 1_000_000 % 10**9}"

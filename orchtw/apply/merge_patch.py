@@ -13,10 +13,10 @@ def parse_merge_patch(body: bytes) -> dict[str, Any]:
     """The patch document. Raises BadRequest (400) for anything but a JSON object."""
     try:
         document = orjson.loads(body)
-    except ValueError as error:
-        raise BadRequest(f"error decoding patch: {error}") from error
-    if not isinstance(document, dict):
-        raise BadRequest("error decoding patch: a merge patch must be a JSON object")
+    except ValueError:
+        raise BadRequest("Invalid JSON Patch") from None
+    if type(document) is not dict:
+        raise BadRequest("Invalid JSON Patch")
     return document
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
-from uuid import uuid4
 
 import attrs
 from twisted.internet.defer import CancelledError
@@ -14,6 +14,7 @@ from orchtw.errors import InternalError, NotFound, StatusError
 from orchtw.filters.deadline import Deadline
 from orchtw.filters.request_log import RequestLog
 from orchtw.request import Request, Response
+from orchtw.rules.uuids import SIZE, uuid_text
 from orchtw.rules.warnings import warning_headers
 
 ORDER = ("request-info", "authentication", "audit", "impersonation", "flow-control", "authorization", "handler")
@@ -69,7 +70,7 @@ class App:
     async def __call__(self, request: Request) -> Response:
         """Answer one request; only cancellation comes out as an exception."""
         began = self._request_log.now() if self._request_log else 0.0
-        request.audit_id = request.headers.get("audit-id") or str(uuid4())
+        request.audit_id = request.headers.get("audit-id") or uuid_text(os.urandom(SIZE))
         try:
             response = await self._deadline.keep(request, self._run(request))
         except StatusError as error:

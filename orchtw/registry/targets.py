@@ -42,6 +42,10 @@ class Targets:
         """A target that the server itself uses, whether requests may name it or not; KeyError: there is none."""
         return self._all[group, version, plural]
 
+    def served(self) -> Iterator[Target]:
+        """Every target that requests may name."""
+        return iter(self._targets.values())
+
     def stored(self) -> Iterator[Stored]:
         """Every stored resource once."""
         return iter(self._stored.values())

@@ -1,5 +1,6 @@
-"""Compile `protos/` into `api.binpb` and `openapi.binpb`: `python -m orchtw.schema.generate`, from a checkout, with the `dev` extra.
+"""Compile `protos/` into `api.binpb` and `openapi.binpb`: `python -m orchtw.schema.generate`.
 
+It runs from a checkout, with the `dev` extra.
 Run it after every change to a .proto file and commit both. `--check` writes nothing and exits 1, with one line a
 file, when a committed file is not what the protos say. OpenAPI's own messages are a set of their own: a server that
 is never asked for them does not load them.

@@ -121,10 +121,11 @@ class StructSchema:
     """An object with known keys, in emission order.
 
     `name` is the full message name, or any unique name. `atomic`: merges replace it as a whole. `union`: at most
-    one of its members is set. `recursive`: it contains itself, so its depth has no bound of its own.
+    one of its members is set. `recursive`: it contains itself, so its depth has no bound of its own. `unknown` is
+    what keys without a field hold; None: there may be none.
     """
 
-    __slots__ = ("_fields", "_flat", "_load", "atomic", "name", "recursive", "union")
+    __slots__ = ("_fields", "_flat", "_load", "atomic", "name", "recursive", "union", "unknown")
 
     def __init__(
         self,
@@ -134,9 +135,11 @@ class StructSchema:
         atomic: bool = False,
         union: bool = False,
         recursive: bool = False,
+        unknown: Node | None = None,
     ) -> None:
         self.name = name
         self.atomic = atomic
+        self.unknown = unknown
         self.union = union
         self.recursive = recursive
         self._load = fields if callable(fields) else lambda: fields

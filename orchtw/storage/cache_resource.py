@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from sys import intern
 from typing import Protocol
@@ -15,7 +15,7 @@ from orchtw.storage.interface import Change
 from orchtw.watch.dispatch import Dispatcher
 from orchtw.watch.entry import Entry, LabelSets
 from orchtw.watch.frames import Wire
-from orchtw.watch.log import EventLog, Head
+from orchtw.watch.log import Event, EventLog, Head
 from orchtw.watch.member import Member
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection, by_key
@@ -63,6 +63,7 @@ class ResourceCache:
         self._keys: SortedList[str] = SortedList()
         self._all: list[Entry] | None = None
         self._label_sets = LabelSets()
+        self._followers: tuple[Callable[[Event], None], ...] = ()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -179,7 +180,23 @@ class ResourceCache:
         else:
             return False
         self._all = None
-        return self.dispatcher.dispatch(self.log.append(change.revision, key, old, new, now))
+        event = self.log.append(change.revision, key, old, new, now)
+        concerns_watchers = self.dispatcher.dispatch(event)
+        for deliver in self._followers:
+            deliver(event)
+        return concerns_watchers
+
+    def follow(self, deliver: Callable[[Event], None]) -> Callable[[], None]:
+        """Call `deliver` with every event from now on, before the event's writer is answered.
+
+        `deliver` must not raise. What comes back ends it.
+        """
+        self._followers = (*self._followers, deliver)
+
+        def leave() -> None:
+            self._followers = tuple(each for each in self._followers if each is not deliver)
+
+        return leave
 
     def _new_entry(self, change: Change, key: str) -> Entry:
         note: Noted | None = change.note  # type: ignore[assignment]  # the store hands it through as it came

@@ -101,7 +101,7 @@ class Client:
 
     def exchange(self, method: str, path: str, body: Any, headers: Mapping[str, str] | None) -> Answer:
         """The same as `send`, for a thread of the caller's own."""
-        connection = self._connection()
+        connection = self.connection()
         try:
             response = self._request(connection, method, path, body, headers)
             data = response.read()
@@ -122,7 +122,7 @@ class Client:
         self._idle.clear()
 
     def _watch(self, path: str, accept: str) -> Watch:
-        connection = self._connection()
+        connection = self.connection()
         response = self._request(connection, "GET", path, None, {"Accept": accept})
         return Watch(response)
 
@@ -136,7 +136,8 @@ class Client:
         connection.request(method, path, body, sent)
         return connection.getresponse()
 
-    def _connection(self) -> HTTPSConnection:
+    def connection(self) -> HTTPSConnection:
+        """An idle connection, or a new one; closed with the client."""
         if self._idle:
             return self._idle.pop()
         connection = HTTPSConnection("127.0.0.1", self._port, timeout=PATIENCE_S, context=self._context)

@@ -21,7 +21,7 @@ class AppResourceTests(SynchronousTestCase):
         self.seen: list[Request] = []
         self.result: Any = Response(body=b"x", content_type="a/b")
         self.transport = StringTransport()
-        self.channel: Any = Site(AppResource(self.app)).buildProtocol(None)
+        self.channel: Any = Site(AppResource(self.app), timeout=None).buildProtocol(None)
         self.channel.makeConnection(self.transport)
         self.addCleanup(self.leave)
 

@@ -6,8 +6,6 @@ from functools import lru_cache
 
 from orchtw.naming import Naming
 
-Document = dict[str, object]
-
 _HOST = "orch.io."
 _HOST_REVERSED = "io.orch."
 

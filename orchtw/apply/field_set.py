@@ -1,0 +1,122 @@
+"""Sets of fields of an object, each named by its path, and their FieldsV1 form (seed 1 §2.3(6), supplement B6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from orchtw.apply import field_tree
+from orchtw.apply.field_tree import Tree
+from orchtw.apply.path_element import FieldName, PathElement, element_text, parse_element, shown
+
+Path = tuple[PathElement, ...]
+
+
+class FieldSet:
+    """An immutable set of paths.
+
+    A path's membership says nothing of the paths below or above it, which are members of their own. `tree` is
+    the form that typed walks build and read.
+    """
+
+    __slots__ = ("tree",)
+
+    def __init__(self, tree: Tree | None = None) -> None:
+        self.tree = tree if tree is not None else field_tree.LEAF
+
+    @classmethod
+    def of(cls, *paths: tuple[PathElement | str, ...]) -> FieldSet:
+        """The set of these paths; a bare string is a field name."""
+        tree: Tree = {}
+        for path in paths:
+            tree = field_tree.insert(tree, _steps(path))
+        return cls(tree)
+
+    @classmethod
+    def decode(cls, fields: bytes) -> FieldSet:
+        """The set that FieldsV1 JSON spells; steps of unknown kinds are dropped. Raises ValueError."""
+        return cls(field_tree.decode(orjson.loads(fields)))
+
+    @classmethod
+    def from_fields(cls, fields: Any) -> FieldSet:
+        """The same from parsed JSON, which is left as it is."""
+        return cls.decode(orjson.dumps(fields))
+
+    def to_fields(self) -> dict[str, Any]:
+        """A new FieldsV1 dict with the reference's order of keys."""
+        return field_tree.encode(self.tree)
+
+    def encode(self) -> bytes:
+        """FieldsV1 JSON, byte for byte as the reference writes it."""
+        return orjson.dumps(self.to_fields())
+
+    def insert(self, *path: PathElement | str) -> FieldSet:
+        """The set with one more path."""
+        return FieldSet(field_tree.insert(self.tree, _steps(path)))
+
+    def has(self, *path: PathElement | str) -> bool:
+        """Whether this very path is a member."""
+        tree = self.tree
+        for step in _steps(path):
+            found = tree.get(step)
+            if found is None:
+                return False
+            tree = found
+        return bool(path) and field_tree.is_member(tree)
+
+    def union(self, other: FieldSet) -> FieldSet:
+        """What is in either."""
+        return self._new(field_tree.union(self.tree, other.tree))
+
+    def difference(self, other: FieldSet) -> FieldSet:
+        """What is in this set and not in the other; the parts of a path in `other` stay."""
+        return self._new(field_tree.difference(self.tree, other.tree))
+
+    def recursive_difference(self, other: FieldSet) -> FieldSet:
+        """What is in this set and neither in the other nor below a path in it."""
+        return self._new(field_tree.recursive_difference(self.tree, other.tree))
+
+    def intersection(self, other: FieldSet) -> FieldSet:
+        """What is in both."""
+        return self._new(field_tree.intersection(self.tree, other.tree))
+
+    def leaves(self) -> FieldSet:
+        """The members without members below them."""
+        return FieldSet(field_tree.leaves(self.tree))
+
+    def texts(self) -> Iterator[str]:
+        """Every member as messages show it, such as `.spec.containers[name="c"].image`."""
+        for path in field_tree.walk(self.tree):
+            yield "".join(map(shown, path))
+
+    def __bool__(self) -> bool:
+        return bool(self.tree)
+
+    def __len__(self) -> int:
+        return field_tree.size(self.tree)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FieldSet) and self.tree == other.tree
+
+    def __hash__(self) -> int:
+        return hash(self.encode())
+
+    def __iter__(self) -> Iterator[Path]:
+        for path in field_tree.walk(self.tree):
+            yield tuple(element for element in map(parse_element, path) if element is not None)
+
+    def __repr__(self) -> str:
+        return f"FieldSet({' '.join(self.texts())})"
+
+    def _new(self, tree: Tree) -> FieldSet:
+        return self if tree is self.tree else FieldSet(tree)
+
+
+def _steps(path: tuple[PathElement | str, ...]) -> tuple[str, ...]:
+    return tuple(element_text(FieldName(part) if isinstance(part, str) else part) for part in path)
+
+
+NOTHING = FieldSet()
+"""The empty set."""

@@ -1,0 +1,207 @@
+"""Set algebra on trees of path steps, which are what a `FieldSet` holds: plain dicts in the shape of FieldsV1.
+
+A tree maps steps to trees. An empty tree below a step says that the path to it is in the set; a tree with parts says
+so by the key ".". No other tree is empty, and "." never stands alone, so that equal sets are equal dicts. Trees are
+never changed once they are built and share what they have in common. At the root, which is no path, an
+empty tree is the empty set and "." does not occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from orchtw.apply.path_element import SELF, canonical_text, order
+
+Tree = dict[str, "Tree"]
+
+LEAF: Final[Tree] = {}
+"""The tree of a path that is in a set and has no parts in it."""
+
+
+def is_member(tree: Tree) -> bool:
+    """Whether the path to this tree (not the root) is in the set."""
+    return not tree or SELF in tree
+
+
+def as_member(tree: Tree) -> Tree:
+    """The tree (not a root) with the path to it in the set."""
+    return tree if not tree or SELF in tree else {SELF: LEAF, **tree}
+
+
+def union(a: Tree, b: Tree) -> Tree:
+    """What is in either root."""
+    if not a:
+        return b
+    return _joined(a, b) if b else a
+
+
+def _joined(a: Tree, b: Tree) -> Tree:
+    out = None
+    for step, right in b.items():
+        left = a.get(step)
+        if left is None:
+            joined = right
+        elif left is right:
+            continue
+        elif left and right:
+            joined = _joined(left, right)
+        else:
+            joined = as_member(left or right)
+        if joined is left:
+            continue
+        if out is None:
+            out = dict(a)
+        out[step] = joined
+    return a if out is None else out
+
+
+def difference(a: Tree, b: Tree) -> Tree:
+    """What is in root `a` and not in root `b`; the parts of a path in `b` stay."""
+    return _without(a, b) or {} if a and b else a
+
+
+def _without(a: Tree, b: Tree) -> Tree | None:
+    """The same below the root; None when nothing is left."""
+    if a is b:
+        return None
+    if not a:
+        return None if is_member(b) else a
+    if not b:
+        return _unowned(a)
+    out = None
+    for step in b if len(b) < len(a) else a:
+        left, right = a.get(step), b.get(step)
+        if left is None or right is None:
+            continue
+        rest = _without(left, right)
+        if rest is left:
+            continue
+        if out is None:
+            out = dict(a)
+        if rest is None:
+            del out[step]
+        else:
+            out[step] = rest
+    return a if out is None else _normal(out)
+
+
+def _unowned(a: Tree) -> Tree:
+    return {step: tree for step, tree in a.items() if step != SELF} if SELF in a else a
+
+
+def _normal(tree: Tree) -> Tree | None:
+    if not tree:
+        return None
+    return LEAF if len(tree) == 1 and SELF in tree else tree
+
+
+def recursive_difference(a: Tree, b: Tree) -> Tree:
+    """What is in root `a` and neither in root `b` nor below a path in it."""
+    return _cut(a, b) or {} if a and b else a
+
+
+def _cut(a: Tree, b: Tree) -> Tree | None:
+    out = None
+    for step, right in b.items():
+        left = a.get(step)
+        if left is None:
+            continue
+        rest = None if is_member(right) else _cut(left, right) if left else left
+        if rest is left:
+            continue
+        if out is None:
+            out = dict(a)
+        if rest is None:
+            del out[step]
+        else:
+            out[step] = rest
+    return a if out is None else _normal(out)
+
+
+def intersection(a: Tree, b: Tree) -> Tree:
+    """What is in both roots."""
+    return _common(a, b) or {} if a and b else {}
+
+
+def _common(a: Tree, b: Tree) -> Tree | None:
+    if a is b:
+        return a
+    if not a:
+        return a if is_member(b) else None
+    if not b:
+        return LEAF if SELF in a else None
+    if len(b) < len(a):
+        a, b = b, a
+    out = {}
+    for step, left in a.items():
+        right = b.get(step)
+        if right is not None:
+            common = _common(left, right)
+            if common is not None:
+                out[step] = common
+    return _normal(out)
+
+
+def leaves(tree: Tree) -> Tree:
+    """The paths of the set that have no parts in it."""
+    return {step: leaves(part) for step, part in tree.items() if step != SELF}
+
+
+def size(tree: Tree) -> int:
+    """How many paths are in the root."""
+    return sum(1 if not part else size(part) for part in tree.values())
+
+
+def insert(tree: Tree, path: tuple[str, ...]) -> Tree:
+    """The tree with one more path, given as canonical steps."""
+    step, rest = path[0], path[1:]
+    part = tree.get(step)
+    if rest:
+        inner = insert(part or {}, rest)
+        new = as_member(inner) if part is not None and not part else inner
+    else:
+        new = LEAF if part is None else as_member(part)
+    return tree if new is part else {**tree, step: new}
+
+
+def walk(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every path of the root as steps; of each level the paths that end there come first, in order."""
+    steps = sorted(tree, key=order)
+    for step in steps:
+        if step != SELF and is_member(tree[step]):
+            yield (*above, step)
+    for step in steps:
+        if tree[step]:
+            yield from walk(tree[step], (*above, step))
+
+
+def decode(fields: Any) -> Tree:
+    """The root that FieldsV1 spells, made from `fields` in place. Raises ValueError when it is none."""
+    tree = _decoded(fields)
+    tree.pop(SELF, None)
+    return tree
+
+
+def _decoded(fields: Any) -> Tree:
+    if type(fields) is not dict:
+        raise ValueError(f"not a set of fields: {fields!r}")
+    unusual = []
+    for step, part in fields.items():
+        if step[:2] != "f:" and step != SELF and canonical_text(step) != step:
+            unusual.append(step)
+        else:
+            fields[step] = LEAF if part == LEAF else _decoded(part)
+    for step in unusual:
+        spelling, part = canonical_text(step), fields.pop(step)
+        if spelling is not None:
+            one = {spelling: _decoded(part)}
+            fields = _joined(fields, one) if spelling in fields else {**fields, **one}
+    return _normal(fields) or {}
+
+
+def encode(tree: Tree) -> dict[str, Any]:
+    """The root as new FieldsV1 dict with its steps in the reference's order."""
+    # Names sort as their steps do; "." comes before them, all others after "g".
+    steps = sorted(tree) if not tree or max(tree) < "g" else sorted(tree, key=order)
+    return {step: encode(tree[step]) if tree[step] else {} for step in steps}

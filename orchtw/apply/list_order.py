@@ -1,0 +1,41 @@
+"""The order of a merged list: as the client asks where it asks, else as it was (supplement B5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def is_subsequence(part: Sequence[Any], whole: Sequence[Any]) -> bool:
+    """Whether `part` comes in `whole` in this order, perhaps with others between."""
+    rest = iter(whole)
+    return all(item in rest for item in part)
+
+
+def in_order(
+    merged: list[Any], wanted: Sequence[Any], live: Sequence[Any], identity: Callable[[Any], Any]
+) -> list[Any]:
+    """`merged` with the elements that `wanted` names (by identity) in its order.
+
+    The others keep their order; each comes before the first named element that it preceded in the `live` list.
+    """
+    position = {name: place for place, name in reversed(list(enumerate(wanted)))}
+    named = [item for item in merged if identity(item) in position]
+    others = [item for item in merged if identity(item) not in position]
+    named.sort(key=lambda item: position[identity(item)])
+    if not others:
+        return named
+    before = {identity(item): place for place, item in reversed(list(enumerate(live)))}
+    out: list[Any] = []
+    waiting = iter(others)
+    other = next(waiting, None)
+    for item in named:
+        place = before.get(identity(item))
+        while other is not None and place is not None and before.get(identity(other), place) < place:
+            out.append(other)
+            other = next(waiting, None)
+        out.append(item)
+    if other is not None:
+        out.append(other)
+    out.extend(waiting)
+    return out

@@ -1,0 +1,247 @@
+"""Schema nodes as merges see them: leaves, maps with or without fields, lists by how their items are told apart.
+
+A struct and a map are one thing here: an object whose keys have types. Whatever a merge replaces as a whole is a
+leaf, and keeps its shape only for validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from orchtw.apply.path_element import key_text, single_key_text, value_text
+from orchtw.schema.nodes import (
+    MISSING,
+    EitherSchema,
+    Field,
+    Form,
+    ListSchema,
+    MapSchema,
+    Node,
+    Scalar,
+    StructSchema,
+)
+
+LEAF_SHAPE, MAP_SHAPE, LIST_SHAPE, UNTYPED_SHAPE = range(4)
+
+_NO_DEFAULTS: dict[str, Any] = {}
+
+
+class KeylessItem(ValueError):
+    """A list item that cannot be told apart from the others; its text says why."""
+
+
+class Type:
+    """How values of one schema node merge.
+
+    `shape` is how a merge treats them. `loose`: an untyped value may be inside, whose numbers and booleans
+    Python's equality takes for each other.
+    """
+
+    __slots__ = ("loose", "shape")
+    loose: bool
+    shape: int
+
+    def __init__(self, shape: int) -> None:
+        self.shape = shape
+        self.loose = shape == UNTYPED_SHAPE
+
+
+class ScalarType(Type):
+    """A value without parts; `expected` names what it may be, "" for any scalar."""
+
+    __slots__ = ("accepts", "expected")
+
+    def __init__(self, expected: str = "", accepts: tuple[type, ...] = ()) -> None:
+        super().__init__(LEAF_SHAPE)
+        self.expected = expected
+        self.accepts = accepts
+
+
+STRING: Final = ScalarType("string", (str,))
+NUMBER: Final = ScalarType("numeric (int or float)", (int, float))
+BOOLEAN: Final = ScalarType("boolean", (bool,))
+ANY_SCALAR: Final = ScalarType()
+UNTYPED: Final = Type(UNTYPED_SHAPE)
+"""Data without schema: objects merge key by key, everything else is replaced (seed 1 §2.3(8))."""
+
+
+class MapType(Type):
+    """An object. `fields` maps a declared key to its step and type; other keys are of type `element`, if any."""
+
+    __slots__ = ("_load", "element", "fields", "loose")
+    fields: dict[str, tuple[str, Type]]
+    element: Type | None
+
+    def __init__(
+        self, load: Callable[[], dict[str, tuple[str, Type]]], element: Type | None, *, atomic: bool = False
+    ) -> None:
+        self.shape = LEAF_SHAPE if atomic else MAP_SHAPE
+        self.element = element
+        self._load = load
+
+    def __getattr__(self, name: str) -> Any:
+        """`fields` and `loose` when they are first asked for: a struct may contain itself."""
+        if name == "fields":
+            self.fields = self._load()
+            return self.fields
+        if name == "loose":
+            self.loose = _holds_untyped(self)
+            return self.loose
+        raise AttributeError(name)
+
+
+class ListType(Type):
+    """A list. `keys` and `defaults` tell its items apart; without keys they are told apart by value, or not at all."""
+
+    __slots__ = ("defaults", "element", "keys", "loose")
+
+    def __init__(
+        self, element: Type, *, atomic: bool, keys: tuple[str, ...] = (), defaults: dict[str, Any] = _NO_DEFAULTS
+    ) -> None:
+        self.shape = LEAF_SHAPE if atomic else LIST_SHAPE
+        self.element = element
+        self.keys = tuple(sorted(keys))
+        self.defaults = defaults
+
+    def __getattr__(self, name: str) -> Any:
+        """`loose` when it is first asked for."""
+        if name == "loose":
+            self.loose = _holds_untyped(self)
+            return self.loose
+        raise AttributeError(name)
+
+    def step(self, item: Any) -> str:
+        """The step to an item. Raises KeylessItem."""
+        if not self.keys:
+            return _set_step(item)
+        if type(item) is not dict:
+            kind = "a null element" if item is None else "non-map elements"
+            raise KeylessItem(f"associative list with keys may not have {kind}")
+        if len(self.keys) == 1:  # most lists
+            value = item.get(self.keys[0])
+            if type(value) is str:
+                return single_key_text(self.keys[0], value)
+        fields = []
+        for key in self.keys:
+            value = item[key] if key in item else self.defaults.get(key)
+            if value is None:
+                raise KeylessItem(
+                    f'associative list with keys has an element that omits key field "{key}" '
+                    "(and doesn't have default value)"
+                )
+            fields.append((key, value))
+        return key_text(fields)
+
+
+def _set_step(item: Any) -> str:
+    if type(item) is dict:
+        raise KeylessItem("associative list without keys has an element that's a map type")
+    if type(item) is list:
+        raise KeylessItem("not supported: associative list with lists as elements")
+    if item is None:
+        raise KeylessItem("associative list without keys has an element that's an explicit null")
+    return "v:" + value_text(item)
+
+
+_UNTYPED_MAP: Final = MapType(dict, UNTYPED)
+
+
+def of_value(value: Any) -> Type:
+    """The type that untyped data shows by its value."""
+    return _UNTYPED_MAP if type(value) is dict else ANY_SCALAR
+
+
+def _holds_untyped(start: Type) -> bool:
+    seen: set[int] = set()
+    waiting: list[Type] = [start]
+    while waiting:
+        found = waiting.pop()
+        if found is UNTYPED:
+            return True
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        if isinstance(found, MapType):
+            waiting.extend(part for _, part in found.fields.values())
+            if found.element is not None:
+                waiting.append(found.element)
+        elif isinstance(found, ListType):
+            waiting.append(found.element)
+    return False
+
+
+_SCALARS: dict[Node, Type] = {
+    Scalar.STRING: STRING,
+    Scalar.BOOL: BOOLEAN,
+    Scalar.INT32: NUMBER,
+    Scalar.INT64: NUMBER,
+    Scalar.DOUBLE: NUMBER,
+    Scalar.BYTES: ANY_SCALAR,
+    Form.TIME: ANY_SCALAR,
+    Form.MICRO_TIME: ANY_SCALAR,
+    Form.DURATION: ANY_SCALAR,
+    Form.QUANTITY: ANY_SCALAR,
+    Form.INT_OR_STRING: ANY_SCALAR,
+    Form.ANY: UNTYPED,
+    Form.OBJECT: UNTYPED,
+    Form.STRINGS: ListType(STRING, atomic=True),
+}
+_TYPE_META = {"apiVersion": ("f:apiVersion", STRING), "kind": ("f:kind", STRING)}
+
+
+class Types:
+    """Compiles schema nodes to merge types and keeps them."""
+
+    def __init__(self) -> None:
+        self._structs: dict[StructSchema, MapType] = {}
+        self._roots: dict[StructSchema, MapType] = {}
+
+    def root(self, node: Node) -> MapType:
+        """The type of whole objects of this node, with apiVersion and kind; Form.ANY is an object without schema."""
+        if not isinstance(node, StructSchema):
+            return _UNTYPED_MAP
+        found = self._roots.get(node)
+        if found is None:
+            struct = self._struct(node)
+            found = self._roots[node] = MapType(lambda: {**_TYPE_META, **struct.fields}, struct.element)
+        return found
+
+    def of(self, node: Node) -> Type:
+        """The type of a node."""
+        if isinstance(node, StructSchema):
+            return self._struct(node)
+        if isinstance(node, ListSchema):
+            return self._list(node)
+        if isinstance(node, MapSchema):
+            return MapType(dict, self.of(node.value), atomic=node.map_type == "atomic")
+        return UNTYPED if isinstance(node, EitherSchema) else _SCALARS[node]
+
+    def _struct(self, node: StructSchema) -> MapType:
+        found = self._structs.get(node)
+        if found is None:
+            element = None if node.unknown is None else self.of(node.unknown)
+            found = MapType(lambda: self._fields(node), element, atomic=node.atomic)
+            self._structs[node] = found
+        return found
+
+    def _fields(self, node: StructSchema) -> dict[str, tuple[str, Type]]:
+        return {key: ("f:" + key, self._field(field)) for key, field in node.keys.items()}
+
+    def _field(self, field: Field) -> Type:
+        return self.of(field.node)
+
+    def _list(self, node: ListSchema) -> ListType:
+        element = self.of(node.element)
+        if node.list_type not in ("set", "map"):
+            return ListType(element, atomic=True)
+        return ListType(element, atomic=False, keys=node.map_keys, defaults=_key_defaults(node))
+
+
+def _key_defaults(node: ListSchema) -> dict[str, Any]:
+    if not isinstance(node.element, StructSchema):
+        return {}
+    fields = node.element.keys
+    return {
+        key: fields[key].default for key in node.map_keys if key in fields and fields[key].default is not MISSING
+    }

@@ -1,0 +1,160 @@
+"""One step of a field path: a field name, a list item's key, a set item's value or an index (supplement B6).
+
+Sets of fields hold steps as FieldsV1 text (`f:name`, `k:{"name":"c"}`, `v:"x"`, `i:0`) in one canonical spelling; the
+classes here are their readable side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import attrs
+import orjson
+
+SELF = "."
+"""The FieldsV1 mark of "the thing itself", beside its parts."""
+
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+@attrs.frozen(slots=True)
+class FieldName:
+    """A field of a struct or a key of a map."""
+
+    name: str
+
+
+@attrs.frozen(slots=True)
+class Key:
+    """The item of a list whose key fields have these values; names in order."""
+
+    fields: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, **fields: Any) -> Key:
+        """The key with these fields."""
+        return cls(tuple(sorted(fields.items())))
+
+
+@attrs.frozen(slots=True)
+class Value:
+    """An item of a set."""
+
+    value: Any
+
+
+@attrs.frozen(slots=True)
+class Index:
+    """An item by its place."""
+
+    index: int
+
+
+PathElement = FieldName | Key | Value | Index
+
+
+@lru_cache(maxsize=4096, typed=True)
+def value_text(value: Any) -> str:
+    """A scalar as the reference spells it inside a step: Go's JSON, which escapes what HTML would read."""
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    text = orjson.dumps(value).decode()
+    if type(value) is str:
+        for character, escape in _ESCAPES.items():
+            if character in text:
+                text = text.replace(character, escape)
+    return text
+
+
+@lru_cache(maxsize=4096, typed=True)
+def single_key_text(name: str, value: Any) -> str:
+    """The step to an item with one key field, as most have."""
+    return key_text([(name, value)])
+
+
+def key_text(fields: Iterable[tuple[str, Any]]) -> str:
+    """The step to a keyed list item; `fields` in order of their names."""
+    return "k:{" + ",".join(f"{orjson.dumps(name).decode()}:{value_text(value)}" for name, value in fields) + "}"
+
+
+def element_text(element: PathElement) -> str:
+    """The FieldsV1 text of a step."""
+    if isinstance(element, FieldName):
+        return "f:" + element.name
+    if isinstance(element, Key):
+        return key_text(element.fields)
+    if isinstance(element, Value):
+        return "v:" + value_text(element.value)
+    return f"i:{element.index}"
+
+
+@lru_cache(maxsize=4096)
+def parse_element(text: str) -> PathElement | None:
+    """The step that `text` spells; None for a kind of step that is unknown, as of a later release.
+
+    Raises ValueError for text that is no step at all.
+    """
+    if text[1:2] != ":":
+        raise ValueError(f"not a path element: {text}")
+    sort, rest = text[0], text[2:]
+    if sort == "f":
+        return FieldName(rest)
+    if sort == "i":
+        return Index(int(rest))
+    if sort == "v":
+        return Value(orjson.loads(rest))
+    if sort != "k":
+        return None
+    fields = orjson.loads(rest)
+    if type(fields) is not dict:
+        raise ValueError(f"not a key: {text}")
+    return Key(tuple(sorted(fields.items())))
+
+
+@lru_cache(maxsize=4096)
+def canonical_text(text: str) -> str | None:
+    """The one spelling of a step; None and ValueError as `parse_element`."""
+    element = parse_element(text)
+    return None if element is None else element_text(element)
+
+
+@lru_cache(maxsize=4096)
+def order(text: str) -> tuple[Any, ...]:
+    """What steps are sorted by: the thing itself, names, keys, values, indexes; numbers before strings."""
+    if text == SELF:
+        return (0,)
+    element = parse_element(text)
+    if isinstance(element, FieldName):
+        return (1, element.name)
+    if isinstance(element, Key):
+        return (2, tuple((name, _value_order(value)) for name, value in element.fields))
+    if isinstance(element, Value):
+        return (3, _value_order(element.value))
+    assert isinstance(element, Index)
+    return (4, element.index)
+
+
+def _value_order(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return (3,)
+    if isinstance(value, bool):
+        return (2, value)
+    if isinstance(value, int | float):
+        return (0, value)
+    return (1, value) if isinstance(value, str) else (4, orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
+
+
+@lru_cache(maxsize=4096)
+def shown(text: str) -> str:
+    """A step as messages show it: `.name`, `[name="c"]`, `[="x"]`, `[0]` (supplement B6)."""
+    element = parse_element(text)
+    if isinstance(element, FieldName):
+        return "." + element.name
+    if isinstance(element, Key):
+        return "[" + ",".join(f"{name}={orjson.dumps(value).decode()}" for name, value in element.fields) + "]"
+    if isinstance(element, Value):
+        return f"[={orjson.dumps(element.value).decode()}]"
+    assert isinstance(element, Index)
+    return f"[{element.index}]"

@@ -1,0 +1,113 @@
+"""What in an applied object does not fit its type: every place with what is wrong there (supplement B6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from orchtw.apply.merge_type import UNTYPED_SHAPE, KeylessItem, ListType, MapType, ScalarType, Type
+from orchtw.apply.path_element import shown
+
+MAX_PROBLEMS = 20
+"""Problems told of one object: enough to mend it, too few for an answer that is larger than the request."""
+
+
+def problems(kind: Type, value: Any) -> list[str]:
+    """Every reason why `value` is not of this type, such as `.spec.foo: field not declared in schema`."""
+    found: list[str] = []
+    for place, why in _problems(kind, value, ""):
+        found.append(f"{place}: {why}" if place else why)
+        if len(found) == MAX_PROBLEMS:
+            break
+    return found
+
+
+def fits(kind: Type, value: Any) -> bool:
+    """Whether there is no problem; the quick answer, without places."""
+    if value is None or kind.shape == UNTYPED_SHAPE:
+        return True
+    if isinstance(kind, ScalarType):
+        return _fits_scalar(kind, value)
+    if isinstance(kind, MapType):
+        if type(value) is not dict:
+            return False
+        fields, element = kind.fields, kind.element
+        for key, part in value.items():
+            field = fields.get(key)
+            inner = field[1] if field is not None else element
+            if inner is None or not fits(inner, part):
+                return False
+        return True
+    assert isinstance(kind, ListType)
+    if type(value) is not list:
+        return False
+    if kind.shape and not _told_apart(kind, value):
+        return False
+    element = kind.element
+    return all([fits(element, item) for item in value])
+
+
+def _fits_scalar(kind: ScalarType, value: Any) -> bool:
+    accepts = kind.accepts
+    if accepts:
+        return type(value) in accepts
+    return type(value) is not dict and type(value) is not list
+
+
+def _told_apart(kind: ListType, value: list[Any]) -> bool:
+    try:
+        return len({kind.step(item) for item in value}) == len(value)
+    except KeylessItem:
+        return False
+
+
+def _problems(kind: Type, value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if value is None or kind.shape == UNTYPED_SHAPE:
+        return
+    if isinstance(kind, ScalarType):
+        if not _fits_scalar(kind, value):
+            yield place, f"expected {kind.expected or 'a scalar'}, got {_sort(value)}"
+    elif isinstance(kind, MapType):
+        yield from _map_problems(kind, value, place)
+    elif isinstance(kind, ListType):
+        yield from _list_problems(kind, value, place)
+
+
+def _map_problems(kind: MapType, value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if type(value) is not dict:
+        yield place, f"expected map, got {_sort(value)}"
+        return
+    for key, part in value.items():
+        field = kind.fields.get(key)
+        inner = field[1] if field is not None else kind.element
+        if inner is None:
+            yield f"{place}.{key}", "field not declared in schema"
+        else:
+            yield from _problems(inner, part, f"{place}.{key}")
+
+
+def _list_problems(kind: ListType, value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if type(value) is not list:
+        yield place, f"expected list, got {_sort(value)}"
+        return
+    seen = set()
+    for index, item in enumerate(value):
+        step = f"i:{index}"
+        if kind.shape:
+            try:
+                step = kind.step(item)
+            except KeylessItem as error:
+                yield place, f"element {index}: {error}"
+                continue
+            if step in seen:
+                yield place, f"duplicate entries for key {shown(step)}"
+            seen.add(step)
+        yield from _problems(kind.element, item, place + shown(step))
+
+
+def _sort(value: Any) -> str:
+    if type(value) is dict:
+        return "map"
+    if type(value) is list:
+        return "list"
+    return "boolean" if type(value) is bool else "string" if type(value) is str else "numeric"

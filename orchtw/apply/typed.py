@@ -1,0 +1,364 @@
+"""Walks of values along their merge types: which fields they set, how two differ, what both make together.
+
+All containers are taken as immutable: results share with the arguments whatever they have in common.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from orchtw.apply.field_tree import LEAF, Tree, as_member, is_member
+from orchtw.apply.merge_type import (
+    LEAF_SHAPE,
+    LIST_SHAPE,
+    MAP_SHAPE,
+    UNTYPED,
+    UNTYPED_SHAPE,
+    KeylessItem,
+    ListType,
+    MapType,
+    Type,
+    of_value,
+)
+from orchtw.apply.path_element import SELF
+
+_ABSENT: Final = object()
+
+
+def same(kind: Type, left: Any, right: Any) -> bool:
+    """Whether two values of a type are equal as JSON."""
+    if left is right:
+        return True
+    if left != right:
+        return False
+    return not kind.loose or _text(left) == _text(right)
+
+
+def _text(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def items_by_step(kind: ListType, values: list[Any]) -> dict[str, Any]:
+    """Step → item in order. Of equal steps the last item counts; an item without key goes by its place."""
+    out = {}
+    for index, item in enumerate(values):
+        try:
+            out[kind.step(item)] = item
+        except KeylessItem:
+            out[f"i:{index}"] = item
+    return out
+
+
+def claimed(kind: MapType, value: dict[str, Any]) -> Tree:
+    """The fields that an applied object names: its leaves, list items, map keys, and structs that are empty or null.
+
+    A struct with parts is not a member itself; it comes and goes with them.
+    """
+    out = {}
+    fields, element = kind.fields, kind.element
+    for key, part in value.items():
+        field = fields.get(key)
+        if field is not None:
+            step, inner = field
+            tree = _claimed(inner, part)
+            if tree is None and not part and type(part) is not list:
+                tree = LEAF
+        elif element is not None:
+            step = "f:" + key
+            tree = as_member(_claimed(element, part) or LEAF)
+        else:
+            continue
+        if tree is not None:
+            out[step] = tree
+    return out
+
+
+def _claimed(kind: Type, value: Any) -> Tree | None:
+    """What is below a path that holds `value`; LEAF for a leaf, None for an empty container."""
+    shape = kind.shape
+    if shape == LEAF_SHAPE:
+        return LEAF
+    if shape == UNTYPED_SHAPE:
+        kind = of_value(value)
+        if kind.shape == LEAF_SHAPE:
+            return LEAF
+    if not value:
+        return None
+    if isinstance(kind, MapType):
+        return claimed(kind, value) or None
+    assert isinstance(kind, ListType)
+    element = kind.element
+    return {
+        step: as_member(_claimed(element, item) or LEAF) for step, item in items_by_step(kind, value).items()
+    }
+
+
+def present(kind: Type, value: Any) -> Tree:
+    """The fields that come with a value that was not there before: its path, every container and every leaf."""
+    shape = kind.shape
+    if shape == UNTYPED_SHAPE:
+        kind = of_value(value)
+        shape = kind.shape
+    if shape == LEAF_SHAPE or not value:
+        return LEAF
+    out = {SELF: LEAF}
+    if shape == MAP_SHAPE:
+        assert isinstance(kind, MapType)
+        fields, element = kind.fields, kind.element
+        for key, part in value.items():
+            step, inner = fields.get(key) or ("f:" + key, element or UNTYPED)
+            out[step] = LEAF if inner.shape == LEAF_SHAPE else present(inner, part)
+    else:
+        assert isinstance(kind, ListType)
+        for step, item in items_by_step(kind, value).items():
+            out[step] = present(kind.element, item)
+    return out if len(out) > 1 else LEAF
+
+
+class Changes:
+    """What one object has that another has not: roots of added, modified and removed fields, disjoint."""
+
+    __slots__ = ("added", "modified", "removed")
+
+    def __init__(self, added: Tree, modified: Tree, removed: Tree) -> None:
+        self.added = added
+        self.modified = modified
+        self.removed = removed
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.modified or self.removed)
+
+
+NO_CHANGES: Final = Changes({}, {}, {})
+
+
+def compare(kind: MapType, left: dict[str, Any], right: dict[str, Any]) -> Changes:
+    """What changed from `left` to `right`. A container that is only in one of them counts with all its parts."""
+    if same(kind, left, right):
+        return NO_CHANGES
+    changes = Changes({}, {}, {})
+    _compare_maps(kind, left, right, changes)
+    return changes
+
+
+def _compare_maps(kind: MapType, left: dict[str, Any], right: dict[str, Any], out: Changes) -> None:
+    fields, element = kind.fields, kind.element
+    for key, old in left.items():
+        new = right.get(key, _ABSENT)
+        if new is old:
+            continue
+        step, inner = fields.get(key) or ("f:" + key, element or UNTYPED)
+        if new is _ABSENT:
+            out.removed[step] = present(inner, old)
+        elif old != new or inner.loose:
+            _compare(inner, step, old, new, out)
+    for key, new in right.items():
+        if key not in left:
+            step, inner = fields.get(key) or ("f:" + key, element or UNTYPED)
+            out.added[step] = present(inner, new)
+
+
+def _compare_lists(kind: ListType, left: list[Any], right: list[Any], out: Changes) -> None:
+    element = kind.element
+    before, after = items_by_step(kind, left), items_by_step(kind, right)
+    for step, old in before.items():
+        new = after.get(step, _ABSENT)
+        if new is _ABSENT:
+            out.removed[step] = present(element, old)
+        else:
+            _compare(element, step, old, new, out)
+    for step, new in after.items():
+        if step not in before:
+            out.added[step] = present(element, new)
+
+
+def _compare(kind: Type, step: str, old: Any, new: Any, out: Changes) -> None:
+    """Put what differs between two values at `step` into the trees of the level above."""
+    if same(kind, old, new):
+        return
+    shape = kind.shape
+    if shape == UNTYPED_SHAPE:
+        kind = of_value(old) if type(old) is dict else of_value(new)
+        shape = kind.shape
+        if shape == MAP_SHAPE and not (type(old) is type(new) or old is None or new is None):
+            out.modified[step] = LEAF  # an object became something else or the other way round
+    if shape == LEAF_SHAPE or not (old or new):
+        out.modified[step] = LEAF
+        return
+    inner = Changes({}, {}, {})
+    if shape == LIST_SHAPE:
+        assert isinstance(kind, ListType)
+        _compare_lists(kind, old or [], new or [], inner)
+    else:
+        assert isinstance(kind, MapType)
+        _compare_maps(kind, _object(old), _object(new), inner)
+    for name in Changes.__slots__:
+        tree = getattr(inner, name)
+        if tree:
+            level = getattr(out, name)
+            level[step] = as_member(tree) if step in level else tree
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if type(value) is dict else {}
+
+
+def merge(kind: Type, live: Any, applied: Any) -> Any:
+    """`live` with the values of `applied` laid over it; `live` itself when that changes nothing.
+
+    Nothing is removed: an empty or null container says nothing about what is in the live one. Items of a list keep
+    the live order, new ones follow in theirs.
+    """
+    if live is applied:
+        return live
+    shape = kind.shape
+    if shape == UNTYPED_SHAPE:
+        if type(live) is dict and live and applied is None:
+            return live
+        if type(live) is not dict or type(applied) is not dict:
+            return live if same(kind, live, applied) else applied
+        kind = of_value(applied)
+        shape = kind.shape
+    if shape == LEAF_SHAPE or not live:
+        return live if same(kind, live, applied) else applied
+    if not applied:
+        return live
+    if shape == MAP_SHAPE:
+        assert isinstance(kind, MapType)
+        return merge_maps(kind, live, applied)
+    assert isinstance(kind, ListType)
+    return _merge_lists(kind, live, applied)
+
+
+def merge_maps(kind: MapType, live: dict[str, Any], applied: dict[str, Any]) -> dict[str, Any]:
+    """The same for two objects of a type."""
+    fields, element = kind.fields, kind.element
+    out = None
+    for key, new in applied.items():
+        old = live.get(key, _ABSENT)
+        if old is _ABSENT:
+            merged = new
+        else:
+            field = fields.get(key)
+            merged = merge(field[1] if field is not None else element or UNTYPED, old, new)
+            if merged is old:
+                continue
+        if out is None:
+            out = dict(live)
+        out[key] = merged
+    return live if out is None else out
+
+
+def _merge_lists(kind: ListType, live: list[Any], applied: list[Any]) -> list[Any]:
+    element = kind.element
+    new = items_by_step(kind, applied)
+    out, changed = [], False
+    for index, item in enumerate(live):
+        try:
+            step = kind.step(item)
+        except KeylessItem:
+            step = f"i:{index}"
+        other = new.pop(step, _ABSENT)
+        merged = item if other is _ABSENT else merge(element, item, other)
+        changed = changed or merged is not item
+        out.append(merged)
+    if new:
+        return [*out, *new.values()]
+    return out if changed else live
+
+
+def remove(kind: Type, value: Any, paths: Tree) -> Any:
+    """`value` without the paths in a root and all that is below them; None for a container that becomes empty."""
+    if kind.shape == UNTYPED_SHAPE:
+        kind = of_value(value)
+    if kind.shape == LEAF_SHAPE or not value or not paths:
+        return value
+    if isinstance(kind, ListType):
+        kept: list[Any] = []
+        for step, item in items_by_step(kind, value).items():
+            tree = paths.get(step)
+            if tree is None:
+                kept.append(item)
+            elif not is_member(tree):
+                kept.append(remove(kind.element, item, tree))
+        return kept or None
+    assert isinstance(kind, MapType)
+    out = dict(value)
+    fields, element = kind.fields, kind.element
+    for key, part in value.items():
+        step, inner = fields.get(key) or ("f:" + key, element or UNTYPED)
+        tree = paths.get(step)
+        if tree is None:
+            continue
+        rest = None if is_member(tree) else remove(inner, part, tree)
+        if rest is None:
+            del out[key]
+        else:
+            out[key] = rest
+    return out or None
+
+
+def extract(kind: Type, value: Any, paths: Tree) -> Any:
+    """The part of `value` that the paths in a root name, with the key fields of list items on the way."""
+    if kind.shape == UNTYPED_SHAPE:
+        kind = of_value(value)
+    if kind.shape == LEAF_SHAPE or not value or not paths:
+        return value
+    if isinstance(kind, ListType):
+        keys = kind.keys
+        kept = []
+        for step, item in items_by_step(kind, value).items():
+            tree = paths.get(step)
+            if tree is not None:
+                part = extract(kind.element, item, tree) if tree else item
+                named = {key: item[key] for key in keys if key in item} if keys and tree else {}
+                kept.append({**named, **part} if named else part)
+        return kept
+    assert isinstance(kind, MapType)
+    out = {}
+    for key, part in value.items():
+        step, inner = kind.fields.get(key) or ("f:" + key, kind.element or UNTYPED)
+        tree = paths.get(step)
+        if tree is not None:
+            out[key] = extract(inner, part, tree) if tree else part
+    return out
+
+
+def with_structs(kind: Type, paths: Tree) -> Tree:
+    """A root with every struct field that has a path below it as a member, so that structs stay with their parts."""
+    if kind.shape == UNTYPED_SHAPE:
+        kind = of_value({})
+    if kind.shape == LEAF_SHAPE:
+        return paths
+    out = {}
+    declared = {step: inner for step, inner in kind.fields.values()} if isinstance(kind, MapType) else {}
+    default = kind.element if isinstance(kind, MapType | ListType) else None
+    for step, tree in paths.items():
+        inner = declared.get(step)
+        below = with_structs(inner or default or UNTYPED, tree) if tree else tree
+        out[step] = below if inner is None else as_member(below)
+    return out
+
+
+def reconcile(kind: Type, paths: Tree) -> Tree:
+    """A root of owned paths as it is after its type changed since they were recorded (seed 1 §3.2).
+
+    Who owned a part of what is atomic now owns the whole. What is granular now stays owned at its top only.
+    """
+    if kind.shape == UNTYPED_SHAPE or kind.shape == LEAF_SHAPE:
+        return paths
+    declared = {step: inner for step, inner in kind.fields.values()} if isinstance(kind, MapType) else {}
+    default = kind.element if isinstance(kind, MapType | ListType) else None
+    out = None
+    for step, tree in paths.items():
+        inner = declared.get(step) or default
+        if not tree or inner is None:
+            continue
+        new = LEAF if inner.shape == LEAF_SHAPE else reconcile(inner, tree)
+        if new is not tree:
+            if out is None:
+                out = dict(paths)
+            out[step] = new
+    return paths if out is None else out

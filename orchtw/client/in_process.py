@@ -1,0 +1,319 @@
+"""The client of controllers that run inside the server: the registry's own write path and caches, no HTTP.
+
+Admission and validation happen as for any request; authentication, authorization, audit and flow control, which
+guard the edge, do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import attrs
+from twisted.logger import Logger
+
+from orchtw.apply.merge_patch import merge_patch
+from orchtw.client.concurrency import each
+from orchtw.client.interface import PLAIN_DELETE, Discovered, Item, Listing, Object, Receiver, Resource
+from orchtw.client.ties import Ties, loose
+from orchtw.errors import Expired, NotFound, StatusError
+from orchtw.registry.deletion import Deletion
+from orchtw.registry.target import Target
+from orchtw.registry.targets import Targets
+from orchtw.registry.write_path import Write, WritePath
+from orchtw.request import UserInfo
+from orchtw.rules.options import DeleteOptions
+from orchtw.rules.selectors import parse_fields, parse_labels
+from orchtw.storage.cache import Cacher
+from orchtw.watch.entry import Entry
+from orchtw.watch.log import Event
+from orchtw.watch.selection import Selection
+
+DELETES_AT_A_TIME = 64
+"""Of one deletecollection: the store commits together what is queued together."""
+
+
+class CachedItem:
+    """A cache entry as item: it keeps the entry's bytes and decodes them anew whenever it is asked."""
+
+    __slots__ = ("_entry", "_target")
+
+    def __init__(self, target: Target, entry: Entry) -> None:
+        self._target = target
+        self._entry = entry
+
+    @property
+    def key(self) -> str:
+        """See `Item`, as all of these."""
+        return self._entry.key
+
+    @property
+    def namespace(self) -> str:
+        return self._entry.namespace
+
+    @property
+    def name(self) -> str:
+        return self._entry.name
+
+    @property
+    def version(self) -> str:
+        return str(self._entry.revision)
+
+    def ties(self) -> Ties:
+        return loose(self._entry.proto) or Ties.of(self.metadata())
+
+    def metadata(self) -> Object:
+        return self._target.stored.codec.decode_metadata(self._entry.proto)
+
+    def load(self) -> Object:
+        return self._target.load(self._entry)
+
+
+class Follow:
+    """A watch on a resource's cache: what happens is handed on in the turn in which it is committed."""
+
+    _log = Logger()
+
+    def __init__(self, target: Target, receiver: Receiver) -> None:
+        self._target = target
+        self._receiver: Receiver | None = receiver
+        self._leave: Callable[[], None] = _nothing
+
+    def start(self, since: int) -> None:
+        """Hand on what the log holds after `since`, then follow; an expired `since` ends the watch."""
+        try:
+            missed = self._target.stored.cache.log.since(since)
+        except Expired as error:
+            self._end(error)
+            return
+        for event in missed:
+            self._take(event)
+        if self._receiver is not None:
+            self._leave = self._target.stored.cache.follow(self._take)
+
+    def stop(self) -> None:
+        """See `Watch.stop`."""
+        self._receiver = None
+        self._leave()
+        self._leave = _nothing
+
+    def _take(self, event: Event) -> None:
+        """A receiver that fails must not cost others the event: it begins anew with a list."""
+        if self._receiver is None:
+            return
+        try:
+            if event.new is not None:
+                self._receiver.changed(CachedItem(self._target, event.new))
+            elif event.old is not None:
+                self._receiver.removed(CachedItem(self._target, event.old))
+        except Exception:  # noqa: BLE001 - logged, and the receiver is told to list again
+            self._log.failure("a follower of {prefix} failed", prefix=self._target.stored.prefix)
+            self._end(Expired.watch(event.revision, event.revision))
+
+    def _end(self, error: StatusError) -> None:
+        receiver = self._receiver
+        self.stop()
+        if receiver is not None:
+            receiver.ended(error)
+
+
+@attrs.frozen(slots=True, eq=False)
+class Registry:
+    """The parts of the server that in-process clients share."""
+
+    targets: Targets
+    writes: WritePath
+    deletion: Deletion
+    cacher: Cacher
+    index: Index = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "index", Index(self.targets))
+
+
+class Index:
+    """Resources by path and by kind; read again when something is asked for that is not known yet."""
+
+    def __init__(self, targets: Targets) -> None:
+        self._targets = targets
+        self._by_path: dict[tuple[str, str, str], Resource] = {}
+        self._by_kind: dict[tuple[str, str], Resource] = {}
+        self._home: dict[Resource, Target] = {}
+
+    def resources(self) -> Sequence[Resource]:
+        """Each stored resource that is served in any version."""
+        self._read()
+        return tuple(self._home)
+
+    def by_path(self, group: str, version: str, plural: str) -> Resource:
+        """The resource of that path; KeyError when it is not served."""
+        path = (group, version, plural)
+        if path not in self._by_path:
+            self._read()
+        return self._by_path[path]
+
+    def by_kind(self, api_version: str, kind: str) -> Resource | None:
+        """The resource that serves that kind."""
+        found = self._by_kind.get((api_version, kind))
+        if found is None:
+            self._read()
+            found = self._by_kind.get((api_version, kind))
+        return found
+
+    def target(self, resource: Resource) -> Target:
+        """The target of a resource that has been found before. Raises NotFound (404) once it is gone."""
+        target = self._home.get(resource)
+        if target is None:
+            raise NotFound.generic()
+        return target
+
+    def _read(self) -> None:
+        self._by_path, self._by_kind, self._home = {}, {}, {}
+        for target in _homes_first(self._targets.served()):
+            served, home = target.resource, target.stored.resource
+            known = self._by_path.get((home.group, home.version, home.plural))
+            if known is None:
+                known = Resource(
+                    group=served.group, version=served.version, plural=served.plural, kind=served.kind,
+                    namespaced=served.namespaced, verbs=served.verbs,
+                )
+                self._home[known] = target
+                self._by_path[home.group, home.version, home.plural] = known
+            self._by_path[served.group, served.version, served.plural] = known
+            self._by_kind[served.api_version, served.kind] = known
+
+
+def _homes_first(targets: Iterable[Target]) -> list[Target]:
+    """Targets in the stored version before the others."""
+
+    def away(target: Target) -> bool:
+        return (target.resource.group, target.resource.version) != (
+            target.stored.resource.group, target.stored.resource.version
+        )
+
+    return sorted(targets, key=away)
+
+
+class InProcessClient:
+    """See `Client`. The store is one process', so that the cache has every acknowledged write."""
+
+    def __init__(self, registry: Registry, user: UserInfo) -> None:
+        self._registry = registry
+        self._index = registry.index
+        self._user = user
+
+    async def discover(self) -> Discovered:
+        """Never fails: the resources are this process' own."""
+        return Discovered(self._index.resources())
+
+    def resource(self, group: str, version: str, plural: str) -> Resource:
+        """See `Client`, as all of these."""
+        return self._index.by_path(group, version, plural)
+
+    def resource_of(self, api_version: str, kind: str) -> Resource | None:
+        return self._index.by_kind(api_version, kind)
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Object:
+        item = await self.find(resource, namespace, name)
+        if item is None:
+            raise NotFound.of(resource.plural, resource.group, name)
+        return item.load()
+
+    async def find(self, resource: Resource, namespace: str, name: str) -> Item | None:
+        target = self._index.target(resource)
+        entry = target.stored.get(namespace, name)
+        return None if entry is None else CachedItem(target, entry)
+
+    async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
+        target = self._index.target(resource)
+        found = self._select(target, namespace, labels, fields)
+        return Listing([CachedItem(target, entry) for entry in found], str(self._registry.cacher.revision))
+
+    def watch(self, resource: Resource, since: str, receiver: Receiver) -> Follow:
+        follow = Follow(self._index.target(resource), receiver)
+        follow.start(int(since))
+        return follow
+
+    async def create(self, resource: Resource, namespace: str, obj: Object) -> Object:
+        target = self._index.target(resource)
+        write = self._write(target, namespace, obj.get("metadata", {}).get("name", ""))
+        return target.load(await self._registry.writes.create(write, _canonical(target, obj)))
+
+    async def update(
+        self, resource: Resource, namespace: str, name: str, obj: Object, subresource: str = ""
+    ) -> Object:
+        target = self._index.target(resource)
+        write = self._write(target, namespace, name, subresource)
+        written = await self._registry.writes.update(write, lambda live: _canonical(target, obj))
+        return target.load(written.entry)
+
+    async def patch(
+        self, resource: Resource, namespace: str, name: str, changes: Object, subresource: str = ""
+    ) -> Object:
+        target = self._index.target(resource)
+
+        def apply(live: Object | None) -> Object:
+            """The live object with the changes; its own version is a precondition only where the kind wants one."""
+            if live is None:
+                raise NotFound.of(resource.plural, resource.group, name)
+            version = live["metadata"].pop("resourceVersion")
+            merged = merge_patch(live, changes)
+            if not target.stored.strategy.traits.unconditional_update:
+                merged["metadata"].setdefault("resourceVersion", version)
+            return _canonical(target, merged)
+
+        written = await self._registry.writes.update(self._write(target, namespace, name, subresource), apply)
+        return target.load(written.entry)
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, options: DeleteOptions = PLAIN_DELETE
+    ) -> bool:
+        write = self._write(self._index.target(resource), namespace, name)
+        return (await self._registry.deletion.delete(write, options)).gone
+
+    async def delete_collection(
+        self, resource: Resource, namespace: str, options: DeleteOptions = PLAIN_DELETE, *, labels: str = "",
+        fields: str = "",
+    ) -> int:
+        target = self._index.target(resource)
+        deleted = 0
+
+        async def delete(entry: Entry) -> None:
+            nonlocal deleted
+            try:
+                await self._registry.deletion.delete(self._write(target, entry.namespace, entry.name), options)
+            except NotFound:
+                return
+            deleted += 1
+
+        await each(self._select(target, namespace, labels, fields), delete, DELETES_AT_A_TIME)
+        return deleted
+
+    def _select(self, target: Target, namespace: str, labels: str, fields: str) -> Sequence[Entry]:
+        if not labels and not fields:
+            return target.stored.cache.snapshot(namespace)
+        selection = Selection(
+            namespace,
+            parse_labels(labels),
+            parse_fields(fields, target.resource.field_selectors),
+            target.stored.field_names,
+        )
+        return target.stored.cache.select(selection)
+
+    def _write(self, target: Target, namespace: str, name: str, subresource: str = "") -> Write:
+        return Write(
+            target=target,
+            namespace=namespace if target.resource.namespaced else "",
+            name=name,
+            user=self._user,
+            subresource=subresource,
+        )
+
+
+def _canonical(target: Target, obj: Object) -> Object:
+    canonical = target.codec.normalise(obj)
+    target.codec.default(canonical)
+    return canonical
+
+
+def _nothing() -> None:
+    """What a watch that follows nothing does to stop."""

@@ -1,0 +1,202 @@
+"""List and watch: a `Reflector` keeps a `Sink` up to date, an `Informer` is the sink that most controllers want."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Protocol
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.client.interface import Client, Item, Resource, Watch
+from orchtw.client.work_queue import Backoff
+from orchtw.errors import Expired, StatusError
+
+RELIST = Backoff(first_s=0.8, factor=2.0, limit_s=30.0, jitter=0.5)
+"""Between attempts at a list or watch that fails."""
+
+
+class Sink(Protocol):
+    """What a reflector keeps up to date with one resource."""
+
+    def replaced(self, items: Sequence[Item]) -> None:
+        """That is all there is now: after the start, and when the watch has missed something."""
+
+    def changed(self, item: Item) -> None:
+        """The object is new, or changed."""
+
+    def removed(self, item: Item) -> None:
+        """The object is gone; `item` is its last state."""
+
+
+class Reflector:
+    """Lists a resource, watches it from there, and lists again when the watch has expired (410).
+
+    `synced` says whether the first list has reached the sink.
+    """
+
+    _log = Logger()
+
+    def __init__(self, client: Client, resource: Resource, sink: Sink, clock: IReactorTime, random: Random) -> None:
+        self.synced = False
+        self.resource = resource
+        self._client = client
+        self._sink = sink
+        self._clock = clock
+        self._random = random
+        self._watch: Watch | None = None
+        self._version = ""
+        self._failures = 0
+        self._waiting: IDelayedCall | None = None
+        self._listing: Deferred[None] | None = None
+        self._stopped = False
+
+    def start(self) -> None:
+        """Begin; where client and server are one process, the sink is filled when this returns."""
+        self._stopped = False
+        self._relist()
+
+    def stop(self) -> None:
+        """Call the sink no more."""
+        self._stopped = True
+        if self._waiting is not None and self._waiting.active():
+            self._waiting.cancel()
+        if self._listing is not None:
+            self._listing.cancel()
+        if self._watch is not None:
+            self._watch.stop()
+
+    def changed(self, item: Item) -> None:
+        """See `Receiver`, as `removed` and `ended`."""
+        self._progress(item)
+        self._sink.changed(item)
+
+    def removed(self, item: Item) -> None:
+        self._progress(item)
+        self._sink.removed(item)
+
+    def ended(self, error: StatusError | None) -> None:
+        self._watch = None
+        if self._stopped:
+            return
+        if error is None:
+            self._later(0, self._rewatch)
+        elif isinstance(error, Expired):
+            self._later(0, self._relist)
+        else:
+            self._fail(error, self._rewatch)
+
+    def _progress(self, item: Item) -> None:
+        self._version = item.version
+        self._failures = 0
+
+    def _relist(self) -> None:
+        self._listing = listing = Deferred.fromCoroutine(self._list())
+        listing.addErrback(self._list_failed)
+
+    async def _list(self) -> None:
+        listing = await self._client.list(self.resource)
+        self._version = listing.version
+        self._sink.replaced(listing.items)
+        self.synced = True
+        self._rewatch()
+
+    def _list_failed(self, failure: Failure) -> None:
+        if self._stopped or isinstance(failure.value, CancelledError):
+            return
+        if not isinstance(failure.value, StatusError):
+            self._log.failure("{plural}: the list could not be taken in", failure, plural=self.resource.plural)
+        self._fail(failure.value, self._relist)
+
+    def _rewatch(self) -> None:
+        try:
+            self._watch = self._client.watch(self.resource, self._version, self)
+        except StatusError as error:
+            self.ended(error)
+
+    def _fail(self, error: object, again: Callable[[], None]) -> None:
+        self._log.warn("{plural} cannot be followed: {error}", plural=self.resource.plural, error=error)
+        self._failures += 1
+        self._later(RELIST.delay_s(self._failures, self._random), again)
+
+    def _later(self, delay_s: float, act: Callable[[], None]) -> None:
+        self._waiting = self._clock.callLater(delay_s, act)
+
+
+Handler = Callable[[Item | None, Item | None], None]
+"""Called with an object's old and new item: None, item when it is new; item, None when it is gone."""
+
+
+class Informer:
+    """All objects of a resource by key, and a call of each handler for every change.
+
+    Items are the cache's own bytes in process: nothing is kept decoded. Every `resync_s` (0: never) each
+    object is handed to the handlers again as a change from itself to itself.
+    """
+
+    def __init__(
+        self, client: Client, resource: Resource, clock: IReactorTime, random: Random, *, resync_s: float = 0.0
+    ) -> None:
+        self.items: dict[str, Item] = {}
+        self._reflector = Reflector(client, resource, self, clock, random)
+        self._clock = clock
+        self._resync_s = resync_s
+        self._handlers: list[Handler] = []
+        self._resync: IDelayedCall | None = None
+
+    @property
+    def synced(self) -> bool:
+        """Whether `items` has been filled."""
+        return self._reflector.synced
+
+    def handle(self, handler: Handler) -> None:
+        """Call `handler` for every change from now on; before `start`, for everything there is."""
+        self._handlers.append(handler)
+
+    def start(self) -> None:
+        """Begin to follow."""
+        self._reflector.start()
+        self._schedule()
+
+    def stop(self) -> None:
+        """Call the handlers no more."""
+        self._reflector.stop()
+        if self._resync is not None:
+            self._resync.cancel()
+            self._resync = None
+
+    def replaced(self, items: Sequence[Item]) -> None:
+        """See `Sink`, as `changed` and `removed`: only what differs is handed on."""
+        gone = set(self.items)
+        for item in items:
+            gone.discard(item.key)
+            known = self.items.get(item.key)
+            if known is None or known.version != item.version:
+                self.changed(item)
+        for key in gone:
+            self.removed(self.items[key])
+
+    def changed(self, item: Item) -> None:
+        old = self.items.get(item.key)
+        self.items[item.key] = item
+        self._tell(old, item)
+
+    def removed(self, item: Item) -> None:
+        old = self.items.pop(item.key, None)
+        self._tell(old or item, None)
+
+    def _tell(self, old: Item | None, new: Item | None) -> None:
+        for handler in self._handlers:
+            handler(old, new)
+
+    def _schedule(self) -> None:
+        if self._resync_s:
+            self._resync = self._clock.callLater(self._resync_s, self._again)
+
+    def _again(self) -> None:
+        self._schedule()
+        for item in list(self.items.values()):
+            self._tell(item, item)

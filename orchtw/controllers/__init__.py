@@ -1,0 +1,26 @@
+"""The controllers, one a module, and the registry of their names as `--controllers` spells them.
+
+They work through a `Client`, in this process or in another: nothing here knows the store or HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.garbage_collector import GarbageCollector
+from orchtw.controllers.manager import Settings
+from orchtw.controllers.namespace import NamespaceController
+
+CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
+    "garbagecollector": lambda host, settings: GarbageCollector(host, settings.concurrent_gc_syncs),
+    "namespace": lambda host, settings: NamespaceController(
+        host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
+    ),
+}
+"""What `--controllers` can name, in the order in which they start."""
+
+
+def enabled(host: Host, settings: Settings) -> list[Controller]:
+    """The controllers that are switched on."""
+    return [make(host, settings) for name, make in CONTROLLERS.items() if name in settings.enabled]

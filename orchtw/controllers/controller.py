@@ -1,0 +1,114 @@
+"""What every controller is: a service that keeps looking at keys until the world is as it should be."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import ClassVar, Protocol
+
+import attrs
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.client.interface import Client
+from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
+from orchtw.naming import Naming
+
+
+class Unhealthy(Exception):
+    """Why a controller does not work; shown by its health check."""
+
+
+def no_metrics(controller: str) -> QueueMetrics:
+    """The metrics of a host that has none."""
+    return NoMetrics()
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Host:
+    """What the process that runs the controllers gives to each of them.
+
+    `client_for` makes the client of the service account of that name; `now` is the time in seconds since the epoch;
+    `metrics_for` gives the metrics of a controller's queue.
+    """
+
+    client_for: Callable[[str], Client]
+    naming: Naming
+    clock: IReactorTime
+    random: Random
+    now: Callable[[], float]
+    metrics_for: Callable[[str], QueueMetrics] = no_metrics
+
+
+class Source(Protocol):
+    """What feeds a controller: an informer or a reflector."""
+
+    @property
+    def synced(self) -> bool:
+        """Whether everything that was there at the start has been seen."""
+
+    def start(self) -> None:
+        """Begin to feed."""
+
+    def stop(self) -> None:
+        """Feed no more."""
+
+
+class Controller(Service, ABC):
+    """Keys come from `sources`, go through `queue`, and end in `reconcile`, which is repeated until it succeeds.
+
+    `name` is how `--controllers` names it; `account` the service account it writes as.
+    """
+
+    name: ClassVar[str]
+    account: ClassVar[str]
+    backoff: ClassVar[Backoff] = CONTROLLER
+
+    def __init__(self, host: Host, concurrency: int) -> None:
+        self.host = host
+        self.client = host.client_for(self.account)
+        self.queue: WorkQueue[str] = WorkQueue(
+            self.reconcile,
+            host.clock,
+            host.random,
+            name=self.name,
+            concurrency=concurrency,
+            backoff=self.backoff,
+            metrics=host.metrics_for(self.name),
+        )
+
+    @property
+    @abstractmethod
+    def sources(self) -> Sequence[Source]:
+        """What feeds the queue at present."""
+
+    @abstractmethod
+    async def reconcile(self, key: str) -> float | None:
+        """Look at one key and do what is due.
+
+        Returns the seconds after which to look again, None when all is well; raises to be called again with growing
+        delays.
+        """
+
+    def startService(self) -> None:
+        """Follow the sources, then work."""
+        super().startService()  # type: ignore[no-untyped-call]
+        for source in self.sources:
+            source.start()
+        self.queue.start()
+
+    def stopService(self) -> Deferred[None]:
+        """Fires when nothing is being worked on any more."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        for source in self.sources:
+            source.stop()
+        return Deferred.fromCoroutine(self.queue.stop())
+
+    async def check(self) -> None:
+        """Raises Unhealthy when nothing is worked on, or something has never been seen."""
+        if not self.queue.active:
+            raise Unhealthy("not running")
+        if not all(source.synced for source in self.sources):
+            raise Unhealthy("not synced")

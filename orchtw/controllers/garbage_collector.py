@@ -1,0 +1,310 @@
+"""The garbage collector: objects go after their owners, before them, or are let go (supplement F3).
+
+The graph is kept by one reflector a resource; whatever it cannot be sure of is looked up before anything is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
+
+from orchtw.client.concurrency import each
+from orchtw.client.events import EventRecorder
+from orchtw.client.informer import Reflector
+from orchtw.client.interface import Item, Object, Resource
+from orchtw.client.ties import OwnerReference, reference
+from orchtw.client.work_queue import Retry
+from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.ownership import Graph, Node, Presence
+from orchtw.errors import Conflict, NotFound
+from orchtw.registry.deletion import FOREGROUND, ORPHAN
+from orchtw.rules.options import DeleteOptions, Propagation
+
+DISCOVERY_PERIOD_S = 30.0
+SEARCH_PERIOD_S = 1.0
+"""Least time between two searches of all namespaces for an owner that is only missing in the dependent's own."""
+PATCHES_AT_A_TIME = 64
+PATCH_ATTEMPTS = 5
+_IGNORED = "Event"
+
+
+class Verdict(Enum):
+    """What an owner reference is worth: the owner is there, it is gone, or it waits for its dependents to go."""
+
+    SOLID = 0
+    DANGLING = 1
+    WAITING = 2
+
+
+class Unresolvable(Exception):
+    """A cluster-scoped object names a namespaced owner: it is kept, and nothing will change that."""
+
+
+class Monitor:
+    """Feeds the graph with one resource."""
+
+    def __init__(self, graph: Graph, resource: Resource) -> None:
+        self._graph = graph
+        self._resource = resource
+
+    def replaced(self, items: Sequence[Item]) -> None:
+        """See `Sink`, as `changed` and `removed`: nodes that are not on the list are of objects that went unseen."""
+        present = set()
+        for item in items:
+            ties = item.ties()
+            present.add(ties.uid)
+            self._graph.changed(self._resource, item.namespace, item.name, ties)
+        for node in list(self._graph.of_resource(self._resource)):
+            if node.uid not in present:
+                self._graph.removed(node.uid)
+
+    def changed(self, item: Item) -> None:
+        self._graph.changed(self._resource, item.namespace, item.name, item.ties())
+
+    def removed(self, item: Item) -> None:
+        self._graph.removed(item.ties().uid)
+
+
+class GarbageCollector(Controller):
+    """Keys are uids of nodes."""
+
+    name = "garbagecollector"
+    account = "generic-garbage-collector"
+    _log = Logger()
+
+    def __init__(self, host: Host, concurrency: int) -> None:
+        super().__init__(host, concurrency)
+        self.graph = Graph(self.client.resource_of, self.queue.add)
+        self._monitors: dict[Resource, Reflector] = {}
+        self._discovering: Deferred[None] | None = None
+        self._next_discovery: IDelayedCall | None = None
+        self._events = EventRecorder(self.client, "garbage-collector-controller", host.now)
+        self._next_search = 0.0
+
+    @property
+    def sources(self) -> Sequence[Reflector]:
+        """The reflectors of all resources."""
+        return tuple(self._monitors.values())
+
+    def startService(self) -> None:
+        """Follow every resource; the queue is worked on once all of them have been listed."""
+        super().startService()
+        self._discover()
+
+    def stopService(self) -> Deferred[None]:
+        """See `Controller`."""
+        if self._next_discovery is not None:
+            self._next_discovery.cancel()
+            self._next_discovery = None
+        if self._discovering is not None:
+            self._discovering.cancel()
+        return super().stopService()
+
+    def _discover(self) -> None:
+        self._next_discovery = self.host.clock.callLater(DISCOVERY_PERIOD_S, self._discover)
+        self._discovering = Deferred.fromCoroutine(self._follow_all())
+        self._discovering.addErrback(lambda failure: self._log.failure("discovery failed", failure))
+
+    async def _follow_all(self) -> None:
+        """Follow what has come up, and leave what is no longer served."""
+        found = {
+            resource
+            for resource in (await self.client.discover()).resources
+            if resource.allows("delete", "list", "watch") and resource.kind != _IGNORED
+        }
+        for resource in found - self._monitors.keys():
+            monitor = Monitor(self.graph, resource)
+            reflector = Reflector(self.client, resource, monitor, self.host.clock, self.host.random)
+            self._monitors[resource] = reflector
+            reflector.start()
+        for resource in self._monitors.keys() - found:
+            self._monitors.pop(resource).stop()
+
+    async def reconcile(self, key: str) -> float | None:
+        """Do what is due about one node."""
+        node = self.graph.nodes.get(key)
+        if node is None or node.presence is not Presence.PRESENT:
+            return None
+        if not all(source.synced for source in self.sources):
+            raise Retry("not everything has been listed")
+        if node.orphaning:
+            await self._orphan(node)
+        elif node.foreground:
+            await self._end_foreground(node)
+        elif not node.terminating and node.owners:
+            await self._collect(node)
+        return None
+
+    async def _collect(self, node: Node) -> None:
+        """Delete an object that nobody owns any more; drop references to owners that are gone otherwise."""
+        if self.graph.settled(node):
+            return
+        try:
+            for owner in node.owners:
+                await self._judge(node, owner)
+            if self.graph.settled(node):
+                return
+            await self._judge_live(node)
+        except Unresolvable:
+            return
+
+    async def _judge_live(self, node: Node) -> None:
+        """Act on the object as it is now, not as it was last seen."""
+        meta = await self._live(node)
+        if meta is None or meta.get("deletionTimestamp"):
+            return
+        references = meta.get("ownerReferences") or []
+        verdicts = [await self._judge(node, reference(each)) for each in references]
+        if not references or all(verdict is Verdict.SOLID for verdict in verdicts):
+            return
+        if Verdict.SOLID in verdicts:
+            solid = [each for each, verdict in zip(references, verdicts, strict=True) if verdict is Verdict.SOLID]
+            await self._patch(node, meta, {"ownerReferences": solid})
+        elif Verdict.WAITING in verdicts and node.dependents:
+            await self._delete_before_owner(node, meta, references)
+        else:
+            await self._delete(node, meta, _policy(meta.get("finalizers") or ()))
+
+    async def _judge(self, node: Node, owner: OwnerReference) -> Verdict:
+        """What a reference of `node` is worth; looked up where the graph does not know.
+
+        Raises Unresolvable, and Retry while the owner's kind is not served.
+        """
+        resource = self.client.resource_of(owner.api_version, owner.kind)
+        if resource is None:
+            raise Retry(f"{owner.api_version} {owner.kind} is not served")
+        if resource.namespaced and not node.namespace:
+            await self._warn(node, owner, "")
+            raise Unresolvable
+        namespace = node.namespace if resource.namespaced else ""
+        known = self.graph.nodes.get(owner.uid)
+        if known is None or not known.is_at(resource, namespace, owner.name):
+            found = await self._exists(resource, namespace, owner)
+            known = self.graph.nodes.get(owner.uid)
+            if not found:
+                if resource.namespaced:
+                    await self._warn_if_elsewhere(node, owner, resource)
+                return Verdict.DANGLING
+        elif known.presence is Presence.ABSENT:
+            return Verdict.DANGLING
+        return Verdict.WAITING if known is not None and known.foreground else Verdict.SOLID
+
+    async def _exists(self, resource: Resource, namespace: str, owner: OwnerReference) -> bool:
+        """Whether the very object that is referred to is there now."""
+        item = await self.client.find(resource, namespace, owner.name)
+        ties = item.ties() if item is not None else None
+        if ties is not None and ties.uid == owner.uid:
+            self.graph.found(resource, namespace, owner.name, ties)
+            return True
+        self.graph.missing(resource, namespace, owner.name, owner.uid)
+        return False
+
+    async def _delete_before_owner(self, node: Node, meta: Object, references: list[Object]) -> None:
+        """In a foreground deletion the dependents' own dependents go first; circles are cut."""
+        if any(dependent.foreground for dependent in node.dependents or ()):
+            unblocked = [{**each, "blockOwnerDeletion": False} for each in references]
+            meta = (await self._patch(node, meta, {"ownerReferences": unblocked}))["metadata"]
+        await self._delete(node, meta, "Foreground")
+
+    async def _delete(self, node: Node, meta: Object, policy: Propagation) -> None:
+        options = DeleteOptions(
+            propagation=policy, precondition_uid=node.uid, precondition_version=meta["resourceVersion"]
+        )
+        assert node.resource is not None
+        try:
+            await self.client.delete(node.resource, node.namespace, node.name, options)
+        except NotFound:
+            self.graph.removed(node.uid)
+
+    async def _end_foreground(self, node: Node) -> None:
+        """Let an object go once nothing blocks its deletion."""
+        if not node.blocking:
+            await self._take_finalizer(node, FOREGROUND)
+
+    async def _orphan(self, node: Node) -> None:
+        """Take the owner out of all its dependents, then let it go."""
+
+        async def let_go(dependent: Node) -> None:
+            await self._drop_owner(dependent, node.uid)
+
+        await each(list(node.dependents or ()), let_go, PATCHES_AT_A_TIME)
+        await self._take_finalizer(node, ORPHAN)
+
+    async def _drop_owner(self, node: Node, uid: str) -> None:
+        for _ in range(PATCH_ATTEMPTS):
+            meta = await self._live(node)
+            if meta is None:
+                return
+            references = meta.get("ownerReferences") or []
+            kept = [each for each in references if each.get("uid") != uid]
+            if len(kept) == len(references):
+                return
+            try:
+                await self._patch(node, meta, {"ownerReferences": kept or None})
+            except NotFound:
+                return
+            except Conflict:
+                continue
+            return
+        raise Retry(f"{node.name} changes too fast")
+
+    async def _take_finalizer(self, node: Node, finalizer: str) -> None:
+        meta = await self._live(node)
+        present = (meta or {}).get("finalizers") or []
+        if meta is not None and finalizer in present:
+            kept = [each for each in present if each != finalizer]
+            await self._patch(node, meta, {"finalizers": kept or None})
+
+    async def _live(self, node: Node) -> Object | None:
+        """The metadata of a node's object now; None, and no node any more, if it is gone."""
+        assert node.resource is not None
+        item = await self.client.find(node.resource, node.namespace, node.name)
+        meta = item.metadata() if item is not None else None
+        if meta is None or meta["uid"] != node.uid:
+            self.graph.removed(node.uid)
+            return None
+        return meta
+
+    async def _patch(self, node: Node, meta: Object, changes: Object) -> Object:
+        """Change metadata of exactly the object that was looked at; raises Conflict when it is another by now."""
+        assert node.resource is not None
+        identity = {"uid": node.uid, "resourceVersion": meta["resourceVersion"]}
+        return await self.client.patch(node.resource, node.namespace, node.name, {"metadata": {**identity, **changes}})
+
+    async def _warn_if_elsewhere(self, node: Node, owner: OwnerReference, resource: Resource) -> None:
+        """Tell when an owner is missing only because it lives in another namespace."""
+        known = self.graph.nodes.get(owner.uid)
+        if known is not None and known.presence is Presence.PRESENT:
+            await self._warn(node, owner, node.namespace)
+            return
+        now = self.host.clock.seconds()
+        if now < self._next_search:
+            return
+        self._next_search = now + SEARCH_PERIOD_S
+        named = (await self.client.list(resource, fields=f"metadata.name={owner.name}")).items
+        if any(item.ties().uid == owner.uid for item in named):
+            await self._warn(node, owner, node.namespace)
+
+    async def _warn(self, node: Node, owner: OwnerReference, namespace: str) -> None:
+        assert node.resource is not None
+        place = f"{owner.api_version}/{owner.kind}, namespace: {namespace}, name: {owner.name}, uid: {owner.uid}"
+        involved = {
+            "kind": node.resource.kind,
+            "namespace": node.namespace,
+            "name": node.name,
+            "uid": node.uid,
+            "apiVersion": node.resource.api_version,
+        }
+        message = f'ownerRef [{place}] does not exist in namespace "{namespace}"'
+        await self._events.record(involved, "Warning", "OwnerRefInvalidNamespace", message)
+
+
+def _policy(finalizers: Sequence[str]) -> Propagation:
+    """How an object is deleted whose owners are gone: as its own finalizers ask, else in the background."""
+    if ORPHAN in finalizers:
+        return "Orphan"
+    return "Foreground" if FOREGROUND in finalizers else "Background"

@@ -1,0 +1,86 @@
+"""The controllers that a host runs, as one service; with leader election only while it is the leader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import attrs
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred
+
+from orchtw.client.leader_election import LeaderElector, Terms
+from orchtw.controllers.controller import Controller, Host, Unhealthy
+
+ELECTION_ACCOUNT = "leader-election"
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Settings:
+    """The controllers' flags. `enabled` are names; `election` is None when this host need not be elected."""
+
+    enabled: frozenset[str]
+    concurrent_namespace_syncs: int = 10
+    concurrent_gc_syncs: int = 20
+    namespace_sync_period_s: float = 300.0
+    election: Terms | None = None
+
+
+class Manager(Service):
+    """Starts the controllers in their order and stops them in reverse.
+
+    `lost` is called when the lease has been lost: the host must end, for another one works now.
+    """
+
+    def __init__(
+        self, host: Host, controllers: Iterable[Controller], election: Terms | None = None,
+        lost: Callable[[], None] | None = None,
+    ) -> None:
+        self.controllers: Sequence[Controller] = tuple(controllers)
+        self._elector: LeaderElector | None = None
+        if election is not None:
+            self._elector = LeaderElector(
+                host.client_for(ELECTION_ACCOUNT),
+                election,
+                host.clock,
+                host.random,
+                group=host.naming.group("coordination.orch.io"),
+                now=host.now,
+                started=self._start_all,
+                lost=lost or self._nobody,
+            )
+
+    def startService(self) -> None:
+        """Work, or wait for the lease."""
+        super().startService()  # type: ignore[no-untyped-call]
+        if self._elector is None:
+            self._start_all()
+        else:
+            self._elector.start()
+
+    def stopService(self) -> Deferred[None]:
+        """Fires when no controller works any more and the lease is free."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        return Deferred.fromCoroutine(self._stop())
+
+    async def check(self, controller: Controller) -> None:
+        """A controller's health check: one that waits for the lease is well. Raises Unhealthy."""
+        if self._elector is not None and not self._elector.leading:
+            if not self.running:
+                raise Unhealthy("not running")
+            return
+        await controller.check()
+
+    def _start_all(self) -> None:
+        for controller in self.controllers:
+            controller.startService()
+
+    async def _stop(self) -> None:
+        for controller in reversed(self.controllers):
+            if controller.running:
+                await controller.stopService()
+        if self._elector is not None:
+            await self._elector.stop()
+
+    @staticmethod
+    def _nobody() -> None:
+        """The host has nothing to end."""

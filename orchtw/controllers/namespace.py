@@ -1,0 +1,104 @@
+"""The namespace controller: a deleted namespace loses its contents, then itself (supplement A14, F2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from orchtw.client.informer import Informer
+from orchtw.client.interface import BACKGROUND, Item, Object, Resource
+from orchtw.client.work_queue import Backoff, Retry
+from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.namespace_conditions import Progress, conditions
+from orchtw.errors import NotFound, StatusError
+from orchtw.registry.metadata import rfc3339
+
+FINALIZER_WAIT_S = 15
+"""How long to wait at most before looking again at contents that others hold with finalizers."""
+SWEEP_S = 5.0
+"""After a namespace is gone: creates that were admitted while it was there have been stored or refused by then."""
+
+
+class NamespaceController(Controller):
+    """Keys are names of namespaces."""
+
+    name = "namespace"
+    account = "namespace-controller"
+    # Contents that wait for others are looked at again soon at first, then as often as kube's controller does.
+    backoff = Backoff(first_s=0.25, limit_s=FINALIZER_WAIT_S)
+
+    def __init__(self, host: Host, concurrency: int, *, resync_s: float = 0.0) -> None:
+        super().__init__(host, concurrency)
+        self._namespaces = self.client.resource("", "v1", "namespaces")
+        self._informer = Informer(self.client, self._namespaces, host.clock, host.random, resync_s=resync_s)
+        self._informer.handle(self._seen)
+
+    @property
+    def sources(self) -> Sequence[Informer]:
+        """Namespaces alone: their contents are listed when they are to go."""
+        return (self._informer,)
+
+    def _seen(self, old: Item | None, new: Item | None) -> None:
+        if new is None:
+            if old is not None:
+                self.queue.add_after(old.name, SWEEP_S)
+        elif new.ties().terminating:
+            self.queue.add(new.name)
+
+    async def reconcile(self, key: str) -> float | None:
+        """One round of deleting a namespace's contents; ends the namespace when none is left."""
+        try:
+            namespace = await self.client.get(self._namespaces, "", key)
+        except NotFound:
+            await self._delete_contents(key)
+            return None
+        if not namespace["metadata"].get("deletionTimestamp"):
+            return None
+        if not namespace["spec"].get("finalizers"):
+            return None
+        progress = await self._delete_contents(key)
+        namespace = await self._report(namespace, progress)
+        if not progress.done:
+            raise Retry("contents remain")
+        await self._finalize(namespace)
+        return None
+
+    async def _delete_contents(self, namespace: str) -> Progress:
+        discovered = await self.client.discover()
+        progress = Progress(discovered.failures)
+        for resource in discovered.resources:
+            if resource.namespaced and resource.allows("delete", "list"):
+                await self._delete_all(resource, namespace, progress)
+        return progress
+
+    async def _delete_all(self, resource: Resource, namespace: str, progress: Progress) -> None:
+        """Delete the namespace's objects of one resource, and count what is left of them."""
+        try:
+            if not (await self.client.list(resource, namespace)).items:
+                return
+            await self.client.delete_collection(resource, namespace, BACKGROUND)
+            left = (await self.client.list(resource, namespace)).items
+        except StatusError as error:
+            progress.failures.append(f"{resource.plural}.{resource.group}: {error.message}")
+            return
+        if left:
+            progress.remaining[resource] = len(left)
+            progress.finalizers += Counter(name for item in left for name in item.ties().finalizers)
+
+    async def _report(self, namespace: Object, progress: Progress) -> Object:
+        """The namespace with conditions that tell how far it is."""
+        status = namespace["status"]
+        now = rfc3339(int(self.host.now()))
+        told = conditions(status.get("conditions") or (), progress.problems(), now)
+        if told is None:
+            return namespace
+        name = namespace["metadata"]["name"]
+        changes = {"status": {"conditions": told}}
+        return await self.client.patch(self._namespaces, "", name, changes, "status")
+
+    async def _finalize(self, namespace: Object) -> None:
+        """Take the server's finalizer out: the namespace goes unless another one holds it."""
+        spec, name = namespace["spec"], namespace["metadata"]["name"]
+        kept = [each for each in spec.get("finalizers") or () if each != self.host.naming.namespace_finalizer]
+        finalized = {**namespace, "spec": {**spec, "finalizers": kept}}
+        await self.client.update(self._namespaces, "", name, finalized, "finalize")

@@ -1,0 +1,89 @@
+"""The conditions that tell how far a namespace's deletion has come (supplement F2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from orchtw.client.interface import Resource
+
+DISCOVERY = "NamespaceDeletionDiscoveryFailure"
+PARSING = "NamespaceDeletionGroupVersionParsingFailure"
+CONTENT = "NamespaceDeletionContentFailure"
+REMAINING = "NamespaceContentRemaining"
+FINALIZERS = "NamespaceFinalizersRemaining"
+
+# Of each condition, in the order in which they are written: reason and message when all is well.
+_WELL = {
+    DISCOVERY: ("ResourcesDiscovered", "All resources successfully discovered"),
+    PARSING: ("ParsedGroupVersions", "All legacy types successfully parsed"),
+    CONTENT: ("ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
+    REMAINING: ("ContentRemoved", "All content successfully removed"),
+    FINALIZERS: ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+}
+
+
+@attrs.define(slots=True)
+class Progress:
+    """What one round of deleting a namespace's content came to.
+
+    `remaining` counts objects by resource, `finalizers` objects by finalizer; `grace_s` is how long pods may still
+    take, as they were asked to end.
+    """
+
+    discovery_failures: Sequence[str] = ()
+    failures: list[str] = attrs.field(factory=list)
+    remaining: dict[Resource, int] = attrs.field(factory=dict)
+    finalizers: Counter[str] = attrs.field(factory=Counter)
+    grace_s: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left, and nothing may have been overlooked."""
+        return not (self.remaining or self.failures or self.discovery_failures)
+
+    def problems(self) -> dict[str, tuple[str, str]]:
+        """Reason and message of every condition that is true."""
+        out = {}
+        if self.discovery_failures:
+            text = ", ".join(sorted(self.discovery_failures))
+            count = len(self.discovery_failures)
+            out[DISCOVERY] = ("DiscoveryFailed", f"Discovery failed for some groups, {count} failing: {text}")
+        if self.failures:
+            text = ", ".join(sorted(self.failures))
+            message = f"Failed to delete all resource types, {len(self.failures)} remaining: {text}"
+            out[CONTENT] = ("ContentDeletionFailed", message)
+        if self.remaining:
+            counts = sorted(f"{r.plural}.{r.group} has {n} resource instances" for r, n in self.remaining.items())
+            out[REMAINING] = ("SomeResourcesRemain", f"Some resources are remaining: {', '.join(counts)}")
+        if self.finalizers:
+            counts = sorted(f"{name} in {count} resource instances" for name, count in self.finalizers.items())
+            message = f"Some content in the namespace has finalizers remaining: {', '.join(counts)}"
+            out[FINALIZERS] = ("SomeFinalizersRemain", message)
+        return out
+
+
+def conditions(
+    present: Sequence[Mapping[str, Any]], problems: Mapping[str, tuple[str, str]], time: str
+) -> list[dict[str, Any]] | None:
+    """The conditions that follow on the `present` ones, or None if they say all of it already.
+
+    `time` is when a status that differs has changed.
+    """
+    known = {each["type"]: each for each in present}
+    changed = False
+    for name, well in _WELL.items():
+        status = "True" if name in problems else "False"
+        reason, message = problems.get(name, well)
+        old = known.get(name)
+        if old and (old["status"], old.get("reason"), old.get("message")) == (status, reason, message):
+            continue
+        changed = True
+        since = old.get("lastTransitionTime", time) if old and old["status"] == status else time
+        known[name] = {
+            "type": name, "status": status, "lastTransitionTime": since, "reason": reason, "message": message
+        }
+    return [dict(each) for each in known.values()] if changed else None

@@ -1,0 +1,211 @@
+"""The graph of owners and dependents: what the garbage collector knows without asking (supplement F3).
+
+Only objects that have owners, dependents or a collector's finalizer to wait for have a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from sys import intern
+
+import attrs
+
+from orchtw.client.interface import Resource
+from orchtw.client.ties import OwnerReference, Ties
+from orchtw.registry.deletion import FOREGROUND, ORPHAN
+
+MIN_REFERENCES = 1024
+"""Shared references that are kept without looking whether somebody still has them."""
+
+
+class Presence(Enum):
+    """Whether a node's object is there, as far as known: only referred to, seen, or looked for in vain."""
+
+    UNKNOWN = 0
+    PRESENT = 1
+    ABSENT = 2
+
+
+class Node:
+    """One object, by uid. Where it lives is certain only if its presence is not UNKNOWN.
+
+    `dependents` says of each whether it blocks a deletion in the foreground; `blocking` counts those.
+    `foreground` and `orphaning`: the object is terminating and waits for its dependents to go, or to be let go.
+    """
+
+    __slots__ = (
+        "blocking", "dependents", "foreground", "name", "namespace", "orphaning", "owners", "presence", "resource",
+        "terminating", "uid",
+    )
+
+    def __init__(self, uid: str) -> None:
+        self.uid = uid
+        self.presence = Presence.UNKNOWN
+        self.resource: Resource | None = None
+        self.namespace = ""
+        self.name = ""
+        self.owners: tuple[OwnerReference, ...] = ()
+        self.dependents: dict[Node, bool] | None = None
+        self.blocking = 0
+        self.terminating = False
+        self.foreground = False
+        self.orphaning = False
+
+    def place(self, resource: Resource, namespace: str, name: str) -> None:
+        """Note where the object lives."""
+        self.resource, self.namespace, self.name = resource, intern(namespace), name
+
+    def is_at(self, resource: Resource, namespace: str, name: str) -> bool:
+        """Whether this is where the object is known to live, or known to be missing."""
+        return (
+            self.presence is not Presence.UNKNOWN
+            and self.name == name
+            and self.namespace == namespace
+            and self.resource == resource
+        )
+
+    def bind(self, ties: Ties) -> None:
+        """Note the object's own state."""
+        self.presence = Presence.PRESENT
+        self.terminating = ties.terminating
+        self.foreground = ties.terminating and FOREGROUND in ties.finalizers
+        self.orphaning = ties.terminating and ORPHAN in ties.finalizers
+
+
+@attrs.define(slots=True, eq=False)
+class Graph:
+    """Nodes by uid. `attention` is called with the uid of every node that there may be something to do about.
+
+    `resource_of` finds the resource of an owner's apiVersion and kind; None: not served.
+    """
+
+    resource_of: Callable[[str, str], Resource | None]
+    attention: Callable[[str], None]
+    nodes: dict[str, Node] = attrs.field(factory=dict)
+    _references: dict[OwnerReference, OwnerReference] = attrs.field(factory=dict)
+    _references_limit: int = MIN_REFERENCES
+
+    def changed(self, resource: Resource, namespace: str, name: str, ties: Ties) -> None:
+        """The object is there, with these ties."""
+        node = self.nodes.get(ties.uid)
+        waits = ties.terminating and (FOREGROUND in ties.finalizers or ORPHAN in ties.finalizers)
+        if node is None:
+            if not ties.owners and not waits:
+                return
+            node = self.nodes[ties.uid] = Node(ties.uid)
+        waited = node.foreground, node.orphaning
+        node.place(resource, namespace, name)
+        node.bind(ties)
+        if ties.owners != node.owners:
+            self._set_owners(node, ties.owners)
+        if (node.foreground, node.orphaning) != waited and waits:
+            self.attention(node.uid)
+            if node.foreground and not waited[0]:
+                self._attention_to(node.dependents or ())
+        self._drop_if_idle(node)
+
+    def removed(self, uid: str) -> None:
+        """The object is gone; its node stays, as absent, while others refer to it."""
+        node = self.nodes.get(uid)
+        if node is None:
+            return
+        node.presence = Presence.ABSENT
+        node.terminating = node.foreground = node.orphaning = False
+        if node.owners:
+            self._set_owners(node, ())
+        if node.dependents:
+            self._attention_to(node.dependents)
+        self._drop_if_idle(node)
+
+    def found(self, resource: Resource, namespace: str, name: str, ties: Ties) -> None:
+        """An owner that somebody refers to was looked up and is there."""
+        node = self.nodes.get(ties.uid)
+        known = node is not None and node.presence is Presence.PRESENT and node.is_at(resource, namespace, name)
+        if node is not None and not known:
+            node.place(resource, namespace, name)
+            node.bind(ties)
+
+    def missing(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
+        """An owner that somebody refers to is not where the reference says; others may refer to it rightly."""
+        node = self.nodes.get(uid)
+        if node is not None and node.presence is not Presence.PRESENT:
+            node.place(resource, namespace, name)
+            node.presence = Presence.ABSENT
+
+    def of_resource(self, resource: Resource) -> Iterator[Node]:
+        """The nodes that are known to be of that resource and there."""
+        return (
+            node for node in self.nodes.values() if node.presence is Presence.PRESENT and node.resource == resource
+        )
+
+    def settled(self, node: Node) -> bool:
+        """Whether all owners of a node are known to be there, to stay, and to be allowed to own it."""
+        return all(self._stays(node, owner) for owner in node.owners)
+
+    def _stays(self, node: Node, reference: OwnerReference) -> bool:
+        owner = self.nodes.get(reference.uid)
+        if owner is None or owner.presence is not Presence.PRESENT or owner.foreground:
+            return False
+        resource = self.resource_of(reference.api_version, reference.kind)
+        if resource is None or (resource.namespaced and not node.namespace):
+            return False
+        return owner.is_at(resource, node.namespace if resource.namespaced else "", reference.name)
+
+    def _set_owners(self, node: Node, references: tuple[OwnerReference, ...]) -> None:
+        """Draw the node's edges anew; whoever is concerned gets attention."""
+        before, after = _blocking_by_uid(node.owners), _blocking_by_uid(references)
+        node.owners = tuple([self._references.setdefault(each, each) for each in references])
+        for uid in before:
+            if uid not in after:
+                self._unlink(node, uid)
+        for uid, blocking in after.items():
+            self._link(node, uid, blocking)
+        if references and not self.settled(node):
+            self.attention(node.uid)
+
+    def _link(self, node: Node, uid: str, blocking: bool) -> None:
+        owner = self.nodes.get(uid)
+        if owner is None:
+            owner = self.nodes[uid] = Node(uid)
+        if owner.dependents is None:
+            owner.dependents = {}
+        owner.blocking += blocking - owner.dependents.get(node, False)
+        owner.dependents[node] = blocking
+        if owner.foreground and not owner.blocking:
+            self.attention(uid)
+
+    def _unlink(self, node: Node, uid: str) -> None:
+        owner = self.nodes.get(uid)
+        if owner is None or not owner.dependents or node not in owner.dependents:
+            return
+        owner.blocking -= owner.dependents.pop(node)
+        if owner.foreground and not owner.blocking:
+            self.attention(uid)
+        self._drop_if_idle(owner)
+
+    def _drop_if_idle(self, node: Node) -> None:
+        """Forget a node that says nothing any more."""
+        if node.owners or node.dependents or node.foreground or node.orphaning:
+            return
+        if self.nodes.pop(node.uid, None) is not None:
+            self._forget_references()
+
+    def _forget_references(self) -> None:
+        """Let go of shared references once most of them are of the past."""
+        if len(self._references) > self._references_limit:
+            used = {each for node in self.nodes.values() for each in node.owners}
+            self._references = {each: each for each in used}
+            self._references_limit = max(MIN_REFERENCES, 2 * len(used))
+
+    def _attention_to(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            self.attention(node.uid)
+
+
+def _blocking_by_uid(references: tuple[OwnerReference, ...]) -> dict[str, bool]:
+    """Whether an object blocks each of its owners; one that is named twice is blocked by either."""
+    out: dict[str, bool] = {}
+    for each in references:
+        out[each.uid] = out.get(each.uid, False) or each.blocking
+    return out

@@ -1,0 +1,71 @@
+"""`python -m bench` as a user runs it, with sizes that measure nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import orjson
+from twisted.trial.unittest import SynchronousTestCase
+
+from bench.server import ROOT
+
+TINY = (
+    "--quick", "--seconds=0.1", "--n-create=20", "--pods=120", "--idle=20", "--idle-seconds=0.1",
+    "--watchers=1,20", "--watch-seconds=0.2", "--watch-flat=20", "--list-iters=1",
+)  # fmt: skip
+LIMIT_S = 120
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the benchmarks of this checkout."""
+    return subprocess.run(
+        [sys.executable, "-m", "bench", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+class CommandTests(SynchronousTestCase):
+    def test_all_scenarios(self) -> None:
+        """Every scenario prints a JSON line, none has an error, and each has the figure it is there for (issue 2)."""
+        done = bench(*TINY)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([line for line in lines if line.get("errors", 0)], [])
+        figures = {
+            "startup_fresh_store": "ready_ms",
+            "startup_existing_store": "rss_mib",
+            "idle_watchers": "kib_per_watcher",
+            "create_configmaps": "ops_per_s",
+            "create_pods": "server_cpu_ms_per_op",
+            "get_pod_json": "p50_ms",
+            "get_pod_pb": "p99_ms",
+            "watch_open": "open_secs",
+            "watch_paced": "p99_after_ack_ms",
+            "watch_flat_out": "server_cpu_us_per_delivery",
+            "preload_pods": "ops_per_s",
+            "rss_after_preload": "rss_total_mib",
+            "list_json": "secs_per_list",
+            "list_json_rv0": "secs_per_list",
+            "list_json_gzip": "secs_per_list",
+            "list_pb": "secs_per_list",
+            "list_pb_rv0": "secs_per_list",
+            "list_table": "secs_per_list",
+            "list_paged_json": "pages",
+            "list_selector_1pct_json": "objects",
+            "list_selector_1pct_rv0_json": "objects",
+        }
+        self.assertEqual({line["scenario"] for line in lines}, set(figures))
+        for line in lines:
+            self.assertIn(figures[line["scenario"]], line)
+
+    def test_only_loopback(self) -> None:
+        """A server elsewhere is not loaded, and not even asked (issue 2)."""
+        done = bench("--against=https://192.0.2.1:6443", "--scenarios=get")
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertIn(b"only https on a loopback address is loaded", done.stderr)

@@ -1,0 +1,210 @@
+"""`/openapi/v2` and `/openapi/v3` over HTTP (supplement C2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.endpoints.openapi import OpenAPI, preferred
+from orchtw.endpoints.paths import Paths
+from orchtw.errors import MethodNotAllowed
+from orchtw.filters.chain import App, Placed
+from orchtw.filters.deadline import Deadline
+from orchtw.naming import Naming
+from orchtw.request import Peer, Request, Response
+from orchtw.rules.runtime_config import enabled
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec import Codecs
+
+CATALOGUE = Catalogue.load(Naming.orch())
+COMPILER = Codecs(CATALOGUE).compiler
+AT = "application/com.github.proto-openapi.spec.{}@v1.0+protobuf"
+DOT = "application/com.github.proto-openapi.spec.{}.v1.0+protobuf"
+APPS = "/openapi/v3/apis/apps/v1"
+
+
+def endpoint(*settings: tuple[str, str]) -> OpenAPI:
+    """Of a server with this --runtime-config, at second 0 of 1970."""
+    return OpenAPI(CATALOGUE, COMPILER, enabled(CATALOGUE, settings), lambda: 0.0)
+
+
+SHARED = endpoint()
+
+
+def request(path: str, *, method: str = "GET", query: str = "", **headers: str) -> Request:
+    lower = {key.replace("_", "-"): value for key, value in headers.items()}
+    return Request(method=method, path=path, query=query, headers=lower, peer=Peer(address="127.0.0.1", port=1))
+
+
+class OpenAPICase(SynchronousTestCase):
+    """Asks one endpoint that all tests share."""
+
+    def ask(
+        self, path: str, *, query: str = "", method: str = "GET", target: OpenAPI = SHARED, **headers: str
+    ) -> Response:
+        asked = request(path, query=query, method=method, **headers)
+        answer: Response = self.successResultOf(Deferred.fromCoroutine(Paths([target])(asked)))
+        return answer
+
+    def header(self, response: Response, name: str) -> str:
+        found = [value for key, value in response.headers if key == name]
+        self.assertLess(len(found), 2, name)
+        return found[0] if found else ""
+
+    def right(self) -> str:
+        """The relative URL of a document, off the index."""
+        index = orjson.loads(bytes(self.ask("/openapi/v3").body))  # type: ignore[arg-type]
+        url: str = index["paths"]["apis/apps/v1"]["serverRelativeURL"]
+        return url
+
+
+class NegotiationTests(OpenAPICase):
+    def test_json(self) -> None:
+        """JSON is the default of v2 and v3, and what a wildcard gets."""
+        for path in ("/openapi/v2", APPS):
+            for accept in ("", "*/*", "application/json", "application/*"):
+                found = self.ask(path, accept=accept)
+                self.assertEqual((found.code, found.content_type), (200, "application/json"))
+                self.assertIn(orjson.loads(found.body).get("swagger", "3"), ("2.0", "3"))  # type: ignore[arg-type]
+
+    def test_protobuf(self) -> None:
+        """Both spellings of the binary type are understood; answers bear the one that is a valid media type."""
+        for version, path in (("v2", "/openapi/v2"), ("v3", APPS)):
+            bodies = set()
+            for spelling in (AT, DOT):
+                found = self.ask(path, accept=spelling.format(version))
+                self.assertEqual((found.code, found.content_type), (200, DOT.format(version)))
+                bodies.add(found.body)
+            self.assertEqual(len(bodies), 1)
+            self.assertNotIn(self.ask(path).body, bodies)
+
+    def test_not_acceptable(self) -> None:
+        """Any other type is a 406 without a body."""
+        for path, accept in (("/openapi/v2", "text/html"), ("/openapi/v2", AT.format("v3")), (APPS, "text/*")):
+            found = self.ask(path, accept=accept)
+            self.assertEqual((found.code, found.body, self.header(found, "Vary")), (406, b"", "Accept"))
+
+    def test_preferred(self) -> None:
+        """Quality decides, then the order of the header; quality 0 is a refusal (RFC 9110 §12.5.1)."""
+        offers = ("application/json", "application/x")
+        for accept, chosen in {
+            "": "application/json",
+            "application/x": "application/x",
+            "application/x,application/json": "application/x",
+            "application/x;q=0.5, application/json": "application/json",
+            "text/html, */*;q=0.1": "application/json",
+            "Application/X ; q=1": "application/x",
+            "application/json;q=0": None,
+            "application/json;q=x": "application/json",
+            "text/html": None,
+        }.items():
+            self.assertEqual(preferred(accept, offers), chosen, accept)
+
+
+class CachingTests(OpenAPICase):
+    def test_etag(self) -> None:
+        """Each form has a quoted ETag of its own, and answers vary by Accept."""
+        tags = set()
+        for accept in ("application/json", AT.format("v2")):
+            found = self.ask("/openapi/v2", accept=accept)
+            self.assertRegex(self.header(found, "Etag"), r'^"[0-9A-F]{64}"$')
+            self.assertEqual(self.header(found, "Vary"), "Accept")
+            tags.add(self.header(found, "Etag"))
+        self.assertEqual(len(tags), 2)
+
+    def test_not_modified(self) -> None:
+        """A client that has the bytes gets 304, no body and the same ETag."""
+        for path in ("/openapi/v2", "/openapi/v3", APPS):
+            tag = self.header(self.ask(path), "Etag")
+            for given in (tag, f'"other", W/{tag}', "*"):
+                found = self.ask(path, if_none_match=given)
+                self.assertEqual((found.code, found.body, self.header(found, "Etag")), (304, b"", tag))
+            self.assertEqual(self.ask(path, if_none_match='"other"').code, 200)
+
+    def test_changed(self) -> None:
+        """Other resources make other bytes, under another ETag and other hashes."""
+        less = endpoint(("apps/v1", "false"))
+        first, second = self.ask("/openapi/v2"), self.ask("/openapi/v2", target=less)
+        self.assertNotEqual(self.header(first, "Etag"), self.header(second, "Etag"))
+        self.assertIn(b"/apis/apps/v1/", first.body)
+        self.assertNotIn(b"/apis/apps/v1/", second.body)
+        self.assertNotIn(b'"apis/apps/v1"', self.ask("/openapi/v3", target=less).body)
+
+
+class VersionThreeTests(OpenAPICase):
+    def test_index(self) -> None:
+        """The index names each document's place with its hash."""
+        self.assertRegex(self.right(), rf"^{APPS}\?hash=[0-9A-F]{{64}}$")
+        self.assertEqual(self.ask("/openapi/v3/").body, self.ask("/openapi/v3").body)
+
+    def test_right_hash(self) -> None:
+        """Under its hash a document may be kept for a year."""
+        path, _, query = self.right().partition("?")
+        found = self.ask(path, query=query)
+        self.assertEqual(found.code, 200)
+        self.assertEqual(self.header(found, "Cache-Control"), "public, immutable")
+        self.assertEqual(self.header(found, "Expires"), "Fri, 01 Jan 1971 00:00:00 GMT")
+
+    def test_wrong_hash(self) -> None:
+        """Another hash is a 301 to the right one, which may not be kept."""
+        found = self.ask(APPS, query="hash=0123")
+        self.assertEqual((found.code, self.header(found, "Location")), (301, self.right()))
+        self.assertEqual(self.header(found, "Cache-Control"), "")
+
+    def test_no_hash(self) -> None:
+        """Without a hash there is the document, which may not be kept."""
+        found = self.ask(APPS)
+        self.assertEqual((found.code, self.header(found, "Expires")), (200, ""))
+
+    def test_unknown_document(self) -> None:
+        """A document of something that is not served is a 404."""
+        self.assertEqual(self.ask("/openapi/v3/apis/apps/v9").code, 404)
+
+
+class PathTests(OpenAPICase):
+    def test_index_of_the_server(self) -> None:
+        """The server's index shows both versions, but not each document."""
+        self.assertEqual(list(SHARED.paths()), ["/openapi/v2", "/openapi/v3"])
+
+    def test_methods(self) -> None:
+        """Only GET and HEAD are answered."""
+        self.assertEqual(self.ask("/openapi/v2", method="HEAD").code, 200)
+        failing = Deferred.fromCoroutine(Paths([SHARED])(request("/openapi/v2", method="POST")))
+        self.failureResultOf(failing, MethodNotAllowed)
+
+    def test_nothing_is_made_early(self) -> None:
+        """Making the endpoint and learning its paths makes no document."""
+        fresh = endpoint()
+        list(fresh.paths())
+        self.assertNotIn("_published", vars(fresh))
+        list(fresh.aliases())
+        self.assertLessEqual({"v2", "v3"} & set(vars(fresh._published)), set())
+
+
+class CacheControlTests(SynchronousTestCase):
+    def values(self, response: Response) -> list[str]:
+        """Every Cache-Control of `response` after it went through the line of stages."""
+
+        class Answer:
+            async def handle(self, request: Request) -> Response:
+                return response
+
+        def refuse(request: Request, error: Any) -> Response:
+            raise error
+
+        app = App([Placed("handler", Answer())], refuse, Deadline(Clock(), 60.0))
+        found: Response = self.successResultOf(Deferred.fromCoroutine(app(request("/"))))
+        return [value for name, value in found.headers if name == "Cache-Control"]
+
+    def test_own(self) -> None:
+        """A response that says how it may be kept is left alone (supplement C2)."""
+        own = Response(headers=[("Cache-Control", "public, immutable")])
+        self.assertEqual(self.values(own), ["public, immutable"])
+
+    def test_default(self) -> None:
+        """Any other response may not be kept (supplement C3)."""
+        self.assertEqual(self.values(Response()), ["no-cache, private"])
