@@ -15,7 +15,7 @@ _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _BUSY = (0, 1, 2, 5, 6)  # user, nice, system, irq, softirq in /proc/stat
 _STEAL = 7
 QUIET_WINDOW_S = 0.5
-QUIET_LIMIT_S = 60.0
+QUIET_LIMIT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Machine:
         return sum(map(rss_mib, self.pids))
 
     def await_quiet(self, share: float) -> None:
-        """Wait until others use less than `share` of the CPUs in two windows running, for a minute at most."""
+        """Wait until others use less than `share` of the CPUs in two windows running, for 20 s at most."""
         end, good = time.monotonic() + QUIET_LIMIT_S, 0
         while share > 0 and good < 2 and time.monotonic() < end:
             before = self.snapshot()

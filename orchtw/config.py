@@ -24,6 +24,7 @@ VOCABULARIES = ("orch", "kubernetes")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 STORAGE_BACKENDS = ("sqlite",)
 AUTHORIZATION_MODES = (("Node", "RBAC"), ("AlwaysAllow",), ("AlwaysDeny",))
+CONTROLLERS = ("garbagecollector", "namespace")
 # What the field knows as modes; those that the server cannot serve are told apart from misspelt ones.
 _KNOWN_MODES = frozenset({"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"})
 _LOOPBACK = {4: "127.0.0.1", 6: "::1"}
@@ -128,6 +129,46 @@ class Config:
         metadata=_about("Authorization", "Node,RBAC or AlwaysAllow or AlwaysDeny.", LIST),
     )
 
+    controllers: tuple[str, ...] = attrs.field(
+        default=("*",),
+        metadata=_about("Controllers", "Controllers to run: names, * for all, -name for all but it.", LIST),
+    )
+    enable_garbage_collector: bool = attrs.field(
+        default=True,
+        metadata=_about("Controllers", "Deletes set and obey the garbage collector's finalizers.", BOOLEAN),
+    )
+    concurrent_namespace_syncs: int = attrs.field(
+        default=10, metadata=_about("Controllers", "Namespaces that are emptied at a time.", INTEGER)
+    )
+    concurrent_gc_syncs: int = attrs.field(
+        default=20, metadata=_about("Controllers", "Objects that the garbage collector looks at at a time.", INTEGER)
+    )
+    namespace_sync_period_s: float = attrs.field(
+        default=300.0, metadata=_about("Controllers", "Time between looks at all namespaces.", DURATION)
+    )
+    leader_elect: bool = attrs.field(
+        default=False,
+        metadata=_about("Controllers", "Run the controllers only while holding a Lease.", BOOLEAN),
+    )
+    leader_elect_lease_duration_s: float = attrs.field(
+        default=15.0, metadata=_about("Controllers", "Time after which others may take the Lease over.", DURATION)
+    )
+    leader_elect_renew_deadline_s: float = attrs.field(
+        default=10.0, metadata=_about("Controllers", "Time a leader may fail to renew before it ends.", DURATION)
+    )
+    leader_elect_retry_period_s: float = attrs.field(
+        default=2.0, metadata=_about("Controllers", "Time between attempts at the Lease.", DURATION)
+    )
+
+    @property
+    def enabled_controllers(self) -> frozenset[str]:
+        """The controllers that run; without a garbage collector's finalizers there is none."""
+        asked = self.controllers
+        found = {
+            name for name in CONTROLLERS if name in asked or (f"-{name}" not in asked and "*" in asked)
+        }
+        return frozenset(found if self.enable_garbage_collector else found - {"garbagecollector"})
+
     @property
     def public_address(self) -> str:
         """The address clients are sent to: advertised, else the bound one, else (bound to all) loopback."""
@@ -205,6 +246,8 @@ def check(config: Config) -> list[str]:
         *_numbers(config),
         *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
         *_modes(config.authorization_mode),
+        *_controllers(config.controllers),
+        *_election(config),
     ]
     if (config.tls_cert_file is None) != (config.tls_private_key_file is None):
         problems.append("--tls-cert-file and --tls-private-key-file must be given together")
@@ -236,6 +279,8 @@ def _numbers(config: Config) -> list[str]:
         ("max-connections", config.max_connections),
         ("idle-timeout", config.idle_timeout_s),
         ("tls-handshake-timeout", config.tls_handshake_timeout_s),
+        ("concurrent-namespace-syncs", config.concurrent_namespace_syncs),
+        ("concurrent-gc-syncs", config.concurrent_gc_syncs),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
 
@@ -251,3 +296,27 @@ def _modes(modes: tuple[str, ...]) -> list[str]:
         served = ", ".join(",".join(known) for known in AUTHORIZATION_MODES)
         return [f'--authorization-mode: "{",".join(modes)}" is not available; available are {served}']
     return []
+
+
+def _controllers(names: tuple[str, ...]) -> list[str]:
+    """Problems of `--controllers`: names that are none."""
+    known = ", ".join(CONTROLLERS)
+    return [
+        f'--controllers: "{name}" is not in the list of known controllers: {known}'
+        for name in names
+        if name != "*" and name.removeprefix("-") not in CONTROLLERS
+    ]
+
+
+def _election(config: Config) -> list[str]:
+    """Problems of the election's times: a leader must notice its loss before others take over."""
+    duration_s, deadline_s = config.leader_elect_lease_duration_s, config.leader_elect_renew_deadline_s
+    retry_s = config.leader_elect_retry_period_s
+    problems = []
+    if duration_s <= deadline_s:
+        problems.append("--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline")
+    if deadline_s <= 1.2 * retry_s:
+        problems.append("--leader-elect-renew-deadline must be greater than 1.2 times --leader-elect-retry-period")
+    if retry_s <= 0:
+        problems.append("--leader-elect-retry-period: must be greater than 0")
+    return problems

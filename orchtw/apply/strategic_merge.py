@@ -10,8 +10,8 @@ from typing import Any, Final
 import orjson
 
 from orchtw.apply.list_order import in_order, is_subsequence
+from orchtw.apply.shown import go_plain
 from orchtw.errors import BadRequest
-from orchtw.rules.causes import go_plain
 from orchtw.schema.nodes import EitherSchema, Field, ListSchema, MapSchema, Node, StructSchema
 
 Map = dict[str, Any]
@@ -118,7 +118,7 @@ def _merge_set(live: list[Any], patch: list[Any]) -> list[Any]:
 def _merge_elements(live: list[Any], patch: list[Any], element: Node, key: str) -> list[Any]:
     """A list of maps that `key` tells apart: known ones merge in their places, new ones follow."""
     changes: list[Map] = []
-    deleted: list[Any] = []
+    deleted: set[Any] = set()
     replaced = False
     for item in patch:
         if type(item) is not dict:
@@ -127,7 +127,7 @@ def _merge_elements(live: list[Any], patch: list[Any], element: Node, key: str) 
         if directive == "replace":
             replaced = True
         elif directive == "delete":
-            deleted.append(_key_of(item, key))
+            deleted.add(_key_of(item, key))
         elif directive is None or directive == "merge":
             changes.append(item)
         else:
@@ -159,6 +159,7 @@ def _retained(live: Map, patch: Map) -> Map:
     kept = patch[RETAIN_KEYS]
     if type(kept) is not list or not all(type(key) is str for key in kept):
         raise BadRequest(_BAD_RETAIN_KEYS)
+    kept = frozenset(kept)
     for key, value in patch.items():
         if value is not None and key not in kept and key not in (DIRECTIVE, RETAIN_KEYS):
             if not key.startswith((DELETE_PREFIX, ORDER_PREFIX)):
@@ -221,7 +222,8 @@ def _delete_primitives(merged: Map, key: str, values: Any) -> None:
         return
     if type(live) is not list or any(type(item) is dict for item in live):
         raise BadRequest(_BAD_PRIMITIVES)
-    merged[key] = [item for item in live if item not in values]
+    dropped = frozenset(values)
+    merged[key] = [item for item in live if item not in dropped]
 
 
 def _unknown_directive(directive: Any, patch: Map) -> BadRequest:

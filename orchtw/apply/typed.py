@@ -40,15 +40,20 @@ def _text(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def items_by_step(kind: ListType, values: list[Any]) -> dict[str, Any]:
-    """Step → item in order. Of equal steps the last item counts; an item without key goes by its place."""
-    out = {}
-    for index, item in enumerate(values):
-        try:
-            out[kind.step(item)] = item
-        except KeylessItem:
-            out[f"i:{index}"] = item
-    return out
+def items(kind: ListType, values: list[Any]) -> list[tuple[str, Any]]:
+    """The items with their steps; one without key goes by its place."""
+    step = kind.step
+    try:
+        return [(step(item), item) for item in values]
+    except KeylessItem:
+        return [(_step_or_place(kind, index, item), item) for index, item in enumerate(values)]
+
+
+def _step_or_place(kind: ListType, index: int, item: Any) -> str:
+    try:
+        return kind.step(item)
+    except KeylessItem:
+        return f"i:{index}"
 
 
 def claimed(kind: MapType, value: dict[str, Any]) -> Tree:
@@ -90,9 +95,7 @@ def _claimed(kind: Type, value: Any) -> Tree | None:
         return claimed(kind, value) or None
     assert isinstance(kind, ListType)
     element = kind.element
-    return {
-        step: as_member(_claimed(element, item) or LEAF) for step, item in items_by_step(kind, value).items()
-    }
+    return {step: as_member(_claimed(element, item) or LEAF) for step, item in items(kind, value)}
 
 
 def present(kind: Type, value: Any) -> Tree:
@@ -112,7 +115,7 @@ def present(kind: Type, value: Any) -> Tree:
             out[step] = LEAF if inner.shape == LEAF_SHAPE else present(inner, part)
     else:
         assert isinstance(kind, ListType)
-        for step, item in items_by_step(kind, value).items():
+        for step, item in items(kind, value):
             out[step] = present(kind.element, item)
     return out if len(out) > 1 else LEAF
 
@@ -162,7 +165,7 @@ def _compare_maps(kind: MapType, left: dict[str, Any], right: dict[str, Any], ou
 
 def _compare_lists(kind: ListType, left: list[Any], right: list[Any], out: Changes) -> None:
     element = kind.element
-    before, after = items_by_step(kind, left), items_by_step(kind, right)
+    before, after = dict(items(kind, left)), dict(items(kind, right))
     for step, old in before.items():
         new = after.get(step, _ABSENT)
         if new is _ABSENT:
@@ -253,13 +256,9 @@ def merge_maps(kind: MapType, live: dict[str, Any], applied: dict[str, Any]) -> 
 
 def _merge_lists(kind: ListType, live: list[Any], applied: list[Any]) -> list[Any]:
     element = kind.element
-    new = items_by_step(kind, applied)
+    new = dict(items(kind, applied))
     out, changed = [], False
-    for index, item in enumerate(live):
-        try:
-            step = kind.step(item)
-        except KeylessItem:
-            step = f"i:{index}"
+    for step, item in items(kind, live):
         other = new.pop(step, _ABSENT)
         merged = item if other is _ABSENT else merge(element, item, other)
         changed = changed or merged is not item
@@ -277,7 +276,7 @@ def remove(kind: Type, value: Any, paths: Tree) -> Any:
         return value
     if isinstance(kind, ListType):
         kept: list[Any] = []
-        for step, item in items_by_step(kind, value).items():
+        for step, item in items(kind, value):
             tree = paths.get(step)
             if tree is None:
                 kept.append(item)
@@ -309,7 +308,7 @@ def extract(kind: Type, value: Any, paths: Tree) -> Any:
     if isinstance(kind, ListType):
         keys = kind.keys
         kept = []
-        for step, item in items_by_step(kind, value).items():
+        for step, item in items(kind, value):
             tree = paths.get(step)
             if tree is not None:
                 part = extract(kind.element, item, tree) if tree else item

@@ -62,7 +62,7 @@ class Controller(Service, ABC):
     `name` is how `--controllers` names it; `account` the service account it writes as.
     """
 
-    name: ClassVar[str]
+    name: str
     account: ClassVar[str]
     backoff: ClassVar[Backoff] = CONTROLLER
 
@@ -106,9 +106,14 @@ class Controller(Service, ABC):
             source.stop()
         return Deferred.fromCoroutine(self.queue.stop())
 
+    @property
+    def synced(self) -> bool:
+        """Whether everything has been seen once."""
+        return all(source.synced for source in self.sources)
+
     async def check(self) -> None:
         """Raises Unhealthy when nothing is worked on, or something has never been seen."""
         if not self.queue.active:
             raise Unhealthy("not running")
-        if not all(source.synced for source in self.sources):
+        if not self.synced:
             raise Unhealthy("not synced")

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from orchtw.client.concurrency import each
 from orchtw.client.events import EventRecorder
@@ -86,6 +87,11 @@ class GarbageCollector(Controller):
         self._next_search = 0.0
 
     @property
+    def synced(self) -> bool:
+        """Whether every resource has been listed."""
+        return bool(self._monitors) and super().synced
+
+    @property
     def sources(self) -> Sequence[Reflector]:
         """The reflectors of all resources."""
         return tuple(self._monitors.values())
@@ -107,7 +113,12 @@ class GarbageCollector(Controller):
     def _discover(self) -> None:
         self._next_discovery = self.host.clock.callLater(DISCOVERY_PERIOD_S, self._discover)
         self._discovering = Deferred.fromCoroutine(self._follow_all())
-        self._discovering.addErrback(lambda failure: self._log.failure("discovery failed", failure))
+        self._discovering.addErrback(self._not_discovered)
+
+    def _not_discovered(self, failure: Failure) -> None:
+        """The next period tries again."""
+        if not isinstance(failure.value, CancelledError):
+            self._log.failure("discovery failed", failure)
 
     async def _follow_all(self) -> None:
         """Follow what has come up, and leave what is no longer served."""
@@ -129,7 +140,7 @@ class GarbageCollector(Controller):
         node = self.graph.nodes.get(key)
         if node is None or node.presence is not Presence.PRESENT:
             return None
-        if not all(source.synced for source in self.sources):
+        if not self.synced:
             raise Retry("not everything has been listed")
         if node.orphaning:
             await self._orphan(node)
@@ -273,7 +284,8 @@ class GarbageCollector(Controller):
         """Change metadata of exactly the object that was looked at; raises Conflict when it is another by now."""
         assert node.resource is not None
         identity = {"uid": node.uid, "resourceVersion": meta["resourceVersion"]}
-        return await self.client.patch(node.resource, node.namespace, node.name, {"metadata": {**identity, **changes}})
+        patch = {"metadata": {**identity, **changes}}
+        return await self.client.patch(node.resource, node.namespace, node.name, patch)
 
     async def _warn_if_elsewhere(self, node: Node, owner: OwnerReference, resource: Resource) -> None:
         """Tell when an owner is missing only because it lives in another namespace."""

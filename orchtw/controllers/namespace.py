@@ -39,10 +39,11 @@ class NamespaceController(Controller):
         return (self._informer,)
 
     def _seen(self, old: Item | None, new: Item | None) -> None:
+        """Look at what begins to end, and once more at all of it in each period; not at our own reports."""
         if new is None:
             if old is not None:
                 self.queue.add_after(old.name, SWEEP_S)
-        elif new.ties().terminating:
+        elif new.ties().terminating and (old is None or old is new or not old.ties().terminating):
             self.queue.add(new.name)
 
     async def reconcile(self, key: str) -> float | None:

@@ -30,15 +30,13 @@ _WELL = {
 class Progress:
     """What one round of deleting a namespace's content came to.
 
-    `remaining` counts objects by resource, `finalizers` objects by finalizer; `grace_s` is how long pods may still
-    take, as they were asked to end.
+    `remaining` counts objects by resource, `finalizers` objects by finalizer.
     """
 
     discovery_failures: Sequence[str] = ()
     failures: list[str] = attrs.field(factory=list)
     remaining: dict[Resource, int] = attrs.field(factory=dict)
     finalizers: Counter[str] = attrs.field(factory=Counter)
-    grace_s: int = 0
 
     @property
     def done(self) -> bool:

@@ -124,7 +124,8 @@ class Deletion:
             return present
         resource = write.target.resource
         policy = options.propagation or _from_orphan_dependents(options.orphan_dependents)
-        if not policy and not present and orphans_by_default(resource.group, resource.version, resource.kind):
+        chosen = ORPHAN in present or FOREGROUND in present
+        if not policy and not chosen and orphans_by_default(resource.group, resource.version, resource.kind):
             policy = "Orphan"
         if not policy:
             return present

@@ -26,6 +26,7 @@ from orchtw.schema.mismatch import Mismatch, SchemaError, shortened
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.protobuf_decoder import decoders
 from orchtw.schema.protobuf_encoder import encoders
+from orchtw.schema.strict_fields import KnownKeys, may_repeat, pairs_of
 from orchtw.schema.wire import read_varint
 from orchtw.schema.yaml_codec import decode_yaml
 
@@ -41,10 +42,16 @@ class _Generated:
     encode: Functions = attrs.field(factory=encoders)
     decode: Functions = attrs.field(factory=decoders)
     default: Defaults = attrs.field(init=False)
+    known: KnownKeys = attrs.field(factory=lambda: KnownKeys(_is_typed))
 
     @default.default
     def _default(self) -> Defaults:
         return Defaults(self.normalise)
+
+
+def _is_typed(schema: StructSchema) -> bool:
+    """Whether objects of this struct may say their kind and apiVersion."""
+    return bool(descriptors.message_options(descriptors.pool().FindMessageTypeByName(schema.name)).kind)
 
 
 class MessageCodec:
@@ -98,13 +105,30 @@ class MessageCodec:
 
     def decode_json(self, body: bytes) -> dict[str, Any]:
         """A JSON text as canonical dict; of a key that comes twice the last one counts. Raises BadRequest."""
+        return self.normalise(self.parse_json(body))
+
+    def parse_json(self, body: bytes) -> dict[str, Any]:
+        """A JSON text as an object that is yet to be normalised. Raises BadRequest."""
         try:
             value = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise unparseable(body, self.short_name, str(error)) from None
         if type(value) is not dict:
             raise unparseable(body, self.short_name, str(Mismatch("an object", value)))
-        return self.normalise(value)
+        return value
+
+    def strict_findings(self, value: dict[str, Any], body: bytes = b"") -> list[str]:
+        """Unknown keys of a value that could be normalised, and repeated ones of the JSON text it came from.
+
+        Texts such as `unknown field "spec.foo"` in the order of the value (supplement B7). Raises BadRequest.
+        """
+        known = self._generated.known
+        if body and may_repeat(body, value):
+            try:
+                return known.findings(self.schema, pairs_of(body))
+            except RecursionError:
+                raise self.refusal(_TOO_DEEP) from None
+        return [] if known.cover(self.schema, value) else known.findings(self.schema, value)
 
     def decode_yaml(self, body: bytes) -> dict[str, Any]:
         """A YAML document as canonical dict. Raises BadRequest, also on alias bombs and absurd nesting."""

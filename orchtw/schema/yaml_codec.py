@@ -15,7 +15,8 @@ import attrs
 import yaml
 
 from orchtw.schema.bodies import unparseable
-from orchtw.schema.mismatch import SchemaError
+from orchtw.schema.mismatch import SchemaError, shortened
+from orchtw.schema.strict_fields import MAX_FINDINGS
 from orchtw.schema.values import MAX_DEPTH
 
 EXPANDED_LIMIT = 8 << 20  # characters and values after aliases are followed; more than twice the largest body
@@ -32,14 +33,15 @@ _TAGS = "tag:yaml.org,2002:"
 _COLLECTION_TAGS = (None, "!", f"{_TAGS}map", f"{_TAGS}seq")
 
 
-def decode_yaml(body: bytes, must_be: str = "") -> Any:
+def decode_yaml(body: bytes, must_be: str = "", repeated: list[str] | None = None) -> Any:
     """The JSON-shaped value of the document in `body`; None when there is none.
 
+    Keys that come twice are named in `repeated`, such as `line 3: key "a" already set in map` (supplement B7).
     Raises BadRequest, naming the kind that it `must_be`, on what is not YAML, has no JSON form, is nested deeper than
     MAX_DEPTH or grows beyond EXPANDED_LIMIT through aliases.
     """
     try:
-        return _Builder().build(yaml.parse(body.decode(), Loader=yaml.CSafeLoader))
+        return _Builder(repeated).build(yaml.parse(body.decode(), Loader=yaml.CSafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError, SchemaError) as error:
         raise unparseable(body, must_be, " ".join(str(error).split()), "yaml") from None
 
@@ -63,7 +65,8 @@ class _Frame:
 class _Builder:
     """Builds one value out of the parser's events, on a stack of its own: nesting costs no recursion."""
 
-    def __init__(self) -> None:
+    def __init__(self, repeated: list[str] | None = None) -> None:
+        self._repeated = repeated
         self._frames: list[_Frame] = []
         self._anchors: dict[str, tuple[Any, int, int]] = {}
         self._documents: list[Any] = []
@@ -111,6 +114,11 @@ class _Builder:
             raise SchemaError(f"line {event.start_mark.line + 1}: expected at most {MAX_DEPTH} levels")
         self._add(value, weight, depth, None, event)
 
+    def _note_repeated(self, key: str, event: Any) -> None:
+        if self._repeated is not None and len(self._repeated) < MAX_FINDINGS:
+            line = event.start_mark.line + 1
+            self._repeated.append(f'line {line}: key "{shortened(key)}" already set in map')
+
     def _add(self, value: Any, weight: int, depth: int, anchor: str | None, event: Any) -> None:
         """Put a finished value where it belongs."""
         if anchor is not None:
@@ -126,6 +134,8 @@ class _Builder:
         elif frame.key is None:
             frame.key = _key(value, event)
             frame.merging = value == "<<" and isinstance(event, yaml.ScalarEvent) and event.implicit[0]
+            if frame.key in frame.value:
+                self._note_repeated(frame.key, event)
         elif frame.merging:
             frame.merged.extend(_merge_sources(value, event))
             frame.key = None

@@ -8,6 +8,7 @@ from orchtw.request import Request
 from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec import KindCodec
 from orchtw.schema.yaml_codec import decode_yaml
+from orchtw.verbs.field_validation import IGNORE, directive_of, strict_error
 
 Object = dict[str, Any]
 
@@ -15,13 +16,18 @@ Object = dict[str, Any]
 def decode(request: Request, codec: KindCodec, negotiator: Negotiator) -> Object:
     """The body as an object of the codec's kind, with its declared defaults (supplement B1).
 
-    Raises UnsupportedMediaType (415), or BadRequest (400) naming the place that does not fit.
+    Fields that are unknown or come twice are dropped, as fieldValidation says: with a warning on the request unless
+    it says otherwise. Raises UnsupportedMediaType (415), or BadRequest (400) naming the place that does not fit.
     """
     form = negotiator.body_format(request.headers.get("content-type", ""))
     if form == "json":
-        obj = codec.decode_json(request.body)
+        value = codec.parse_json(request.body)
+        obj = codec.normalise(value)
+        directive = directive_of(request)
+        if directive != IGNORE and (findings := codec.strict_findings(value, request.body)):
+            _report(request, codec, directive, findings)
     elif form == "yaml":
-        obj = codec.normalise(decode_yaml(request.body, codec.kind))
+        obj = _decode_yaml(request, codec)
     else:
         obj = codec.decode_envelope(request.body)
     codec.default(obj)
@@ -31,3 +37,21 @@ def decode(request: Request, codec: KindCodec, negotiator: Negotiator) -> Object
 def decode_optional(request: Request, codec: KindCodec, negotiator: Negotiator) -> Object | None:
     """As `decode`; None for a request without a body."""
     return decode(request, codec, negotiator) if request.body else None
+
+
+def _decode_yaml(request: Request, codec: KindCodec) -> Object:
+    findings: list[str] = []
+    value = decode_yaml(request.body, codec.kind, findings)
+    obj = codec.normalise(value)
+    directive = directive_of(request)
+    if directive != IGNORE:
+        if type(value) is dict:
+            findings += codec.strict_findings(value)
+        _report(request, codec, directive, findings)
+    return obj
+
+
+def _report(request: Request, codec: KindCodec, directive: str, findings: list[str]) -> None:
+    """Warn of the findings, or refuse them: BadRequest (400)."""
+    if error := strict_error(request, directive, findings):
+        raise codec.refusal(error)

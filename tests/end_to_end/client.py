@@ -7,7 +7,7 @@ import json
 import socket
 import ssl
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from http.client import HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -197,16 +197,29 @@ class Watch:
         return data
 
 
-def raw_exchange(port: int, context: ssl.SSLContext, pieces: Iterable[bytes]) -> bytes:
-    """Send bytes as they are on one connection and read what comes until the server closes it; blocking."""
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as plain:
-        with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
-            received = b""
-            try:
-                for piece in pieces:
-                    connection.sendall(piece)
-                while data := connection.recv(65536):
-                    received += data
-            except (ConnectionError, ssl.SSLEOFError):
-                pass
-            return received
+def raw_exchange(port: int, context: ssl.SSLContext, data: bytes) -> bytes:
+    """Send bytes as they are over TLS and read until the server closes; blocking."""
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as plain,
+        context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
+    ):
+        return _exchange(connection, data)
+
+
+def plain_exchange(port: int, data: bytes) -> bytes:
+    """The same without TLS; nothing more will be sent, and the server knows."""
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
+        return _exchange(connection, data, end=True)
+
+
+def _exchange(connection: socket.socket, data: bytes, *, end: bool = False) -> bytes:
+    received = b""
+    try:
+        connection.sendall(data)
+        if end:
+            connection.shutdown(socket.SHUT_WR)
+        while piece := connection.recv(65536):
+            received += piece
+    except (ConnectionError, ssl.SSLEOFError):
+        pass
+    return received

@@ -1,0 +1,211 @@
+"""metadata.managedFields: entries ↔ owners with their sets of fields (seed 1 §2.3(6), supplement B6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from orchtw.apply.field_set import FieldSet
+from orchtw.apply.field_tree import decode as decode_tree
+from orchtw.apply.merge_type import MapType
+from orchtw.apply.typed import reconcile
+
+APPLY, UPDATE = "Apply", "Update"
+FIELDS_TYPE = "FieldsV1"
+
+MAX_UPDATE_MANAGERS = 10
+"""Update entries of one object; older ones are thrown together, since a set for each writer ever seen would grow."""
+
+ANCIENT_CHANGES = "ancient-changes"
+MANAGER_LIMIT_BYTES = 128
+UNKNOWN_MANAGER = "unknown"
+
+_UNTRACKED_METADATA = (
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+)
+UNTRACKED: Final = FieldSet.of(
+    ("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in _UNTRACKED_METADATA)
+)
+"""Fields that nobody owns: the server's own, and those that name the object (supplement B6, never tracked)."""
+
+Entry = dict[str, Any]
+
+
+class ManagedFieldsError(ValueError):
+    """A list of entries that cannot be read."""
+
+
+class Owner(NamedTuple):
+    """Whose entry it is. Applying again in another version replaces an entry, updating in one makes a second:
+    `api_version` is "" for appliers."""
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str
+
+    @classmethod
+    def applier(cls, manager: str, subresource: str = "") -> Owner:
+        """Who applies."""
+        return cls(manager or UNKNOWN_MANAGER, APPLY, "", subresource)
+
+    @classmethod
+    def updater(cls, manager: str, api_version: str, subresource: str = "") -> Owner:
+        """Who writes in any other way."""
+        return cls(manager or UNKNOWN_MANAGER, UPDATE, api_version, subresource)
+
+
+class Owned:
+    """What an owner owns, as seen in `api_version`, and since when (RFC 3339 text; None: unsaid)."""
+
+    __slots__ = ("_entry", "api_version", "fields", "time")
+
+    def __init__(self, fields: FieldSet, api_version: str, time: str | None, entry: Entry | None = None) -> None:
+        self.fields = fields
+        self.api_version = api_version
+        self.time = time
+        self._entry = entry
+
+    def replaced(self, fields: FieldSet) -> Owned:
+        """The same with another set."""
+        return self if fields is self.fields else Owned(fields, self.api_version, self.time)
+
+    def at(self, time: str) -> Owned:
+        """The same with another time."""
+        return self if time == self.time else Owned(self.fields, self.api_version, time)
+
+    def entry(self, owner: Owner) -> Entry:
+        """The entry in canonical form; the very one it was read from when nothing changed."""
+        if self._entry is not None:
+            return self._entry
+        entry: Entry = {"manager": owner.manager, "operation": owner.operation, "apiVersion": self.api_version}
+        if self.time:
+            entry["time"] = self.time
+        entry["fieldsType"] = FIELDS_TYPE
+        entry["fieldsV1"] = self.fields.to_fields()
+        if owner.subresource:
+            entry["subresource"] = owner.subresource
+        return entry
+
+
+Managed = dict[Owner, Owned]
+TypeOf = Callable[[str], MapType | None]
+"""apiVersion → type of the object in it; None: not served (any more)."""
+
+
+def decode(entries: Iterable[Entry], type_of: TypeOf) -> Managed:
+    """The owners of an object. Entries of versions that are not served are dropped (seed 1 §3.2).
+
+    Sets come out as the types are now, where they were recorded under others. Raises ManagedFieldsError.
+    """
+    managed: Managed = {}
+    for entry in entries:
+        operation, api_version = entry.get("operation"), entry.get("apiVersion")
+        if operation != APPLY and operation != UPDATE:
+            raise ManagedFieldsError(f"operation: must be {APPLY} or {UPDATE}, not {operation!r}")
+        if not api_version or type(api_version) is not str:
+            raise ManagedFieldsError("apiVersion must not be empty")
+        if entry.get("fieldsType") != FIELDS_TYPE:
+            raise ManagedFieldsError(f"fieldsType: must be `{FIELDS_TYPE}`")
+        kind = type_of(api_version)
+        if kind is not None:
+            fields = _fields(orjson.dumps(entry.get("fieldsV1") or {}), kind)
+            owner = Owner(
+                entry.get("manager", ""), operation, "" if operation == APPLY else api_version,
+                entry.get("subresource", ""),
+            )
+            managed[owner] = Owned(fields, api_version, entry.get("time"), entry)
+    return managed
+
+
+# An object of 6 KiB has two or three sets of some kilobytes, and objects of one shape and history have equal ones.
+@lru_cache(maxsize=512)
+def _fields(text: bytes, kind: MapType) -> FieldSet:
+    try:
+        return FieldSet(reconcile(kind, decode_tree(orjson.loads(text))))
+    except ValueError as error:
+        raise ManagedFieldsError(f"fieldsV1: {error}") from error
+
+
+def encode(managed: Managed) -> list[Entry]:
+    """The entries in the reference's order: operation, time, manager, apiVersion, subresource; empty sets left out."""
+    owners = sorted(managed, key=lambda owner: _rank(owner, managed[owner]))
+    return [managed[owner].entry(owner) for owner in owners if managed[owner].fields]
+
+
+def _rank(owner: Owner, owned: Owned) -> tuple[str, str, str, str, str]:
+    return owner.operation, owned.time or "", owner.manager, owned.api_version, owner.subresource
+
+
+def capped(managed: Managed) -> Managed:
+    """At most MAX_UPDATE_MANAGERS update entries: the oldest of each version become one of `ancient-changes`.
+
+    The entry of all keeps the latest time of what went into it.
+    """
+    updaters = [owner for owner in managed if owner.operation == UPDATE]
+    excess = len(updaters) - MAX_UPDATE_MANAGERS
+    if excess <= 0:
+        return managed
+    out, first_of = dict(managed), dict[str, Owner]()
+    for owner in sorted(updaters, key=lambda owner: (managed[owner].time or "", owner)):
+        owned = managed[owner]
+        first = first_of.setdefault(owned.api_version, owner)
+        if first is owner:
+            continue
+        bucket = Owner.updater(ANCIENT_CHANGES, owned.api_version)
+        into = out.get(bucket) or out.pop(first)
+        if owner != bucket:
+            del out[owner]
+        out[bucket] = Owned(into.fields.union(owned.fields), owned.api_version, owned.time)
+        excess -= 1
+        if not excess:
+            break
+    return out
+
+
+def is_reset(entries: Any) -> bool:
+    """Whether a write asks to forget all ownership: a list with one empty entry (seed 1 §4.7(7))."""
+    return type(entries) is list and len(entries) == 1 and not any((entries[0] or {}).values())
+
+
+def with_old_times(new: list[Entry] | None, old: list[Entry] | None) -> list[Entry] | None:
+    """`old` if `new` differs from it in times alone, else `new`.
+
+    For a write whose object came out as it was: a time by itself is no reason to store (supplement B6, no-op).
+    """
+    if new == old or not new or not old or len(new) != len(old):
+        return new
+    return old if all(map(_same_but_time, new, old)) else new
+
+
+def _same_but_time(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
+    return {**left, "time": None} == {**right, "time": None}
+
+
+def manager_name(asked: str, user_agent: str) -> str:
+    """The manager of a write: the one asked for, else the printable part of the user agent before its first "/".
+
+    At most 128 bytes; "unknown" if nothing is left (supplement B6).
+    """
+    if asked:
+        return asked
+    name, length = "", 0
+    for character in user_agent.partition("/")[0]:
+        if not character.isprintable():
+            continue
+        length += len(character.encode("utf-8", "surrogatepass"))
+        if length > MANAGER_LIMIT_BYTES:
+            break
+        name += character
+    return name or UNKNOWN_MANAGER

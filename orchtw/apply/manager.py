@@ -1,0 +1,226 @@
+"""Managed fields of one kind at one endpoint: what the write path asks on every write (seed 1 §3.2, supplement B6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+
+from orchtw.apply.conflict import conflict_error
+from orchtw.apply.field_set import FieldSet
+from orchtw.apply.last_applied import MIGRATING_MANAGER, annotation_names, refreshed, still_disputed
+from orchtw.apply.managed import (
+    Entry,
+    Managed,
+    ManagedFieldsError,
+    Owner,
+    capped,
+    decode,
+    encode,
+    is_reset,
+)
+from orchtw.apply.merge_type import MapType
+from orchtw.apply.server_side import ApplyConflicts, Merger, Versions
+from orchtw.apply.type_check import fits, problems
+from orchtw.errors import BadRequest
+from orchtw.naming import Naming
+
+Object = dict[str, Any]
+
+BEFORE_FIRST_APPLY = "before-first-apply"
+"""Who owns what was there before anybody's ownership was recorded."""
+
+_TOO_DEEP = "nested too deeply"
+
+
+@attrs.frozen(slots=True)
+class Applied:
+    """What an apply came to. `changed` False: the live object itself, nothing is to be stored.
+
+    A changed object carries a resourceVersion only if the applied one named it, as precondition.
+    """
+
+    obj: Object
+    changed: bool
+
+
+class FieldManager:
+    """Keeps metadata.managedFields of one kind through one endpoint, in the version of that endpoint.
+
+    `finish` makes a merged object canonical and fills its defaults; `empty` is the canonical object without any
+    field set, which a new object is compared with. `reset_fields`: per apiVersion, what the endpoint ignores.
+    """
+
+    def __init__(
+        self,
+        versions: Versions,
+        api_version: str,
+        kind: str,
+        naming: Naming,
+        *,
+        empty: Object,
+        finish: Callable[[Object], Object],
+        subresource: str = "",
+        reset_fields: Mapping[str, FieldSet] | None = None,
+    ) -> None:
+        found = versions.type_of(api_version)
+        if found is None:
+            raise LookupError(f"{api_version} is not served")
+        self._type: MapType = found
+        self._versions = versions
+        self._api_version = api_version
+        self._kind = kind
+        self._empty = _bare(empty)
+        self._finish = finish
+        self._subresource = subresource
+        self._merger = Merger(versions, reset_fields)
+        self._annotations = annotation_names(naming)
+
+    def on_update(self, live: Object | None, new: Object, manager: str, now: str) -> list[Entry]:
+        """The entries of `new`, which is to replace `live` (None: to be created); neither is changed.
+
+        The very list of `live` when ownership stays as it is; an empty list: ownership is not recorded.
+        `now` is RFC 3339 text in UTC with seconds.
+        """
+        entries, managed, reset = self._known(live, new)
+        if not managed and live is not None and not reset:
+            return []  # nothing is recorded of an object before somebody applies to it
+        owner = Owner.updater(manager, self._api_version, self._subresource)
+        before = self._empty if live is None else _bare(live)
+        after = self._merger.update(before, _bare(new), self._api_version, managed, owner, now)
+        return entries if after is managed and len(entries) == len(managed) else encode(capped(after))
+
+    def on_apply(
+        self, live: Object | None, applied: Object, manager: str, now: str, *, force: bool = False
+    ) -> Applied:
+        """`applied` merged into `live` (None: there is none), finished and with its entries; neither is changed.
+
+        Raises BadRequest (400: not of this kind or version, has managedFields, does not fit the schema) and
+        Conflict (409, a cause per field that others own and that would change) unless `force`d.
+        """
+        version = self._check(applied)
+        owner = Owner.applier(manager, self._subresource)
+        bare = self._empty if live is None else _bare(live)
+        entries = [] if live is None else _entries(live)
+        known = managed = self._decoded(entries)
+        if not managed and live is not None:
+            first = Owner.updater(BEFORE_FIRST_APPLY, self._api_version, self._subresource)
+            managed = self._merger.update(self._empty, bare, self._api_version, managed, first, now)
+        merged, after = self._merged(bare, _without_version(applied), managed, owner, force)
+        if live is not None:
+            if merged is not bare:
+                merged = self._finish(merged)
+                if _bare(merged) == bare:
+                    merged = bare
+            if merged is bare and after is known and len(known) == len(entries):
+                return Applied(live, False) if version in ("", _version(live)) else self._stale(live, version)
+        else:
+            merged = self._finish(merged)
+        if owner in after:
+            after = {**after, owner: after[owner].at(now)}
+        return Applied(_with(merged, encode(after), version), True)
+
+    def _merged(
+        self, live: Object, applied: Object, managed: Managed, owner: Owner, force: bool
+    ) -> tuple[Object, Managed]:
+        migrates = owner.manager == MIGRATING_MANAGER
+        version = self._api_version
+        try:
+            merged, after = self._merger.apply(live, applied, version, managed, owner, force=force)
+        except ApplyConflicts as error:
+            conflicts = error.conflicts
+            if migrates:
+                conflicts = still_disputed(conflicts, live, self._type, version, self._annotations)
+            if conflicts:
+                raise conflict_error(conflicts) from None
+            merged, after = self._merger.apply(live, applied, version, managed, owner, force=True)
+        return refreshed(merged, applied, self._annotations) if migrates else merged, after
+
+    def _check(self, applied: Object) -> str:
+        """Refuse what is no object of this kind and version; returns the resourceVersion that it names, or ""."""
+        found = applied.get("apiVersion") or ""
+        if found != self._api_version:
+            raise BadRequest(
+                "Incorrect version specified in apply patch. "
+                f"Specified patch version: {found}, expected: {self._api_version}"
+            )
+        if applied.get("kind") != self._kind:
+            text = f"the kind in the apply patch ({applied.get('kind') or ''}) is not the expected kind ({self._kind})"
+            raise BadRequest(text)
+        meta = applied.get("metadata")
+        named = meta if type(meta) is dict else {}
+        if named.get("managedFields") is not None:
+            raise BadRequest("metadata.managedFields must be nil")
+        try:
+            wrong = [] if fits(self._type, applied) else problems(self._type, applied)
+        except RecursionError:
+            wrong = [_TOO_DEEP]
+        if wrong:
+            text = wrong[0] if len(wrong) == 1 else "\n  ".join(("errors:", *wrong))
+            raise BadRequest(f"failed to create typed patch object ({self._named(named)}): {text}")
+        return named.get("resourceVersion") or ""
+
+    def _named(self, meta: Object) -> str:
+        group, _, version = self._api_version.rpartition("/")
+        return f"{meta.get('namespace') or ''}/{meta.get('name') or ''}; {group}/{version}, Kind={self._kind}"
+
+    def _known(self, live: Object | None, new: Object) -> tuple[list[Entry], Managed, bool]:
+        """The entries that a write starts from: its own if it brings some that can be read, else the live ones.
+
+        And their owners, and whether the write asks to forget all. A sub-resource's own entries do not count.
+        """
+        old = [] if live is None else _entries(live)
+        if not self._subresource:
+            brought = new["metadata"].get("managedFields")
+            if is_reset(brought):
+                return [], {}, True
+            if brought and brought != old:
+                managed = self._decoded(brought)
+                if managed:
+                    return brought, managed, False
+        return old, self._decoded(old), False
+
+    def _decoded(self, entries: list[Entry]) -> Managed:
+        try:
+            return decode(entries, self._versions.type_of)
+        except ManagedFieldsError:
+            return {}
+
+    def _stale(self, live: Object, version: str) -> Applied:
+        """A no-op apply on another version than it names: the write path refuses it."""
+        return Applied(_with(live, _entries(live), version), True)
+
+
+def _entries(obj: Object) -> list[Entry]:
+    return obj["metadata"].get("managedFields") or []
+
+
+def _version(obj: Object) -> str:
+    return obj["metadata"].get("resourceVersion") or ""
+
+
+def _bare(obj: Object) -> Object:
+    """`obj` without its entries and version, sharing the rest."""
+    meta = dict(obj["metadata"])
+    meta.pop("managedFields", None)
+    meta.pop("resourceVersion", None)
+    return {**obj, "metadata": meta}
+
+
+def _without_version(applied: Object) -> Object:
+    meta = applied.get("metadata")
+    if not meta or ("resourceVersion" not in meta and "managedFields" not in meta):
+        return applied
+    return _bare(applied)
+
+
+def _with(obj: Object, entries: list[Entry], version: str) -> Object:
+    meta = dict(obj["metadata"])
+    meta.pop("resourceVersion", None)
+    if version:
+        meta["resourceVersion"] = version
+    meta.pop("managedFields", None)
+    if entries:
+        meta["managedFields"] = entries
+    return {**obj, "metadata": meta}

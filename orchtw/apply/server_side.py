@@ -1,0 +1,247 @@
+"""Who owns what after an update or an apply, and what an apply makes of the object (seed 1 §3.2).
+
+Works on whole objects without metadata.managedFields; `manager.py` puts the API's rules around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import attrs
+
+from orchtw.apply import field_tree
+from orchtw.apply.field_set import NOTHING, FieldSet
+from orchtw.apply.field_tree import Tree
+from orchtw.apply.managed import UNTRACKED, Managed, Owned, Owner
+from orchtw.apply.merge_type import MapType
+from orchtw.apply.typed import Changes, claimed, compare, merge_maps, remove, with_structs
+
+Object = dict[str, Any]
+
+
+class Versions(Protocol):
+    """The versions that an object can be seen in."""
+
+    def type_of(self, api_version: str) -> MapType | None:
+        """The type of the object in a version; None: not served."""
+
+    def convert(self, obj: Object, source: str, wanted: str) -> Object:
+        """`obj` of version `source` in another one that is served, as a new object."""
+
+
+@attrs.frozen(slots=True)
+class FieldConflict:
+    """One owner's fields that an apply would change."""
+
+    owner: Owner
+    owned: Owned
+    fields: FieldSet
+
+
+class ApplyConflicts(Exception):
+    """An apply that was not forced would change what others own; sorted by owner."""
+
+    def __init__(self, conflicts: list[FieldConflict]) -> None:
+        super().__init__(f"{len(conflicts)} owners in conflict")
+        self.conflicts = conflicts
+
+
+@attrs.frozen(slots=True)
+class OneVersion:
+    """Objects that are served in one version only."""
+
+    api_version: str
+    kind: MapType
+
+    def type_of(self, api_version: str) -> MapType | None:
+        """The type, if it is that version."""
+        return self.kind if api_version == self.api_version else None
+
+    def convert(self, obj: Object, source: str, wanted: str) -> Object:
+        """There is nothing to convert to."""
+        return obj
+
+
+class Merger:
+    """Merges objects of one kind through one endpoint. `reset_fields`: per version, what the endpoint ignores."""
+
+    def __init__(self, versions: Versions, reset_fields: Mapping[str, FieldSet] | None = None) -> None:
+        self._versions = versions
+        self._reset_fields = reset_fields or {}
+
+    def update(
+        self, live: Object, new: Object, api_version: str, managed: Managed, owner: Owner, now: str | None
+    ) -> Managed:
+        """The owners after `owner` replaced `live` by `new`: what changed is `owner`'s alone, and no conflict.
+
+        The time of `owner`'s entry moves when its set changes. `managed` itself when nothing changes at all.
+        """
+        views = _Views(self._versions, self._reset_fields, live, new, api_version)
+        changes = views.changes(api_version)
+        out = self._without_changes(managed, owner, views)
+        gained = field_tree.difference(field_tree.union(changes.modified, changes.added), UNTRACKED.tree)
+        before = managed.get(owner)
+        own = before.fields.tree if before else field_tree.LEAF
+        tree = field_tree.union(field_tree.difference(own, changes.removed), gained)
+        if tree == own:
+            return out
+        out = dict(out)
+        if tree:
+            out[owner] = Owned(FieldSet(tree), api_version, now)
+        else:
+            out.pop(owner, None)
+        return out
+
+    def apply(
+        self, live: Object, applied: Object, api_version: str, managed: Managed, owner: Owner, *, force: bool
+    ) -> tuple[Object, Managed]:
+        """`live` with what is applied, and the owners after that; each the given one when it does not change.
+
+        What `owner` applied before and no longer does is removed, unless another owns it too.
+        Raises ApplyConflicts, unless `force`d: then the others lose what changes.
+        """
+        kind = self._kind(api_version)
+        merged = merge_maps(kind, live, applied)
+        tree = field_tree.difference(claimed(kind, applied), UNTRACKED.tree)
+        tree = field_tree.recursive_difference(tree, self._reset_fields.get(api_version, NOTHING).tree)
+        last = managed.get(owner)
+        with_own = managed
+        if last is None:
+            if tree:
+                with_own = {**managed, owner: Owned(FieldSet(tree), api_version, None)}
+        elif last.api_version != api_version or last.fields.tree != tree:
+            with_own = {**managed, owner: Owned(FieldSet(tree), api_version, last.time)}
+            merged = self._pruned(merged, api_version, with_own, last)
+        if merged is not live and compare(kind, live, merged):
+            views = _Views(self._versions, self._reset_fields, live, merged, api_version)
+            if not force:
+                self._refuse(managed, owner, views)
+            with_own = self._without_changes(with_own, owner, views)
+        else:
+            merged = live
+        if not tree and owner in with_own:
+            with_own = {other: owned for other, owned in with_own.items() if other != owner}
+        return merged, with_own
+
+    def _kind(self, api_version: str) -> MapType:
+        kind = self._versions.type_of(api_version)
+        if kind is None:
+            raise LookupError(f"{api_version} is not served")
+        return kind
+
+    def _refuse(self, managed: Managed, owner: Owner, views: _Views) -> None:
+        conflicts = []
+        for other in sorted(managed):
+            owned = managed[other]
+            if other != owner:
+                changes = views.changes(owned.api_version)
+                touched = field_tree.intersection(
+                    owned.fields.tree, field_tree.union(changes.modified, changes.added)
+                )
+                if touched:
+                    conflicts.append(FieldConflict(other, owned, FieldSet(touched)))
+        if conflicts:
+            raise ApplyConflicts(conflicts)
+
+    def _without_changes(self, managed: Managed, owner: Owner, views: _Views) -> Managed:
+        """The others without what changed; the same dict if they keep all."""
+        out = None
+        for other, owned in managed.items():
+            if other == owner:
+                continue
+            changes = views.changes(owned.api_version)
+            tree = owned.fields.tree
+            for lost in (changes.modified, changes.added, changes.removed):
+                tree = field_tree.difference(tree, lost)
+            if tree is owned.fields.tree and tree:
+                continue
+            if out is None:
+                out = dict(managed)
+            if tree:
+                out[other] = owned.replaced(FieldSet(tree))
+            else:
+                del out[other]
+        return managed if out is None else out
+
+    def _pruned(self, merged: Object, api_version: str, managed: Managed, last: Owned) -> Object:
+        """`merged` without what the applier owned before and nobody owns now.
+
+        In steps, each in the version that it concerns: take out all that was owned, put back what is owned now or
+        comes with it, and see to it that nothing but the formerly owned is gone.
+        """
+        owned_in: dict[str, Tree] = {}
+        for owned in managed.values():
+            owned_in[owned.api_version] = field_tree.union(owned_in.get(owned.api_version, {}), owned.fields.tree)
+        before = last.api_version
+        if not field_tree.difference(last.fields.tree, owned_in.get(before, {})):
+            return merged
+        kind = self._kind(before)
+        whole = self._versions.convert(merged, api_version, before) if before != api_version else merged
+        formerly = with_structs(kind, last.fields.tree)
+        pruned = remove(kind, whole, formerly) or {}
+        pruned = _put_back(kind, whole, pruned, owned_in.pop(before, {}))
+        for version, tree in owned_in.items():
+            view = self._kind(version)
+            pruned = self._versions.convert(
+                _put_back(
+                    view,
+                    self._versions.convert(whole, before, version),
+                    self._versions.convert(pruned, before, version),
+                    tree,
+                ),
+                version, before,
+            )
+        gone = field_tree.difference(_mentioned(kind, whole), _mentioned(kind, pruned))
+        pruned = remove(kind, whole, field_tree.intersection(gone, formerly)) or {}
+        return self._versions.convert(pruned, before, api_version) if before != api_version else pruned
+
+
+def _mentioned(kind: MapType, obj: Object) -> Tree:
+    return with_structs(kind, claimed(kind, obj))
+
+
+def _put_back(kind: MapType, whole: Object, pruned: Object, owned: Tree) -> Object:
+    """`pruned` with what `whole` has at the owned paths."""
+    kept = field_tree.union(_mentioned(kind, pruned), with_structs(kind, owned))
+    return remove(kind, whole, field_tree.difference(_mentioned(kind, whole), kept)) or {}
+
+
+class _Views:
+    """What changed between two objects, as seen in each version that an owner used."""
+
+    def __init__(
+        self, versions: Versions, reset_fields: Mapping[str, FieldSet], live: Object, new: Object, api_version: str
+    ) -> None:
+        self._versions = versions
+        self._reset_fields = reset_fields
+        self._live = live
+        self._new = new
+        self._api_version = api_version
+        self._changes: dict[str, Changes] = {}
+
+    def changes(self, api_version: str) -> Changes:
+        """The changes in a version, without what the endpoint resets."""
+        found = self._changes.get(api_version)
+        if found is None:
+            found = self._changes[api_version] = self._compare(api_version)
+        return found
+
+    def _compare(self, api_version: str) -> Changes:
+        live, new = self._live, self._new
+        if api_version != self._api_version:
+            live = self._versions.convert(live, self._api_version, api_version)
+            new = self._versions.convert(new, self._api_version, api_version)
+        kind = self._versions.type_of(api_version)
+        assert kind is not None  # entries of other versions are dropped when they are read
+        changes = compare(kind, live, new)
+        ignored = self._reset_fields.get(api_version)
+        if not ignored or not changes:
+            return changes
+        return Changes(
+            field_tree.recursive_difference(changes.added, ignored.tree),
+            field_tree.recursive_difference(changes.modified, ignored.tree),
+            field_tree.recursive_difference(changes.removed, ignored.tree),
+        )
+
+

@@ -1,0 +1,60 @@
+"""The controllers inside the API server: their clients write through this process' own registry."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from random import SystemRandom
+from uuid import uuid4
+
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.client.in_process import InProcessClient, Registry
+from orchtw.client.interface import Client
+from orchtw.client.leader_election import Terms
+from orchtw.config import Config
+from orchtw.controllers import enabled
+from orchtw.controllers.controller import Host
+from orchtw.controllers.manager import Manager, Settings
+from orchtw.naming import Naming
+from orchtw.request import UserInfo
+
+
+def embedded(
+    config: Config, naming: Naming, registry: Registry, clock: IReactorTime, lost: Callable[[], None]
+) -> Manager:
+    """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
+
+    def client_for(account: str) -> Client:
+        return InProcessClient(registry, service_account(account, naming))
+
+    host = Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
+    settings = Settings(
+        enabled=config.enabled_controllers,
+        concurrent_namespace_syncs=config.concurrent_namespace_syncs,
+        concurrent_gc_syncs=config.concurrent_gc_syncs,
+        namespace_sync_period_s=config.namespace_sync_period_s,
+    )
+    election = _terms(config, naming) if config.leader_elect else None
+    return Manager(host, enabled(host, settings), election, lost)
+
+
+def service_account(name: str, naming: Naming) -> UserInfo:
+    """A controller's own user (supplement F)."""
+    namespace = naming.system_namespace
+    return UserInfo(
+        name=f"system:serviceaccount:{namespace}:{name}",
+        groups=("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"),
+    )
+
+
+def _terms(config: Config, naming: Naming) -> Terms:
+    return Terms(
+        identity=f"{socket.gethostname()}_{uuid4()}",
+        namespace=naming.system_namespace,
+        name=naming.controller_manager,
+        lease_duration_s=config.leader_elect_lease_duration_s,
+        renew_deadline_s=config.leader_elect_renew_deadline_s,
+        retry_period_s=config.leader_elect_retry_period_s,
+    )

@@ -1,0 +1,167 @@
+"""What a reader that is strict finds in a value: keys that its schema does not know, keys that come twice.
+
+Both are rare, so that two quick tests come first and the walk that names the places follows only after one of them.
+The value must fit its schema otherwise: normalise it first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import orjson
+
+from orchtw.schema.mismatch import shortened
+from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
+
+MAX_FINDINGS: Final = 100
+"""Findings of one value: what the API reports at the most."""
+
+TYPE_KEYS: Final = ("kind", "apiVersion")
+
+_Check = Callable[[Any], None]
+_Table = dict[str, _Check | None]
+_SHOWN_CHARACTERS: Final = 512
+
+
+class KnownKeys:
+    """Tests values for unknown keys; `typed` says of which structs objects may carry kind and apiVersion."""
+
+    def __init__(self, typed: Callable[[StructSchema], bool]) -> None:
+        self._typed = typed
+        self._checks: dict[StructSchema, _Check] = {}
+
+    def cover(self, schema: StructSchema, value: dict[str, Any]) -> bool:
+        """Whether `schema` knows all keys of `value`, at every depth."""
+        check = self._checks.get(schema) or self._check(schema)
+        try:
+            check(value)
+        except KeyError:
+            return False
+        return True
+
+    def findings(self, schema: StructSchema | None, value: Any) -> list[str]:
+        """Unknown and repeated keys in the order of the text; `value` may be of `pairs_of`. No schema: any key goes."""
+        return _Findings(self._typed).of(value, schema)
+
+    def _check(self, schema: StructSchema) -> _Check:
+        """A function that raises KeyError at the first unknown key."""
+        found = self._checks.get(schema)
+        if found is not None:
+            return found
+        table: _Table = dict.fromkeys(TYPE_KEYS) if self._typed(schema) else {}
+
+        def check(value: Any) -> None:
+            for key, item in value.items():
+                part = table[key]
+                if part is not None and item:
+                    part(item)
+
+        self._checks[schema] = check
+        table.update((key, self._part(field.node)) for key, field in schema.keys.items())
+        return check
+
+    def _part(self, node: Node) -> _Check | None:
+        """The check of what stands under a key; None: it has no keys, or any."""
+        if isinstance(node, StructSchema):
+            return self._check(node)
+        if isinstance(node, EitherSchema):
+            return _either(self._check(node.schema))
+        if isinstance(node, ListSchema):
+            inner = self._part(node.element)
+            return inner and _each(inner, lambda items: items)
+        if isinstance(node, MapSchema):
+            inner = self._part(node.value)
+            return inner and _each(inner, dict.values)
+        return None
+
+
+def _each(check: _Check, items_of: Callable[[Any], Iterable[Any]]) -> _Check:
+    def check_each(value: Any) -> None:
+        for item in items_of(value):
+            if item:
+                check(item)
+
+    return check_each
+
+
+def _either(check: _Check) -> _Check:
+    def check_either(value: Any) -> None:
+        for item in value if type(value) is list else (value,):
+            if type(item) is dict:
+                check(item)
+
+    return check_either
+
+
+class Pairs(list[tuple[str, Any]]):
+    """A JSON object as the keys and values of its text, repeated ones too."""
+
+
+def may_repeat(body: bytes, value: Any) -> bool:
+    """Whether a key may come twice in the JSON text `body`, which was parsed to `value`; False is certain.
+
+    Each key ends in `":`; a repeated one is lost on the way through the parser. Strings that hold the same
+    characters are written back as they came. Space before a colon and escaped quotes and colons would
+    spoil the count: the answer is True.
+    """
+    if b" :" in body or b"\n:" in body or b"\r:" in body or b"\t:" in body:
+        return True
+    if b"\\u00" in body and (b"\\u0022" in body or b"\\u003a" in body or b"\\u003A" in body):
+        return True
+    try:
+        return body.count(b'":') != orjson.dumps(value).count(b'":')
+    except orjson.JSONEncodeError:  # deeper than it writes, or a number too large for it
+        return True
+
+
+def pairs_of(body: bytes) -> Any:
+    """The JSON value of `body` with every object as `Pairs`."""
+    return json.loads(body, object_pairs_hook=Pairs)
+
+
+class _Findings:
+    """Collects what one walk finds."""
+
+    def __init__(self, typed: Callable[[StructSchema], bool]) -> None:
+        self._typed = typed
+        self._texts: list[str] = []
+
+    def of(self, value: Any, schema: StructSchema | None) -> list[str]:
+        self._walk(value, schema, "")
+        return self._texts
+
+    def _walk(self, value: Any, node: Node | None, path: str) -> None:
+        if len(self._texts) >= MAX_FINDINGS or isinstance(node, Scalar | Form):
+            return
+        if isinstance(node, EitherSchema):
+            node = ListSchema(node.schema) if type(value) is list else node.schema
+        if type(value) is list:
+            element = node.element if isinstance(node, ListSchema) else None
+            if node is None or isinstance(element, StructSchema | ListSchema | MapSchema | EitherSchema):
+                for index, item in enumerate(value):
+                    self._walk(item, element, f"{path}[{index}]")
+        elif isinstance(value, Pairs | dict):
+            self._object(value.items() if isinstance(value, dict) else value, node, path)
+
+    def _object(self, items: Iterable[tuple[str, Any]], node: Node | None, path: str) -> None:
+        seen: set[str] = set()
+        typed = isinstance(node, StructSchema) and self._typed(node)
+        for key, item in items:
+            place = f"{path}.{key}" if path else key
+            if isinstance(node, StructSchema) and key not in node.keys and not (typed and key in TYPE_KEYS):
+                self._add("unknown", place)
+                continue
+            if key in seen:
+                self._add("duplicate", place)
+            seen.add(key)
+            if isinstance(node, StructSchema):
+                if key in node.keys:
+                    self._walk(item, node.keys[key].node, place)
+            elif node is None or isinstance(node, MapSchema):
+                self._walk(item, node.value if isinstance(node, MapSchema) else None, place)
+
+    def _add(self, what: str, place: str) -> None:
+        if len(self._texts) < MAX_FINDINGS:
+            self._texts.append(f'{what} field "{shortened(place, _SHOWN_CHARACTERS)}"')
