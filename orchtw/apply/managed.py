@@ -83,7 +83,10 @@ class Owned:
 
     def at(self, time: str) -> Owned:
         """The same with another time."""
-        return self if time == self.time else Owned(self.fields, self.api_version, time)
+        if time == self.time:
+            return self
+        entry = None if self._entry is None or not self.time else {**self._entry, "time": time}
+        return Owned(self.fields, self.api_version, time, entry)
 
     def entry(self, owner: Owner) -> Entry:
         """The entry in canonical form; the very one it was read from when nothing changed."""

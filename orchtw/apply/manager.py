@@ -23,6 +23,7 @@ from orchtw.apply.managed import (
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import ApplyConflicts, Merger, Versions
 from orchtw.apply.type_check import fits, problems
+from orchtw.apply.typed import same
 from orchtw.errors import BadRequest
 from orchtw.naming import Naming
 
@@ -89,7 +90,9 @@ class FieldManager:
         owner = Owner.updater(manager, self._api_version, self._subresource)
         before = self._empty if live is None else _bare(live)
         after = self._merger.update(before, _bare(new), self._api_version, managed, owner, now)
-        return entries if after is managed and len(entries) == len(managed) else encode(capped(after))
+        if after is managed and len(entries) == len(managed) and live is not None:
+            return entries
+        return encode(capped(after))
 
     def on_apply(
         self, live: Object | None, applied: Object, manager: str, now: str, *, force: bool = False
@@ -111,7 +114,7 @@ class FieldManager:
         if live is not None:
             if merged is not bare:
                 merged = self._finish(merged)
-                if _bare(merged) == bare:
+                if same(self._type, _bare(merged), bare):
                     merged = bare
             if merged is bare and after is known and len(known) == len(entries):
                 return Applied(live, False) if version in ("", _version(live)) else self._stale(live, version)

@@ -15,7 +15,7 @@ from orchtw.apply.field_set import NOTHING, FieldSet
 from orchtw.apply.field_tree import Tree
 from orchtw.apply.managed import UNTRACKED, Managed, Owned, Owner
 from orchtw.apply.merge_type import MapType
-from orchtw.apply.typed import Changes, claimed, compare, merge_maps, remove, with_structs
+from orchtw.apply.typed import Changes, claimed, compare, merge_maps, remove, unowned, with_structs
 
 Object = dict[str, Any]
 
@@ -165,46 +165,30 @@ class Merger:
         return managed if out is None else out
 
     def _pruned(self, merged: Object, api_version: str, managed: Managed, last: Owned) -> Object:
-        """`merged` without what the applier owned before and nobody owns now.
-
-        In steps, each in the version that it concerns: take out all that was owned, put back what is owned now or
-        comes with it, and see to it that nothing but the formerly owned is gone.
-        """
+        """`merged` without what the applier owned before and nobody owns now, as each owner's version sees it."""
         owned_in: dict[str, Tree] = {}
         for owned in managed.values():
             owned_in[owned.api_version] = field_tree.union(owned_in.get(owned.api_version, {}), owned.fields.tree)
         before = last.api_version
-        if not field_tree.difference(last.fields.tree, owned_in.get(before, {})):
-            return merged
         kind = self._kind(before)
-        whole = self._versions.convert(merged, api_version, before) if before != api_version else merged
-        formerly = with_structs(kind, last.fields.tree)
-        pruned = remove(kind, whole, formerly) or {}
-        pruned = _put_back(kind, whole, pruned, owned_in.pop(before, {}))
+        gone = unowned(kind, last.fields.tree, owned_in.pop(before, {}))
+        if not gone:
+            return merged
+        convert = self._versions.convert
+        whole = convert(merged, api_version, before) if before != api_version else merged
+        pruned = remove(kind, whole, gone) or {}
         for version, tree in owned_in.items():
             view = self._kind(version)
-            pruned = self._versions.convert(
-                _put_back(
-                    view,
-                    self._versions.convert(whole, before, version),
-                    self._versions.convert(pruned, before, version),
-                    tree,
-                ),
-                version, before,
-            )
-        gone = field_tree.difference(_mentioned(kind, whole), _mentioned(kind, pruned))
-        pruned = remove(kind, whole, field_tree.intersection(gone, formerly)) or {}
-        return self._versions.convert(pruned, before, api_version) if before != api_version else pruned
-
-
-def _mentioned(kind: MapType, obj: Object) -> Tree:
-    return with_structs(kind, claimed(kind, obj))
+            kept = _put_back(view, convert(whole, before, version), convert(pruned, before, version), tree)
+            pruned = convert(kept, version, before)
+        return convert(pruned, before, api_version) if before != api_version else pruned
 
 
 def _put_back(kind: MapType, whole: Object, pruned: Object, owned: Tree) -> Object:
     """`pruned` with what `whole` has at the owned paths."""
-    kept = field_tree.union(_mentioned(kind, pruned), with_structs(kind, owned))
-    return remove(kind, whole, field_tree.difference(_mentioned(kind, whole), kept)) or {}
+    present = with_structs(kind, claimed(kind, whole))
+    kept = field_tree.union(with_structs(kind, claimed(kind, pruned)), with_structs(kind, owned))
+    return remove(kind, whole, field_tree.difference(present, kept)) or {}
 
 
 class _Views:

@@ -186,7 +186,9 @@ def _merge_ordered(merged: Map, patch: Map, node: Node | None) -> set[str]:
     return done
 
 
-def _ordered(live: list[Any], patch: list[Any], order: list[Any], node: Node | None, field: Field | None) -> list[Any]:
+def _ordered(
+    live: list[Any], patch: list[Any], order: list[Any], node: Node | None, field: Field | None
+) -> list[Any]:
     """The merged list in the asked order."""
     merge_key = field.patch_merge_key if field is not None else ""
     if field is None or "merge" not in field.patch_strategies:

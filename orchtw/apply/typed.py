@@ -332,13 +332,42 @@ def with_structs(kind: Type, paths: Tree) -> Tree:
     if kind.shape == LEAF_SHAPE:
         return paths
     out = {}
-    declared = {step: inner for step, inner in kind.fields.values()} if isinstance(kind, MapType) else {}
+    declared = _declared(kind)
     default = kind.element if isinstance(kind, MapType | ListType) else None
     for step, tree in paths.items():
         inner = declared.get(step)
         below = with_structs(inner or default or UNTYPED, tree) if tree else tree
         out[step] = below if inner is None else as_member(below)
     return out
+
+
+def unowned(kind: Type, formerly: Tree, owned: Tree) -> Tree:
+    """What to remove when `formerly` was owned and `owned` is what anybody owns now, as root of topmost paths.
+
+    A struct field is owned as long as something below it is; an item of a list or a map only by itself.
+    """
+    if kind.shape == UNTYPED_SHAPE:
+        kind = of_value({})
+    declared = _declared(kind)
+    default = kind.element if isinstance(kind, MapType | ListType) else None
+    out = {}
+    for step, tree in formerly.items():
+        if step == SELF:
+            continue
+        now = owned.get(step)
+        inner = declared.get(step)
+        goes = now is None if inner else is_member(tree) and (now is None or not is_member(now))
+        if goes:
+            out[step] = LEAF
+        elif tree:
+            below = unowned(inner or default or UNTYPED, tree, now or {})
+            if below:
+                out[step] = below
+    return out
+
+
+def _declared(kind: Type) -> dict[str, Type]:
+    return dict(kind.fields.values()) if isinstance(kind, MapType) else {}
 
 
 def reconcile(kind: Type, paths: Tree) -> Tree:
@@ -348,7 +377,7 @@ def reconcile(kind: Type, paths: Tree) -> Tree:
     """
     if kind.shape == UNTYPED_SHAPE or kind.shape == LEAF_SHAPE:
         return paths
-    declared = {step: inner for step, inner in kind.fields.values()} if isinstance(kind, MapType) else {}
+    declared = _declared(kind)
     default = kind.element if isinstance(kind, MapType | ListType) else None
     out = None
     for step, tree in paths.items():

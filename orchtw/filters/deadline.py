@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.errors import StatusError, Timeout
+from orchtw.errors import BadRequest, StatusError, Timeout
 from orchtw.request import Request, Response
 from orchtw.rules.options import request_timeout_s
 
@@ -30,9 +30,13 @@ class Deadline:
 
     async def keep(self, request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
         """Await `answer` for as long as it may take. Raises Timeout (504), BadRequest (400, a bad `timeout`)."""
+        try:
+            asked_s = _asked_s(request)
+        except BadRequest:
+            answer.close()
+            raise
         if request.method == "GET":
             return await answer
-        asked_s = request_timeout_s(request.params) if request.query else None
         limit_s = self._limit_s if asked_s is None else min(asked_s, self._limit_s)
         waiting: Deferred[Response] = Deferred()
         running = Deferred.fromCoroutine(answer)
@@ -49,3 +53,10 @@ class Deadline:
 
         running.addBoth(finished)
         return await waiting
+
+
+def _asked_s(request: Request) -> float | None:
+    """The `timeout` parameter; watches ignore it (supplement A8)."""
+    if "timeout=" not in request.query or (request.method == "GET" and request.flag("watch")):
+        return None
+    return request_timeout_s(request.params)

@@ -24,7 +24,10 @@ MAX_ATTEMPTS = 100
 
 @attrs.frozen(slots=True, kw_only=True)
 class Write:
-    """Who writes what object, and whether only in appearance."""
+    """Who writes what object, and whether only in appearance.
+
+    `from_live`: the wanted object is made from the live one, so that no kind asks for its resourceVersion.
+    """
 
     target: Target
     namespace: str
@@ -32,6 +35,7 @@ class Write:
     user: UserInfo
     subresource: str = ""
     dry_run: bool = False
+    from_live: bool = False
 
 
 @attrs.frozen(slots=True)
@@ -215,7 +219,7 @@ class WritePath:
     def _check_version(self, write: Write, version: str, live: Entry) -> str:
         resource = write.target.resource
         if not version:
-            if not write.target.stored.strategy.traits.unconditional_update:
+            if not (write.from_live or write.target.stored.strategy.traits.unconditional_update):
                 cause = Cause("FieldValueInvalid", "Invalid value: 0x0: must be specified for an update",
                               "metadata.resourceVersion")
                 raise Invalid.of(resource.plural, resource.group, write.name, [cause])

@@ -41,8 +41,8 @@ class KnownKeys:
             return False
         return True
 
-    def findings(self, schema: StructSchema | None, value: Any) -> list[str]:
-        """Unknown and repeated keys in the order of the text; `value` may be of `pairs_of`. No schema: any key goes."""
+    def findings(self, schema: StructSchema, value: Any) -> list[str]:
+        """Unknown and repeated keys in the order of the text; `value` may be of `pairs_of`."""
         return _Findings(self._typed).of(value, schema)
 
     def _check(self, schema: StructSchema) -> _Check:
@@ -114,6 +114,11 @@ def may_repeat(body: bytes, value: Any) -> bool:
         return body.count(b'":') != orjson.dumps(value).count(b'":')
     except orjson.JSONEncodeError:  # deeper than it writes, or a number too large for it
         return True
+
+
+def repeated_keys(body: bytes, value: Any) -> list[str]:
+    """The repeated keys of a JSON text that was parsed to `value`, whatever it is. May raise RecursionError."""
+    return _Findings(lambda schema: False).of(pairs_of(body), None) if may_repeat(body, value) else []
 
 
 def pairs_of(body: bytes) -> Any:

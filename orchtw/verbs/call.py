@@ -20,8 +20,11 @@ class Call:
     target: Target
     accept: Negotiated
 
-    def write(self, *, dry_run: bool, name: str = "", namespace: str = "") -> Write:
-        """The write that this call stands for; `name` and `namespace` where the path has none."""
+    def write(self, *, dry_run: bool, name: str = "", namespace: str = "", from_live: bool = False) -> Write:
+        """The write that this call stands for; `name` and `namespace` where the path has none.
+
+        `from_live`: what it wants starts out from the live object, as a patch does.
+        """
         return Write(
             target=self.target,
             namespace=(namespace or self.info.namespace) if self.target.resource.namespaced else "",
@@ -29,4 +32,5 @@ class Call:
             user=self.user,
             subresource=self.info.subresource,
             dry_run=dry_run,
+            from_live=from_live,
         )

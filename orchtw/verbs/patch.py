@@ -2,59 +2,99 @@
 
 from __future__ import annotations
 
-import orjson
+from collections.abc import Callable
+from typing import Any
 
-from orchtw.apply.merge_patch import merge_patch, parse_merge_patch
-from orchtw.errors import BadRequest, Cause, Invalid, NotFound, UnsupportedMediaType
+from orchtw.apply.patches import MECHANISMS
+from orchtw.errors import BadRequest, Cause, Invalid, NotFound
 from orchtw.registry.target import Object
 from orchtw.request import Request, Response
 from orchtw.rules.causes import go_quote
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options
+from orchtw.schema.codec import KindCodec
+from orchtw.schema.mismatch import describe
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
+from orchtw.verbs.field_validation import IGNORE, directive_of, strict_error
 
-SERVED = ("application/merge-patch+json",)
+_TOO_DEEP = "error decoding patch: nested too deeply"
 
 
 async def patch(context: Context, call: Call) -> Response:
     """200 and the patched object, in the asked version.
 
     Raises BadRequest (400, not a patch), UnsupportedMediaType (415), NotFound (404), Conflict (409, the
-    patch names a stale resourceVersion), Invalid (422, the result is no valid object).
+    patch names a stale resourceVersion), Invalid (422, it cannot be applied, or the result is no valid object).
     """
-    changes = merge_patch_of(call.request)
     options = patch_options(call.request.params, context.naming, apply=False)
+    changes = Changes(call.request, call.target.codec)
     resource = call.target.resource
 
-    def apply(live: Object | None) -> Object:
-        """The live object with the changes; a resourceVersion among them is the client's precondition."""
+    def change(live: Object | None) -> Object:
         if live is None:
             raise NotFound.of(resource.plural, resource.group, call.info.name)
-        current = live["metadata"].pop("resourceVersion")
-        patched = merge_patch(live, changes)
-        if not call.target.stored.strategy.traits.unconditional_update and isinstance(patched.get("metadata"), dict):
-            patched["metadata"].setdefault("resourceVersion", current)
-        return _decoded(call, patched)
+        return changes.of(live)
 
-    written = await context.writes.update(call.write(dry_run=options.dry_run), apply)
+    written = await context.writes.update(call.write(dry_run=options.dry_run, from_live=True), change)
     return context.representations.entry(call.target, written.entry, call.accept, params=call.request.params)
 
 
-def merge_patch_of(request: Request) -> Object:
-    """The patch document. Raises UnsupportedMediaType (415) for another kind of patch, BadRequest (400)."""
-    if patch_type(request.headers.get("content-type", "")) != "merge":
-        raise UnsupportedMediaType.of(SERVED)
-    return parse_merge_patch(request.body)
+class Changes:
+    """The patch in a request, for objects of the codec's kind; it may be applied again when a writer was faster.
+
+    Raises UnsupportedMediaType (415) and BadRequest (400, the body is no patch).
+    """
+
+    def __init__(self, request: Request, codec: KindCodec) -> None:
+        self._mechanism = MECHANISMS[patch_type(request.headers.get("content-type", ""))]
+        self._request = request
+        self._codec = codec
+        self._directive = directive_of(request)
+        document = self._mechanism.parse(request.body)
+        self._findings = _guarded(self._mechanism.findings, request.body, document) if self._strict else []
+        self._unused = [document]
+
+    @property
+    def _strict(self) -> bool:
+        return self._directive != IGNORE
+
+    def of(self, live: Object) -> Object:
+        """What the patch makes of `live`, which it may change, in canonical form and with defaults.
+
+        The result carries a resourceVersion only if the patch changed it: then it is the client's precondition.
+        Raises BadRequest (400) and Invalid (422).
+        """
+        present = live["metadata"].get("resourceVersion")
+        # Results share parts with the document: a further round needs its own.
+        document = self._unused.pop() if self._unused else self._mechanism.parse(self._request.body)
+        patched = _guarded(self._mechanism.apply, live, document, self._codec.schema)
+        try:
+            obj = self._decoded(patched)
+        except BadRequest as error:
+            quoted = go_quote(_guarded(self._mechanism.quote, document, patched))
+            cause = Cause("FieldValueInvalid", f"Invalid value: {quoted}: {error.message}", "patch")
+            raise Invalid.of("", "", "", [cause]) from error
+        self._codec.default(obj)
+        if obj["metadata"].get("resourceVersion") == present:
+            obj["metadata"].pop("resourceVersion", None)
+        return obj
+
+    def _decoded(self, patched: Any) -> Object:
+        """The result in canonical form. Raises BadRequest where it is no object of the kind, or not strictly one."""
+        if type(patched) is not dict:
+            raise self._codec.refusal(f"expected an object, got {describe(patched)}")
+        obj = self._codec.normalise(patched)
+        if self._strict:
+            findings = self._findings + self._codec.strict_findings(patched)
+            if why := strict_error(self._request, self._directive, findings):
+                raise BadRequest(why)
+        return obj
 
 
-def _decoded(call: Call, patched: Object) -> Object:
-    """The patched object in canonical form; Invalid (422) when it no longer is an object of the kind."""
-    codec = call.target.codec
+def _guarded(function: Callable[..., Any], *args: Any) -> Any:
+    """The function's result; BadRequest (400) where a hostile patch nests deeper than Python recurses."""
     try:
-        obj = codec.normalise(patched)
-    except BadRequest as error:
-        text = f"Invalid value: {go_quote(orjson.dumps(patched).decode())}: {error.message}"
-        raise Invalid.of("", "", "", [Cause("FieldValueInvalid", text, "patch")]) from error
-    codec.default(obj)
-    return obj
+        return function(*args)
+    except RecursionError:
+        raise BadRequest(_TOO_DEEP) from None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchtw.apply.merge_patch import merge_patch
-from orchtw.errors import Cause, Invalid
+from orchtw.errors import Cause, Invalid, NotFound
 from orchtw.registry.target import Object
+from orchtw.registry.write_path import Write
 from orchtw.request import Response
 from orchtw.rules.options import patch_options, update_options
 from orchtw.rules.selectors import selector_of_object
@@ -15,7 +15,7 @@ from orchtw.verbs.bodies import decode
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.get import find
-from orchtw.verbs.patch import merge_patch_of
+from orchtw.verbs.patch import Changes
 
 
 async def get_scale(context: Context, call: Call) -> Response:
@@ -28,32 +28,30 @@ async def update_scale(context: Context, call: Call) -> Response:
     options = update_options(call.request.params, context.naming)
     scale = decode(call.request, context.scale, context.negotiator)
     _refuse(scale)
-    return await _write(context, call, lambda _: scale, dry_run=options.dry_run)
+    return await _write(context, call, lambda _: scale, call.write(dry_run=options.dry_run))
 
 
 async def patch_scale(context: Context, call: Call) -> Response:
     """200 and the patched Scale. Raises as `update_scale` does, and UnsupportedMediaType (415)."""
-    changes = merge_patch_of(call.request)
     options = patch_options(call.request.params, context.naming, apply=False)
-    return await _write(
-        context, call, lambda live: context.scale.normalise(merge_patch(live, changes)), dry_run=options.dry_run
-    )
+    changes = Changes(call.request, context.scale)
+    return await _write(context, call, changes.of, call.write(dry_run=options.dry_run, from_live=True))
 
 
-async def _write(
-    context: Context, call: Call, change: Callable[[Object], Object], *, dry_run: bool
-) -> Response:
+async def _write(context: Context, call: Call, change: Callable[[Object], Object], write: Write) -> Response:
     """Store the replicas of the Scale that `change` makes of the present one."""
 
     def replicas_only(live: Object | None) -> Object:
-        assert live is not None
+        if live is None:
+            resource = call.target.resource
+            raise NotFound.of(resource.plural, resource.group, write.name)
         wanted = change(scale_of(context.scale, live))
         _refuse(wanted)
-        meta = dict(live["metadata"])
-        meta["resourceVersion"] = wanted["metadata"].get("resourceVersion", "")
+        asked = {key: wanted["metadata"].get(key, "") for key in ("name", "namespace", "uid", "resourceVersion")}
+        meta = {**live["metadata"], **asked}
         return {**live, "metadata": meta, "spec": {**live["spec"], "replicas": wanted["spec"].get("replicas", 0)}}
 
-    written = await context.writes.update(call.write(dry_run=dry_run), replicas_only)
+    written = await context.writes.update(write, replicas_only)
     return _answer(context, call, call.target.load(written.entry))
 
 

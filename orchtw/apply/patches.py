@@ -1,0 +1,67 @@
+"""The kinds of patch by name: how each is read, applied and quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import attrs
+import orjson
+
+from orchtw.apply.json_patch import json_patch, parse_json_patch, unknown_members
+from orchtw.apply.merge_patch import merge_patch, parse_merge_patch
+from orchtw.apply.shown import cut, go_plain
+from orchtw.apply.strategic_merge import parse_strategic_patch, strategic_merge
+from orchtw.schema.nodes import StructSchema
+from orchtw.schema.strict_fields import repeated_keys
+
+Object = dict[str, Any]
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Mechanism:
+    """One kind of patch.
+
+    `parse`: body → document; raises BadRequest (400). `apply`: object, document and the object's schema → anything,
+    which may share parts with both and may have changed the object. `quote`: how a refusal (422) shows the patch
+    or what came of it. `surplus`: what a document has that no patch of the kind has.
+    """
+
+    parse: Callable[[bytes], Any]
+    apply: Callable[[Object, Any, StructSchema], Any]
+    quote: Callable[[Any, Any], str]
+    surplus: Callable[[Any], list[str]] = lambda document: []
+    finding_prefix: str = ""
+
+    def findings(self, body: bytes, document: Any) -> list[str]:
+        """What a strict reader finds in the patch itself: repeated keys and unknown members (supplement B7)."""
+        repeated = repeated_keys(body, document)
+        return [*self.surplus(document), *(self.finding_prefix + text for text in repeated)]
+
+
+def _quote_result(document: Any, patched: Any) -> str:
+    try:
+        return cut(orjson.dumps(patched).decode())
+    except orjson.JSONEncodeError:  # nested deeper than it writes
+        return "..."
+
+
+MECHANISMS: Final[Mapping[str, Mechanism]] = {
+    "json": Mechanism(
+        parse=parse_json_patch,
+        apply=lambda obj, operations, schema: json_patch(obj, operations),
+        quote=_quote_result,
+        surplus=unknown_members,
+        finding_prefix="json patch ",
+    ),
+    "merge": Mechanism(
+        parse=parse_merge_patch,
+        apply=lambda obj, document, schema: merge_patch(obj, document),
+        quote=_quote_result,
+    ),
+    "strategic": Mechanism(
+        parse=parse_strategic_patch,
+        apply=strategic_merge,
+        quote=lambda document, patched: go_plain(document),
+    ),
+}

@@ -1,0 +1,90 @@
+"""The API server without a network: requests go straight to its line of filters, on the test's own reactor.
+
+```python
+class MyTests(twisted.trial.unittest.TestCase):
+    async def test_it(self) -> None:
+        server = InProcessServer(reactor, self.mktemp())
+        await server.start()
+        self.addCleanup(server.stop)
+        answer = await server.request("POST", "/api/v1/namespaces", {"metadata": {"name": "a"}})
+        self.assertEqual(answer.code, 201)
+```
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import orjson
+from twisted.internet.defer import Deferred
+
+from orchtw.config import Config
+from orchtw.core import Core
+from orchtw.naming import Naming
+from orchtw.request import Peer, Request, Response
+
+TOKEN = "in-process-administrator"
+TOKENS = f'{TOKEN},admin,admin,"system:masters"\n'
+
+
+@attrs.frozen(slots=True)
+class Answer:
+    """A complete response: `json` is None for bodies that are not JSON."""
+
+    code: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body's JSON value."""
+        return orjson.loads(self.body)
+
+
+class InProcessServer:
+    """One server on one data folder; `settings` are further fields of `Config`.
+
+    Everything is real but the network: the store is on disk, requests are authenticated by token as an
+    administrator. Watches are not answered here; use a `ServerProcess`.
+    """
+
+    def __init__(self, reactor: Any, data_dir: str | os.PathLike[str], **settings: Any) -> None:
+        folder = Path(data_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        tokens = folder / "tokens.csv"
+        tokens.write_text(TOKENS)
+        config = Config(data_dir=folder, token_auth_file=tokens, **settings)
+        self.naming = Naming.of(config.vocabulary)
+        self.core = Core(config, self.naming, reactor, address="in-process:0", secret=b"s" * 32)
+
+    async def start(self) -> None:
+        """Open the store and fill the caches."""
+        await self.core.start()
+
+    def stop(self) -> Deferred[None]:
+        """Fires when everything is on disk; fit for addCleanup."""
+        return Deferred.fromCoroutine(self.core.stop())
+
+    async def request(
+        self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Send one request; a body that is not bytes is sent as JSON."""
+        path, _, query = url.partition("?")
+        given = {"authorization": f"Bearer {TOKEN}", **(headers or {})}
+        if body is not None and not isinstance(body, bytes):
+            body = orjson.dumps(body)
+            given.setdefault("content-type", "application/json")
+        request = Request(
+            method=method, path=path, query=query, headers=given, body=body or b"", peer=Peer(address="test", port=0)
+        )
+        return _answer(await self.core.app(request))
+
+
+def _answer(response: Response) -> Answer:
+    body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+    headers = {name.lower(): value for name, value in response.headers}
+    return Answer(response.code, {"content-type": response.content_type, **headers}, body)
