@@ -35,6 +35,11 @@ class FieldSet:
         return cls(tree)
 
     @classmethod
+    def named(cls, *dotted: str) -> FieldSet:
+        """The set of fields named like `metadata.labels`."""
+        return cls.of(*(tuple(path.split(".")) for path in dotted))
+
+    @classmethod
     def decode(cls, fields: bytes) -> FieldSet:
         """The set that FieldsV1 JSON spells; steps of unknown kinds are dropped. Raises ValueError."""
         return cls(field_tree.decode(orjson.loads(fields)))

@@ -142,7 +142,7 @@ def _fields(text: bytes, kind: MapType) -> FieldSet:
 
 
 def encode(managed: Managed) -> list[Entry]:
-    """The entries in the reference's order: operation, time, manager, apiVersion, subresource; empty sets left out."""
+    """The entries by operation, time, manager, apiVersion and subresource; those with empty sets are left out."""
     owners = sorted(managed, key=lambda owner: _rank(owner, managed[owner]))
     return [managed[owner].entry(owner) for owner in owners if managed[owner].fields]
 

@@ -1,4 +1,4 @@
-"""Managed fields of one kind at one endpoint: what the write path asks on every write (seed 1 §3.2, supplement B6)."""
+"""Managed fields of one kind at one endpoint, as the write path asks for them (seed 1 §3.2, supplement B6)."""
 
 from __future__ import annotations
 
@@ -149,8 +149,8 @@ class FieldManager:
                 f"Specified patch version: {found}, expected: {self._api_version}"
             )
         if applied.get("kind") != self._kind:
-            text = f"the kind in the apply patch ({applied.get('kind') or ''}) is not the expected kind ({self._kind})"
-            raise BadRequest(text)
+            found = applied.get("kind") or ""
+            raise BadRequest(f"the kind in the apply patch ({found}) is not the expected kind ({self._kind})")
         meta = applied.get("metadata")
         named = meta if type(meta) is dict else {}
         if named.get("managedFields") is not None:

@@ -92,7 +92,7 @@ class MapType(Type):
 
 
 class ListType(Type):
-    """A list. `keys` and `defaults` tell its items apart; without keys they are told apart by value, or not at all."""
+    """A list. `keys` and `defaults` tell its items apart; without keys their values do, or nothing."""
 
     __slots__ = ("defaults", "element", "keys", "loose")
 
@@ -144,12 +144,13 @@ def _set_step(item: Any) -> str:
     return "v:" + value_text(item)
 
 
-_UNTYPED_MAP: Final = MapType(dict, UNTYPED)
+UNTYPED_OBJECT: Final = MapType(dict, UNTYPED)
+"""An object without schema."""
 
 
 def of_value(value: Any) -> Type:
     """The type that untyped data shows by its value."""
-    return _UNTYPED_MAP if type(value) is dict else ANY_SCALAR
+    return UNTYPED_OBJECT if type(value) is dict else ANY_SCALAR
 
 
 def _holds_untyped(start: Type) -> bool:
@@ -200,7 +201,7 @@ class Types:
     def root(self, node: Node) -> MapType:
         """The type of whole objects of this node, with apiVersion and kind; Form.ANY is an object without schema."""
         if not isinstance(node, StructSchema):
-            return _UNTYPED_MAP
+            return UNTYPED_OBJECT
         found = self._roots.get(node)
         if found is None:
             struct = self._struct(node)
