@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from orchtw.apply.merge_patch import merge_patch
 from orchtw.client.concurrency import each
 from orchtw.client.interface import PLAIN_DELETE, Discovered, Item, Listing, Object, Receiver, Resource
-from orchtw.client.ties import Ties, loose
+from orchtw.client.ties import Ties, TiesReader
 from orchtw.errors import Expired, NotFound, StatusError
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.target import Target
@@ -30,6 +30,8 @@ from orchtw.watch.selection import Selection
 
 DELETES_AT_A_TIME = 64
 """Of one deletecollection: the store commits together what is queued together."""
+
+_ties = TiesReader()  # of all clients of the process: it only remembers what it has read
 
 
 class CachedItem:
@@ -59,7 +61,7 @@ class CachedItem:
         return str(self._entry.revision)
 
     def ties(self) -> Ties:
-        return loose(self._entry.proto) or Ties.of(self.metadata())
+        return _ties.read(self._entry.proto) or Ties.of(self.metadata())
 
     def metadata(self) -> Object:
         return self._target.stored.codec.decode_metadata(self._entry.proto)

@@ -15,9 +15,6 @@ from orchtw.client.interface import Resource
 from orchtw.client.ties import OwnerReference, Ties
 from orchtw.registry.deletion import FOREGROUND, ORPHAN
 
-MIN_REFERENCES = 1024
-"""Shared references that are kept without looking whether somebody still has them."""
-
 
 class Presence(Enum):
     """Whether a node's object is there, as far as known: only referred to, seen, or looked for in vain."""
@@ -83,8 +80,6 @@ class Graph:
     resource_of: Callable[[str, str], Resource | None]
     attention: Callable[[str], None]
     nodes: dict[str, Node] = attrs.field(factory=dict)
-    _references: dict[OwnerReference, OwnerReference] = attrs.field(factory=dict)
-    _references_limit: int = MIN_REFERENCES
 
     def changed(self, resource: Resource, namespace: str, name: str, ties: Ties) -> None:
         """The object is there, with these ties."""
@@ -155,7 +150,7 @@ class Graph:
     def _set_owners(self, node: Node, references: tuple[OwnerReference, ...]) -> None:
         """Draw the node's edges anew; whoever is concerned gets attention."""
         before, after = _blocking_by_uid(node.owners), _blocking_by_uid(references)
-        node.owners = tuple([self._references.setdefault(each, each) for each in references])
+        node.owners = references
         for uid in before:
             if uid not in after:
                 self._unlink(node, uid)
@@ -188,15 +183,7 @@ class Graph:
         """Forget a node that says nothing any more."""
         if node.owners or node.dependents or node.foreground or node.orphaning:
             return
-        if self.nodes.pop(node.uid, None) is not None:
-            self._forget_references()
-
-    def _forget_references(self) -> None:
-        """Let go of shared references once most of them are of the past."""
-        if len(self._references) > self._references_limit:
-            used = {each for node in self.nodes.values() for each in node.owners}
-            self._references = {each: each for each in used}
-            self._references_limit = max(MIN_REFERENCES, 2 * len(used))
+        self.nodes.pop(node.uid, None)
 
     def _attention_to(self, nodes: Iterable[Node]) -> None:
         for node in nodes:

@@ -14,7 +14,7 @@ PATH = "/metrics"
 
 
 class Metrics:
-    """The registry and its endpoint. Help texts begin with the metric's stability, as clients of the original expect."""
+    """The registry and its endpoint. Help texts begin with the metric's stability, as the original's do."""
 
     methods = frozenset({"GET"})
 

@@ -28,7 +28,7 @@ _ALPHABET: Final = re.compile("[A-Za-z0-9_-]*")
 
 @attrs.frozen(slots=True)
 class Position:
-    """Where a list goes on: `start` is the first possible key, relative to the listed prefix; revision -1 is the latest.
+    """Where a list goes on: `start` is the first possible key below the listed prefix; revision -1 is the latest.
 
     `signature` is what the token claims; `Tokens.check` says whether it is true.
     """

@@ -67,7 +67,9 @@ class Transforms:
             rows.append(layout.row(stored, now_s, include=include, served=served, version=version))
         return layout.table(meta, rows, version=version, headed=headed)
 
-    def table_json(self, target: Target, entries: Iterable[Entry], meta: Object, version: str, params: Params) -> bytes:
+    def table_json(
+        self, target: Target, entries: Iterable[Entry], meta: Object, version: str, params: Params
+    ) -> bytes:
         """A list as a Table in compact JSON; its rows are kept with the entries for the next time."""
         layout, include, now_s = self._layout(target), include_object(params), self._now()
         key = ("table", include, version, target.resource.api_version)

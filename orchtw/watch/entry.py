@@ -19,7 +19,8 @@ class Entry:
     `key` is the tail of the store key within the resource ("ns/name" or "name"). `fields` are the
     selectable fields beyond name and namespace, as text, in the resource's order. `proto` (inner Protobuf
     message, without TypeMeta) and `json` (the JSON after kind and apiVersion, or None until asked for) are
-    in the storage version and carry the resourceVersion; `other` keeps other forms of it: encodings in further versions, Table rows.
+    in the storage version and carry the resourceVersion; `other` keeps other forms of it: encodings in
+    further versions, Table rows.
     """
 
     key: str

@@ -59,8 +59,8 @@ class ResourceCase(ServerCase):
         if any(sub.name == "status" for sub in resource.subresources):
             expected.append(("MODIFIED", changed := await self.update_status(resource, changed)))
         expected.append(("MODIFIED", changed := await self.annotate(resource, changed)))
-        await self.delete(resource, changed)
         await self.saw(watch, expected)
+        await self.delete(resource, changed, watch)
 
     async def created_as_sent(self, resource: ResourceType, obj: Object) -> Object:
         """POST in Protobuf pretends, POST in JSON stores; both show what was sent."""
@@ -160,14 +160,16 @@ class ResourceCase(ServerCase):
         self.assertIsNewer(after, before)
         return after
 
-    async def delete(self, resource: ResourceType, before: Object) -> None:
-        """DELETE ends it; a namespace once its finalizer is gone."""
+    async def delete(self, resource: ResourceType, before: Object, watch: Watch) -> None:
+        """DELETE ends it, at once or when what holds it has let go; then it is not there."""
         path = self.path(resource, before["metadata"]["name"])
-        answer = await self.ok("DELETE", path)
-        if resource.kind == "Namespace":
-            ending = answer.json
-            self.assertEqual(ending["status"]["phase"], "Terminating")
-            await self.ok("PUT", f"{path}/finalize", {**ending, "spec": {}})
+        await self.ok("DELETE", path)
+        event = await watch.event()
+        while event["type"] == "MODIFIED":
+            self.assertTrue(event["object"]["metadata"]["deletionTimestamp"])
+            event = await watch.event()
+        self.assertEqual(event["type"], "DELETED")
+        self.assertIsNewer(event["object"], before)
         await self.ok("GET", path, code=404)
 
     def assertIsNewer(self, after: Object, before: Object) -> None:
@@ -178,16 +180,10 @@ class ResourceCase(ServerCase):
             self.assertEqual(new[key], old[key])
 
     async def saw(self, watch: Watch, expected: list[tuple[str, Object]]) -> None:
-        """The watch has sent exactly these changes, and then the end of the object."""
+        """The watch has sent exactly these changes."""
         for kind, obj in expected:
             event = await watch.event()
             self.assertEqual((event["type"], event["object"]), (kind, obj))
-        event = await watch.event()
-        while event["type"] == "MODIFIED" and event["object"]["metadata"].get("deletionTimestamp"):
-            event = await watch.event()
-        self.assertEqual(event["type"], "DELETED")
-        last = expected[-1][1]
-        self.assertIsNewer(event["object"], last)
 
     async def answered(self, resource: ResourceType) -> None:
         """A kind that is never stored answers a create, in JSON and in Protobuf."""

@@ -210,10 +210,10 @@ class Run:
         """Every watch has seen every event after its start once, in order."""
         self.server.core.cacher.end_watches()
         for revision, recorder in self.watches:
-            seen = [
-                (int(event["object"]["metadata"]["resourceVersion"]), event["type"], event["object"]["metadata"]["name"])
-                for event in recorder.events()
-            ]
+            seen = []
+            for event in recorder.events():
+                meta = event["object"]["metadata"]
+                seen.append((int(meta["resourceVersion"]), event["type"], meta["name"]))
             self.test.assertEqual(seen, [event for event in self.events if event[0] > revision])
 
 

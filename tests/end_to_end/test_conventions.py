@@ -1,0 +1,565 @@
+"""The API's conventions seen from outside: what writing, changing and deleting objects does and says.
+
+Each test is named after its rule; sources are in the docstrings. How objects are read is in `test_reading.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from tests.end_to_end.case import Object, ServerCase
+from tests.end_to_end.client import Answer
+
+NO_UID = "00000000-0000-0000-0000-000000000000"
+SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+TEMPLATE: Object = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+
+
+def config_map(name: str, **metadata: Any) -> Object:
+    """A ConfigMap."""
+    return {"metadata": {"name": name, **metadata}, "data": {"k": "v"}}
+
+
+def deployment(name: str) -> Object:
+    """A Deployment of one container."""
+    return {
+        "metadata": {"name": name},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE},
+    }
+
+
+class ConventionCase(ServerCase):
+    """Short ways to objects."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        await super().setUp()
+        self.maps, self.deployments = self.core("configmaps"), self.group("apps/v1", "deployments")
+
+    async def make(self, name: str = "a", **metadata: Any) -> Object:
+        """A stored ConfigMap."""
+        return await self.created(self.maps, config_map(name, **metadata))
+
+    async def ok(self, answer: Answer, code: int = 200) -> Object:
+        """The object of a good answer."""
+        self.assertEqual(answer.code, code, answer)
+        obj: Object = answer.json
+        return obj
+
+
+class CreateTests(ConventionCase):
+    async def test_server_fills_identity(self) -> None:
+        """uid, creationTimestamp and resourceVersion are the server's; what a client says of them is dropped (A1)."""
+        sent = config_map("a", uid=NO_UID, creationTimestamp="2001-01-01T00:00:00Z", selfLink="/x")
+        sent["metadata"]["deletionTimestamp"] = "2001-01-01T00:00:00Z"
+        sent["metadata"]["deletionGracePeriodSeconds"] = 5
+        meta = (await self.created(self.maps, sent))["metadata"]
+        self.assertEqual(
+            list(meta), ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"], "nothing else is set"
+        )
+        self.assertNotEqual(meta["uid"], NO_UID)
+        self.assertRegex(meta["uid"], r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
+        self.assertRegex(meta["creationTimestamp"], r"^20(?!01)\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertEqual(meta["namespace"], self.namespace)
+
+    async def test_generation(self) -> None:
+        """Kinds that track their spec start with generation 1, whatever is sent; others have none (A1)."""
+        sent = deployment("d")
+        sent["metadata"]["generation"] = 7
+        self.assertEqual((await self.created(self.deployments, sent))["metadata"]["generation"], 1)
+        self.assertNotIn("generation", (await self.make(generation=7))["metadata"])
+
+    async def test_status_is_dropped(self) -> None:
+        """A status in the body of a create is dropped where the kind has a status sub-resource (B1)."""
+        made = await self.created(self.deployments, {**deployment("d"), "status": {"replicas": 9}})
+        self.assertNotIn("replicas", made["status"])
+
+    async def test_defaults(self) -> None:
+        """Declared defaults are filled in (B1, B10)."""
+        spec = (await self.created(self.deployments, deployment("d")))["spec"]
+        self.assertEqual((spec["revisionHistoryLimit"], spec["progressDeadlineSeconds"]), (10, 600))
+        self.assertEqual(spec["template"]["spec"]["dnsPolicy"], "ClusterFirst")
+
+    async def test_generate_name(self) -> None:
+        """generateName gives a name of the prefix and 5 characters of the alphabet, and is kept (A2)."""
+        sent = {"metadata": {"generateName": "pre-"}}
+        meta = (await self.created(self.maps, sent))["metadata"]
+        self.assertRegex(meta["name"], r"^pre-[bcdfghjklmnpqrstvwxz2456789]{5}$")
+        self.assertEqual(meta["generateName"], "pre-")
+        other = (await self.created(self.maps, sent))["metadata"]
+        self.assertNotEqual(other["name"], meta["name"])
+
+    async def test_generate_name_is_cut(self) -> None:
+        """A long generateName is cut to 58 characters (A2)."""
+        name = (await self.created(self.maps, {"metadata": {"generateName": "a" * 70}}))["metadata"]["name"]
+        self.assertEqual((len(name), name[:58]), (63, "a" * 58))
+
+    async def test_name_wins_over_generate_name(self) -> None:
+        """generateName is used only when name is empty (A1)."""
+        self.assertEqual((await self.make(generateName="pre-"))["metadata"]["name"], "a")
+
+    async def test_no_name(self) -> None:
+        """Neither name nor generateName is a 422 with this text (A2)."""
+        status = self.assertRefused(
+            await self.client.post(self.maps, {}), 422, "Invalid",
+            'ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required',
+        )
+        self.assertEqual(status["details"]["kind"], "ConfigMap")
+
+    async def test_invalid_name(self) -> None:
+        """A bad name is a 422 whose cause names the field and the rule (A2, A4)."""
+        cause = (
+            'Invalid value: "A_B": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '
+            "'-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+            f"validation is '{SUBDOMAIN}')"
+        )
+        status = self.assertRefused(
+            await self.client.post(self.maps, config_map("A_B")), 422, "Invalid",
+            f'ConfigMap "A_B" is invalid: metadata.name: {cause}',
+        )
+        causes = [{"reason": "FieldValueInvalid", "message": cause, "field": "metadata.name"}]
+        self.assertEqual(status["details"], {"name": "A_B", "kind": "ConfigMap", "causes": causes})
+
+    async def test_several_causes(self) -> None:
+        """All faults are told at once; of a named group the kind is shown with it (A2, A4)."""
+        sent = deployment("A_B")
+        sent["metadata"]["labels"] = {"a b": "c d"}
+        status = (await self.client.post(self.deployments, sent)).json
+        self.assertTrue(status["message"].startswith('Deployment.apps "A_B" is invalid: [metadata.'), status)
+        fields = [cause["field"] for cause in status["details"]["causes"]]
+        self.assertEqual(sorted(fields), ["metadata.labels", "metadata.labels", "metadata.name"])
+
+    async def test_already_exists(self) -> None:
+        """A name that is taken is a 409 (A4)."""
+        await self.make()
+        status = self.assertRefused(
+            await self.client.post(self.maps, config_map("a")), 409, "AlreadyExists", 'configmaps "a" already exists'
+        )
+        self.assertEqual(status["details"], {"name": "a", "kind": "configmaps"})
+
+    async def test_already_exists_in_a_group(self) -> None:
+        """A named group shows in text and details (A4)."""
+        await self.created(self.deployments, deployment("d"))
+        status = self.assertRefused(
+            await self.client.post(self.deployments, deployment("d")), 409, "AlreadyExists",
+            'deployments.apps "d" already exists',
+        )
+        self.assertEqual(status["details"], {"name": "d", "group": "apps", "kind": "deployments"})
+
+    async def test_resource_version_must_be_empty(self) -> None:
+        """A resourceVersion on create is refused (A4)."""
+        answer = await self.client.post(self.maps, config_map("a", resourceVersion="1"))
+        self.assertRefused(
+            answer, 400, "BadRequest", "resourceVersion should not be set on objects to be created"
+        )
+
+    async def test_missing_namespace(self) -> None:
+        """A create where there is no such namespace is a 404 of the namespace (A4)."""
+        answer = await self.client.post(self.core("configmaps", namespace="nope"), config_map("a"))
+        status = self.assertRefused(answer, 404, "NotFound", 'namespaces "nope" not found')
+        self.assertEqual(status["details"], {"name": "nope", "kind": "namespaces"})
+
+    async def test_other_namespace(self) -> None:
+        """The body's namespace must be the path's (A4)."""
+        self.assertRefused(
+            await self.client.post(self.maps, config_map("a", namespace="other")), 400, "BadRequest",
+            "the namespace of the provided object does not match the namespace sent on the request",
+        )
+
+    async def test_unknown_fields_and_nulls(self) -> None:
+        """Unknown fields are dropped, null is absent, of a repeated key the last one counts (A1; issue, item 3)."""
+        body = b'{"metadata":{"name":"a","labels":null},"foo":1,"data":{"k":"1","k":"2"},"binaryData":null}'
+        answer = await self.client.send("POST", self.maps, body, {"Content-Type": "application/json"})
+        made = await self.ok(answer, 201)
+        self.assertEqual(list(made), ["kind", "apiVersion", "metadata", "data"])
+        self.assertEqual(made["data"], {"k": "2"})
+
+    async def test_wrong_kind(self) -> None:
+        """A body of another kind is a 400 with this text (A4)."""
+        answer = await self.client.post(self.maps, {"kind": "Foo", "apiVersion": "v1", **config_map("a")})
+        self.assertEqual((answer.code, answer.json["reason"]), (400, "BadRequest"))
+        start = 'Foo in version "v1" cannot be handled as a ConfigMap: '
+        self.assertTrue(answer.json["message"].startswith(start), answer)
+
+    async def test_wrong_version(self) -> None:
+        """A body of the group's other version is a 400 with this text (B1)."""
+        body = {**deployment("d"), "kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1"}
+        self.assertRefused(
+            await self.client.post(self.group("autoscaling/v2", "horizontalpodautoscalers"), body), 400, "BadRequest",
+            "the API version in the data (autoscaling/v1) does not match the expected API version (autoscaling/v2)",
+        )
+
+    async def test_dry_run(self) -> None:
+        """A dry run answers 201 without a resourceVersion and stores nothing (B8)."""
+        made = await self.ok(await self.client.post(f"{self.maps}?dryRun=All", config_map("a")), 201)
+        self.assertNotIn("resourceVersion", made["metadata"])
+        self.assertTrue(made["metadata"]["uid"])
+        self.assertEqual((await self.client.get(f"{self.maps}/a")).code, 404)
+
+    async def test_bad_options(self) -> None:
+        """A bad dryRun is a 422 of the options' kind, before the body is looked at (A4)."""
+        meta_group = self.naming.meta_group
+        status = self.assertRefused(
+            await self.client.post(f"{self.maps}?dryRun=foo", config_map("a")), 422, "Invalid",
+            f'CreateOptions.{meta_group} "" is invalid: dryRun: Unsupported value: []string{{"foo"}}: '
+            'supported values: "All"',
+        )
+        self.assertEqual((status["details"]["group"], status["details"]["kind"]), (meta_group, "CreateOptions"))
+
+    async def test_quantities_are_canonical(self) -> None:
+        """Quantities are stored in canonical form (A1)."""
+        quota = {"metadata": {"name": "q"}, "spec": {"hard": {"cpu": "1000m", "memory": "1024Ki", "pods": 5}}}
+        hard = (await self.created(self.core("resourcequotas"), quota))["spec"]["hard"]
+        self.assertEqual(hard, {"cpu": "1", "memory": "1Mi", "pods": "5"})
+
+
+class UpdateTests(ConventionCase):
+    async def put(self, obj: Object, name: str = "a") -> Answer:
+        return await self.client.put(f"{self.maps}/{name}", obj)
+
+    async def test_current_version(self) -> None:
+        """A PUT with the live resourceVersion replaces; the version rises (B2)."""
+        made = await self.make(labels={"l": "1"})
+        after = await self.ok(await self.put({**made, "data": {"k": "w"}}))
+        self.assertEqual((after["data"], after["metadata"]["labels"]), ({"k": "w"}, {"l": "1"}))
+        self.assertGreater(int(after["metadata"]["resourceVersion"]), int(made["metadata"]["resourceVersion"]))
+
+    async def test_stale_version(self) -> None:
+        """Another resourceVersion is a 409 with this text (A4)."""
+        made = await self.make()
+        await self.ok(await self.put({**made, "data": {"k": "w"}}))
+        status = self.assertRefused(
+            await self.put(made), 409, "Conflict",
+            'Operation cannot be fulfilled on configmaps "a": the object has been modified; '
+            "please apply your changes to the latest version and try again",
+        )
+        self.assertEqual(status["details"], {"name": "a", "kind": "configmaps"})
+
+    async def test_unconditional(self) -> None:
+        """Without a resourceVersion a PUT overwrites (B2)."""
+        await self.make()
+        self.assertEqual((await self.ok(await self.put(config_map("a") | {"data": {"x": "y"}})))["data"], {"x": "y"})
+
+    async def test_version_required(self) -> None:
+        """Some kinds must be PUT with a resourceVersion (B2)."""
+        leases = self.group("coordination.orch.io/v1", "leases")
+        await self.created(leases, {"metadata": {"name": "f"}})
+        group = self.naming.group("coordination.orch.io")
+        status = self.assertRefused(
+            await self.client.put(f"{leases}/f", {"metadata": {"name": "f"}}), 422, "Invalid",
+            f'leases.{group} "f" is invalid: metadata.resourceVersion: Invalid value: 0x0: '
+            "must be specified for an update",
+        )
+        self.assertEqual(status["details"]["kind"], "leases")
+
+    async def test_create_on_update(self) -> None:
+        """A PUT creates where the kind allows it, and ignores a resourceVersion then (B2)."""
+        services = self.core("services")
+        body = {"metadata": {"name": "s", "resourceVersion": "5"}, "spec": {"ports": [{"port": 80}]}}
+        made = await self.ok(await self.client.put(f"{services}/s", body), 201)
+        self.assertEqual((await self.client.get(f"{services}/s")).json, made)
+
+    async def test_no_create_on_update(self) -> None:
+        """A PUT to a missing object of another kind is a 404 (B2)."""
+        self.assertRefused(await self.put(config_map("a")), 404, "NotFound", 'configmaps "a" not found')
+
+    async def test_no_change(self) -> None:
+        """An update that changes nothing writes nothing: same version, no event (A5, B2)."""
+        made = await self.make()
+        watch = await self.client.watch(f"{self.maps}?watch=1&resourceVersion={made['metadata']['resourceVersion']}")
+        self.assertEqual(await self.ok(await self.put(made)), made)
+        self.assertEqual(await self.ok(await self.client.merge(f"{self.maps}/a", {"data": {"k": "v"}})), made)
+        await self.make("b")
+        self.assertEqual(await watch.types(1), [("ADDED", "b")])
+
+    async def test_server_fields_are_restored(self) -> None:
+        """creationTimestamp, generation and deletion fields of the body are ignored (B2)."""
+        made = await self.make()
+        sent = copy.deepcopy(made)
+        sent["metadata"] |= {
+            "creationTimestamp": "2001-01-01T00:00:00Z",
+            "deletionTimestamp": "2001-01-01T00:00:00Z",
+            "deletionGracePeriodSeconds": 3,
+            "generation": 9,
+        }
+        self.assertEqual(await self.ok(await self.put(sent)), made)
+
+    async def test_generation_counts_specs(self) -> None:
+        """generation rises with the spec, not with labels or status (A1)."""
+        made = await self.created(self.deployments, deployment("d"))
+        path = f"{self.deployments}/d"
+        labelled = await self.ok(await self.client.merge(path, {"metadata": {"labels": {"x": "y"}}}))
+        self.assertEqual(labelled["metadata"]["generation"], 1)
+        changed = await self.ok(await self.client.merge(path, {"spec": {"replicas": 2}}))
+        self.assertEqual(changed["metadata"]["generation"], 2)
+        status = {**changed, "status": {"observedGeneration": 2}}
+        reported = await self.ok(await self.client.put(f"{path}/status", status))
+        self.assertEqual((reported["metadata"]["generation"], reported["status"]), (2, {"observedGeneration": 2}))
+        self.assertEqual(made["metadata"]["generation"], 1)
+
+    async def test_other_uid(self) -> None:
+        """Another uid is a failed precondition (A4)."""
+        made = await self.make()
+        uid = made["metadata"]["uid"]
+        self.assertRefused(
+            await self.put(config_map("a", uid="123")), 409, "Conflict",
+            'Operation cannot be fulfilled on configmaps "a": Precondition failed: '
+            f"UID in precondition: 123, UID in object meta: {uid}",
+        )
+
+    async def test_other_name(self) -> None:
+        """The body's name must be the path's (A4)."""
+        await self.make()
+        self.assertRefused(
+            await self.put(config_map("b")), 400, "BadRequest",
+            "the name of the object (b) does not match the name on the URL (a)",
+        )
+
+    async def test_other_namespace(self) -> None:
+        """The body's namespace must be the path's (A4)."""
+        await self.make()
+        self.assertRefused(
+            await self.put(config_map("a", namespace="other")), 400, "BadRequest",
+            f"the namespace of the object (other) does not match the namespace on the request ({self.namespace})",
+        )
+
+    async def test_merge_patch(self) -> None:
+        """A merge patch merges objects, deletes by null and replaces lists (B4)."""
+        await self.created(self.deployments, deployment("d"))
+        containers = [{"name": "x", "image": "y"}]
+        change = {
+            "metadata": {"annotations": {"a": "b", "c": None}},
+            "spec": {"template": {"spec": {"containers": containers}}, "revisionHistoryLimit": None},
+        }
+        after = await self.ok(await self.client.merge(f"{self.deployments}/d", change))
+        self.assertEqual(after["metadata"]["annotations"], {"a": "b"})
+        (container,) = after["spec"]["template"]["spec"]["containers"]
+        self.assertEqual((container["name"], container["image"]), ("x", "y"))
+        self.assertEqual(after["spec"]["revisionHistoryLimit"], 10, "the default, again")
+
+    async def test_patch_of_a_stale_version(self) -> None:
+        """A resourceVersion in a patch is a precondition (B3)."""
+        made = await self.make()
+        old = made["metadata"]["resourceVersion"]
+        change = {"metadata": {"resourceVersion": old}, "data": {"k": "w"}}
+        await self.ok(await self.client.merge(f"{self.maps}/a", change))
+        answer = await self.client.merge(f"{self.maps}/a", {**change, "data": {"k": "x"}})
+        self.assertEqual((answer.code, answer.json["reason"]), (409, "Conflict"))
+
+    async def test_patch_of_a_missing_object(self) -> None:
+        """A merge patch never creates (B3)."""
+        self.assertRefused(
+            await self.client.merge(f"{self.core('services')}/s", {}), 404, "NotFound", 'services "s" not found'
+        )
+
+    async def test_dry_run(self) -> None:
+        """A dry-run update answers with the live version and changes nothing (B8)."""
+        made = await self.make()
+        shown = await self.ok(await self.client.put(f"{self.maps}/a?dryRun=All", {**made, "data": {"k": "w"}}))
+        self.assertEqual(shown, {**made, "data": {"k": "w"}})
+        self.assertEqual((await self.client.get(f"{self.maps}/a")).json, made)
+
+    async def test_scale(self) -> None:
+        """/scale shows and sets replicas with the parent's identity; its body needs a namespace (B10)."""
+        made = await self.created(self.deployments, deployment("d"))
+        path = f"{self.deployments}/d/scale"
+        scale = await self.ok(await self.client.get(path))
+        self.assertEqual((scale["kind"], scale["apiVersion"]), ("Scale", "autoscaling/v1"))
+        self.assertEqual(scale["metadata"]["uid"], made["metadata"]["uid"])
+        scale["spec"]["replicas"] = 4
+        scaled = await self.ok(await self.client.put(path, scale))
+        live = await self.ok(await self.client.get(f"{self.deployments}/d"))
+        self.assertEqual((live["spec"]["replicas"], live["metadata"]["generation"]), (4, 2))
+        self.assertEqual(scaled["metadata"]["resourceVersion"], live["metadata"]["resourceVersion"])
+        patched = await self.ok(await self.client.merge(path, {"spec": {"replicas": 0}}))
+        self.assertNotIn("replicas", patched["spec"])
+        self.assertRefused(
+            await self.client.put(path, {"metadata": {"name": "d"}, "spec": {}}), 422, "Invalid",
+            'Scale.autoscaling "d" is invalid: metadata.namespace: Required value',
+        )
+
+
+class DeleteTests(ConventionCase):
+    async def test_status_of_a_deletion(self) -> None:
+        """What is gone at once is answered with a Status that names it (A12, step 6)."""
+        made = await self.make()
+        answer = await self.ok(await self.client.delete(f"{self.maps}/a"))
+        details = {"name": "a", "kind": "configmaps", "uid": made["metadata"]["uid"]}
+        expected = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+        self.assertEqual(answer, expected)
+        self.assertRefused(await self.client.get(f"{self.maps}/a"), 404, "NotFound", 'configmaps "a" not found')
+
+    async def test_kinds_that_answer_the_object(self) -> None:
+        """Some kinds answer with the object that is gone (A12, step 6)."""
+        made = await self.created(self.core("services"), {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}]}})
+        self.assertEqual(await self.ok(await self.client.delete(self.core("services", "s"))), made)
+
+    async def test_missing(self) -> None:
+        """A missing object is a 404 (A12, step 1)."""
+        self.assertRefused(await self.client.delete(f"{self.maps}/a"), 404, "NotFound", 'configmaps "a" not found')
+
+    async def test_preconditions(self) -> None:
+        """uid and resourceVersion of the options must be the live ones (A4)."""
+        meta = (await self.make())["metadata"]
+        start = 'Operation cannot be fulfilled on ConfigMap "a": '
+        uid = f"the UID in the precondition (x) does not match the UID in record ({meta['uid']}). "
+        self.assertRefused(
+            await self.client.delete(f"{self.maps}/a", {"preconditions": {"uid": "x"}}), 409, "Conflict",
+            start + uid + "The object might have been deleted and then recreated",
+        )
+        version = meta["resourceVersion"]
+        self.assertRefused(
+            await self.client.delete(f"{self.maps}/a", {"preconditions": {"resourceVersion": "1"}}), 409, "Conflict",
+            f"{start}the ResourceVersion in the precondition (1) does not match the ResourceVersion in record "
+            f"({version}). The object might have been modified",
+        )
+        wanted = {"preconditions": {"uid": meta["uid"], "resourceVersion": version}}
+        await self.ok(await self.client.delete(f"{self.maps}/a", wanted))
+
+    async def test_finalizers_hold(self) -> None:
+        """With finalizers a delete only begins; the update that takes the last one off ends it (A12, steps 5, 7)."""
+        await self.make(finalizers=["x.io/a", "x.io/b"])
+        path = f"{self.maps}/a"
+        ending = await self.ok(await self.client.delete(path))
+        self.assertEqual((ending["kind"], ending["metadata"]["deletionGracePeriodSeconds"]), ("ConfigMap", 0))
+        self.assertTrue(ending["metadata"]["deletionTimestamp"])
+        self.assertEqual(await self.ok(await self.client.delete(path)), ending, "a second delete changes nothing")
+        half = await self.ok(await self.client.merge(path, {"metadata": {"finalizers": ["x.io/b"]}}))
+        self.assertEqual((await self.ok(await self.client.get(path))), half)
+        last = await self.ok(await self.client.merge(path, {"metadata": {"finalizers": None}}))
+        self.assertNotIn("finalizers", last["metadata"])
+        self.assertEqual((await self.client.get(path)).code, 404)
+
+    async def test_no_new_finalizers(self) -> None:
+        """While it ends an object takes no new finalizers, but other changes (A1; A12, step 8)."""
+        await self.make(finalizers=["x.io/a"])
+        path = f"{self.maps}/a"
+        await self.client.delete(path)
+        self.assertRefused(
+            await self.client.merge(path, {"metadata": {"finalizers": ["x.io/a", "x/y"]}}), 422, "Invalid",
+            'ConfigMap "a" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object '
+            'is being deleted, found new finalizers []string{"x/y"}',
+        )
+        self.assertEqual((await self.ok(await self.client.merge(path, {"data": {"k": "w"}})))["data"], {"k": "w"})
+
+    async def test_deletion_counts_as_generation(self) -> None:
+        """The first deletionTimestamp raises the generation (A1)."""
+        sent = deployment("d")
+        sent["metadata"]["finalizers"] = ["x.io/a"]
+        await self.created(self.deployments, sent)
+        ending = await self.ok(await self.client.delete(f"{self.deployments}/d"))
+        self.assertEqual(ending["metadata"]["generation"], 2)
+
+    async def test_grace(self) -> None:
+        """A pod on a node gets its grace; later deletes only shorten it; 0 ends it at once (A12, steps 3, 4)."""
+        pods = self.core("pods")
+        for name, node in (("free", ""), ("bound", "n1")):
+            pod = copy.deepcopy(TEMPLATE)
+            pod["metadata"]["name"], pod["spec"]["nodeName"] = name, node
+            await self.created(pods, pod)
+        self.assertEqual((await self.client.delete(f"{pods}/free")).code, 200)
+        self.assertEqual((await self.client.get(f"{pods}/free")).code, 404)
+        path = f"{pods}/bound"
+
+        async def grace(**options: int) -> int:
+            meta = (await self.ok(await self.client.delete(path, options or None)))["metadata"]
+            return int(meta["deletionGracePeriodSeconds"])
+
+        self.assertEqual([await grace(), await grace(gracePeriodSeconds=60)], [30, 30])
+        self.assertEqual([await grace(gracePeriodSeconds=5), await grace()], [5, 5])
+        await self.ok(await self.client.delete(path, {"gracePeriodSeconds": 0}))
+        self.assertEqual((await self.client.get(path)).code, 404)
+
+    async def test_options_that_exclude_each_other(self) -> None:
+        """propagationPolicy and orphanDependents together are a 422 (A12)."""
+        await self.make()
+        answer = await self.client.delete(f"{self.maps}/a", {"propagationPolicy": "Orphan", "orphanDependents": True})
+        self.assertEqual((answer.code, answer.json["reason"]), (422, "Invalid"))
+        text = 'Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set'
+        self.assertIn(f"propagationPolicy: {text}", answer.json["message"])
+
+    async def test_options_from_the_query(self) -> None:
+        """Without a body the options come from the query; a dry run deletes nothing (A12, B8)."""
+        await self.make()
+        answer = await self.ok(await self.client.delete(f"{self.maps}/a?dryRun=All"))
+        self.assertEqual((answer["kind"], answer["status"]), ("Status", "Success"))
+        self.assertEqual((await self.client.get(f"{self.maps}/a")).code, 200)
+
+    async def test_collection(self) -> None:
+        """deletecollection deletes what is selected and answers with the list (A13)."""
+        for name, label in (("a", "x"), ("b", "y"), ("c", "x")):
+            await self.make(name, labels={"l": label})
+        gone = await self.ok(await self.client.delete(f"{self.maps}?labelSelector=l%3Dx"))
+        self.assertEqual(gone["kind"], "ConfigMapList")
+        self.assertEqual([item["metadata"]["name"] for item in gone["items"]], ["a", "c"])
+        left = (await self.client.get(self.maps)).json["items"]
+        self.assertEqual([item["metadata"]["name"] for item in left], ["b"])
+        none = await self.ok(await self.client.delete(f"{self.maps}?labelSelector=l%3Dz"))
+        self.assertEqual(none["items"], [])
+
+
+class NamespaceTests(ConventionCase):
+    async def test_made(self) -> None:
+        """A namespace gets its finalizer, its label and phase Active (A14)."""
+        name, naming = self.unique("ns"), self.naming
+        made = await self.created("/api/v1/namespaces", {"metadata": {"name": name}})
+        self.assertEqual(made["spec"], {"finalizers": [naming.namespace_finalizer]})
+        self.assertEqual(made["status"], {"phase": "Active"})
+        self.assertEqual(made["metadata"]["labels"], {naming.namespace_name_label: name})
+        self.assertNotIn("generation", made["metadata"])
+
+    async def test_end(self) -> None:
+        """A namespace that is not empty is Terminating, nothing is created in it; empty, it goes (A4, A14)."""
+        path = f"/api/v1/namespaces/{self.namespace}"
+        held = await self.make("held", finalizers=["x.io/a"])
+        query = f"watch=1&fieldSelector=metadata.name%3D{self.namespace}"
+        watch = await self.client.watch(f"/api/v1/namespaces?{query}&resourceVersion={_version(held)}")
+        ending = await self.ok(await self.client.delete(path))
+        self.assertEqual((ending["kind"], ending["status"]["phase"]), ("Namespace", "Terminating"))
+        again = await self.ok(await self.client.delete(path))
+        self.assertEqual(again["metadata"]["deletionTimestamp"], ending["metadata"]["deletionTimestamp"])
+        status = self.assertRefused(
+            await self.client.post(self.maps, config_map("a")), 403, "Forbidden",
+            f'configmaps "a" is forbidden: unable to create new content in namespace {self.namespace} '
+            "because it is being terminated",
+        )
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {self.namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        self.assertEqual(status["details"], {"name": "a", "kind": "configmaps", "causes": [cause]})
+        await self.ok(await self.client.merge(f"{self.maps}/held", {"metadata": {"finalizers": None}}))
+        while (event := await watch.event())["type"] != "DELETED":
+            self.assertEqual((event["type"], event["object"]["status"]["phase"]), ("MODIFIED", "Terminating"))
+        self.assertEqual((await self.client.get(path)).code, 404)
+
+    async def test_finalize_changes_finalizers_only(self) -> None:
+        """PUT …/finalize replaces spec.finalizers and nothing else (A14)."""
+        path = f"/api/v1/namespaces/{self.namespace}"
+        live = await self.ok(await self.client.get(path))
+        sent = {**live, "spec": {"finalizers": ["x.io/a"]}, "status": {"phase": "Terminating"}}
+        after = await self.ok(await self.client.put(f"{path}/finalize", sent))
+        self.assertEqual((after["spec"], after["status"]), ({"finalizers": ["x.io/a"]}, live["status"]))
+
+    async def test_main_path_keeps_finalizers(self) -> None:
+        """A PUT of the namespace itself changes no finalizers and keeps the label (A14)."""
+        path = f"/api/v1/namespaces/{self.namespace}"
+        live = await self.ok(await self.client.get(path))
+        sent = {"metadata": {"name": self.namespace, "labels": {"x": "y"}}, "spec": {"finalizers": []}}
+        after = await self.ok(await self.client.put(path, sent))
+        self.assertEqual(after["spec"], live["spec"])
+        self.assertEqual(after["metadata"]["labels"], {**live["metadata"]["labels"], "x": "y"})
+
+    async def test_immortal(self) -> None:
+        """The built-in namespaces may not be deleted (A14)."""
+        for name in ("default", self.naming.system_namespace, self.naming.public_namespace):
+            self.assertRefused(
+                await self.client.delete(f"/api/v1/namespaces/{name}"), 403, "Forbidden",
+                f'namespaces "{name}" is forbidden: this namespace may not be deleted',
+            )
+
+
+def _version(obj: Object) -> str:
+    version: str = obj["metadata"]["resourceVersion"]
+    return version

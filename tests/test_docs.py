@@ -1,0 +1,269 @@
+"""The handbook against the code: links, flags, modules, snippets, and the tour of the README as it runs."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from twisted.internet import reactor as installed_reactor
+from twisted.internet.utils import getProcessOutputAndValue
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from docs import flags_reference
+from orchtw.config import FLAGS
+from orchtw.flags import scan_mapping
+from orchtw.testing import kubectl
+from orchtw.testing.process import ServerProcess, environment
+
+reactor: Any = installed_reactor
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+# Flags that the pages show of other programs: twistd, kubectl, curl, pip, orch-envelope, and in error messages.
+OTHERS_FLAGS = frozenset(
+    "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
+    "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag".split()
+)
+_BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.M | re.S)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*)")
+_PATH = re.compile(r"`((?:orchtw|protos|tests|docs|bench|twisted)/[\w./-]*\w)`")
+_MODULE = re.compile(r"\bpython3? -m ((?:orchtw|docs|bench)[\w.]*)")
+
+
+class Block(NamedTuple):
+    """A fenced block: its language and its text, without common indentation."""
+
+    language: str
+    text: str
+
+
+def blocks(text: str) -> list[Block]:
+    """The fenced blocks of a page."""
+    return [
+        Block(language, "".join(line.removeprefix(indent) for line in body.splitlines(keepends=True)))
+        for indent, language, body in _BLOCK.findall(text)
+    ]
+
+
+def anchors(text: str) -> set[str]:
+    """The fragments that a page's headings can be linked by."""
+    heads = re.findall(r"^#+ (.+)$", _BLOCK.sub("", text), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+class LinkTests(SynchronousTestCase):
+    """What the pages point to."""
+
+    def test_links(self) -> None:
+        """Every relative link leads to a file, and its fragment to a heading there."""
+        for page in PAGES:
+            for link in _LINK.findall(_BLOCK.sub("", page.read_text())):
+                if "://" in link:
+                    continue
+                name, _, fragment = link.partition("#")
+                target = page.parent / name if name else page
+                self.assertTrue(target.is_file(), f"{page.name}: {link}")
+                if fragment:
+                    self.assertIn(fragment, anchors(target.read_text()), f"{page.name}: {link}")
+
+    def test_index(self) -> None:
+        """Every page is in the index and in the README."""
+        for listing, folder in ((ROOT / "docs/index.md", ""), (ROOT / "README.md", "docs/")):
+            links = _LINK.findall(listing.read_text())
+            for page in PAGES[1:]:
+                if page.name != "index.md":
+                    self.assertIn(f"{folder}{page.name}", links, listing.name)
+
+    def test_flags(self) -> None:
+        """Every flag that a page names is one of the server's, or of a program that stands beside it."""
+        known = {flag.name for flag in FLAGS} | OTHERS_FLAGS
+        for page in PAGES:
+            for name in _FLAG.findall(_without_output(page.read_text())):
+                self.assertIn(name, known, page.name)
+
+    def test_paths(self) -> None:
+        """Every file, package and module that a page names is there."""
+        for page in PAGES:
+            text = page.read_text()
+            for path in _PATH.findall(text):
+                self.assertTrue((ROOT / path).exists() or list(ROOT.glob(path)), f"{page.name}: {path}")
+            for module in _MODULE.findall(text):
+                self.assertIsNotNone(importlib.util.find_spec(module), f"{page.name}: {module}")
+
+    def test_not_of_a_workplace(self) -> None:
+        """No page names a folder of the machine on which it was written."""
+        for page in PAGES:
+            for word in ("/work/", "/opt/venv", "/tmp/"):
+                self.assertNotIn(word, page.read_text(), page.name)
+
+
+class SnippetTests(SynchronousTestCase):
+    """What the pages show of Python and YAML."""
+
+    def test_python(self) -> None:
+        """Python snippets compile, and what they import is there."""
+        for page in PAGES:
+            for block in blocks(page.read_text()):
+                if block.language == "python":
+                    for module, name in _imported(ast.parse(block.text, page.name)):
+                        found = hasattr(importlib.import_module(module), name)
+                        self.assertTrue(found, f"{page.name}: {module}.{name}")
+
+    def test_configuration(self) -> None:
+        """The example of a configuration file has only keys that are flags, with values that can be."""
+        (text,) = (block.text for block in blocks(flags_reference.page()) if block.language == "yaml")
+        self.assertEqual(scan_mapping(yaml.safe_load(text), FLAGS, "example")[1], [])
+
+
+class FlagsReferenceTests(SynchronousTestCase):
+    """docs/flags.md."""
+
+    def test_current(self) -> None:
+        """The committed page is what `python -m docs.flags_reference` writes."""
+        self.assertEqual(flags_reference.PAGE.read_text("utf-8"), flags_reference.page())
+
+    def test_complete(self) -> None:
+        """Every flag has a row with its default."""
+        page = flags_reference.page()
+        for flag in FLAGS:
+            self.assertIn(f"| `--{flag.name}`", page)
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Module and name of each `from orchtw… import …` in a snippet."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("orchtw"):
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def _without_output(text: str) -> str:
+    """A page with only the commands of its console blocks, and without blocks of plain output."""
+
+    def commands(match: re.Match[str]) -> str:
+        if match[2] == "console":
+            return "\n".join(line for line in match[3].splitlines() if line.startswith("$ "))
+        return match[0] if match[2] else ""
+
+    return _BLOCK.sub(commands, text)
+
+
+class Step(NamedTuple):
+    """A command of the tour, and what the page shows it to print."""
+
+    command: str
+    shown: str
+
+
+def steps(block: Block) -> list[Step]:
+    """The commands of a console block."""
+    parts = re.split(r"^\$ ", block.text, flags=re.M)[1:]
+    return [Step(*part.split("\n", 1)) for part in parts]
+
+
+# What differs from run to run, and the padding of columns that follows from it.
+_VARYING = (
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "<uid>"),
+    (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"),
+    (re.compile(r"\b\d+(?:s|m\d+s|m)(?= |$)", re.M), "<age>"),
+    (re.compile(r"(?<=resourceVersion)(\": ?|: )\"\d+\""), "<version>"),
+    (re.compile(r"(?<=\S) {2,}(?=\S)"), "  "),
+)
+
+
+def masked(text: str) -> str:
+    """Output without what differs from run to run."""
+    for pattern, replacement in _VARYING:
+        text = pattern.sub(replacement, text)
+    return text.strip()
+
+
+class ConsoleCase(TestCase):
+    """Commands of the pages in a folder of their own, with the installed commands on the PATH."""
+
+    timeout = 180
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        self.folder = Path(self.mktemp()).absolute()
+        (self.folder / "home").mkdir(parents=True)
+        (self.folder / "bin").mkdir()
+        script = self.folder / "bin/orch-envelope"
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} -m orchtw.schema.envelope_command "$@"\n')
+        script.chmod(0o755)
+
+    async def run_step(self, prelude: str, step: Step) -> None:
+        """Run a command and compare what it prints with what the page shows."""
+        path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
+        env = {**environment(), "PATH": path, "HOME": str(self.folder / "home")}
+        output, errors, _ = await getProcessOutputAndValue(
+            "/bin/bash", ["-c", f"{prelude}\n{step.command}"], env, str(self.folder)
+        )
+        self.assertEqual(masked(output.decode()), masked(step.shown), f"{step.command}\n{errors.decode()}")
+
+
+class EnvelopeTests(ConsoleCase):
+    """docs/envelope.md."""
+
+    async def test_commands(self) -> None:
+        """Every command prints what the page shows, errors included."""
+        for block in blocks((ROOT / "docs/envelope.md").read_text()):
+            if block.language == "console":
+                for step in steps(block):
+                    await self.run_step("exec 2>&1", step)
+
+
+class TourTests(ConsoleCase):
+    """The tour of the README, run as a reader would, on servers with ports of their own."""
+
+    if kubectl.find() is None:
+        skip = "kubectl is not on the PATH (Debian package kubernetes-client): not run"
+
+    async def server(self, folder: str, *flags: str) -> ServerProcess:
+        """A server on a data folder of the tour."""
+        server = ServerProcess(reactor, self.folder / folder, *flags)
+        await server.start()
+        self.addCleanup(server.terminate)
+        return server
+
+    async def test_neutral_names(self) -> None:
+        """The first part, and what the page on operating shows: kubectl, Protobuf, a kill that loses nothing, health."""
+        setting, *consoles = _part("orch")
+        consoles += [block for block in blocks((ROOT / "docs/operating.md").read_text()) if block.language == "console"]
+        server = await self.server("orch-data")
+        prelude = setting.text.replace("$PWD/.venv/bin:", "")
+        for step in [step for console in consoles for step in steps(console)]:
+            if step.command.startswith("kill -9"):
+                await server.kill9()
+                await server.start()
+            else:
+                await self.run_step(prelude, _ported(step, "6443", server))
+
+    async def test_kubernetes_names(self) -> None:
+        """The second part: commands that send typed Protobuf, and a token."""
+        setting, console = _part("kubernetes")
+        tokens, start = setting.text.splitlines()
+        await self.run_step(tokens, Step("true", ""))
+        flags = start.partition("orch-apiserver ")[2].replace("tokens.csv", str(self.folder / "tokens.csv"))
+        flags = re.sub(r"--(?:data-dir|secure-port) \S+ ?", "", flags)
+        server = await self.server("k8s-data", *flags.split())
+        prelude, *rest = steps(console)
+        for step in rest:
+            await self.run_step(prelude.command, _ported(step, "6444", server))
+
+
+def _ported(step: Step, port: str, server: ServerProcess) -> Step:
+    return step._replace(command=step.command.replace(f"127.0.0.1:{port}", f"127.0.0.1:{server.port}"))
+
+
+def _part(name: str) -> list[Block]:
+    """The blocks of one part of the tour: how it is set up, and the consoles."""
+    text = (ROOT / "README.md").read_text().partition(f"<!-- tour: {name} -->")[2].partition("<!-- tour:")[0]
+    return [block for block in blocks(text) if block.language in ("sh", "console")]
