@@ -84,11 +84,12 @@ class LinkTests(SynchronousTestCase):
                     self.assertIn(f"{folder}{page.name}", links, listing.name)
 
     def test_flags(self) -> None:
-        """Every flag that a page names is one of the server's, or of a program that stands beside it."""
-        known = {flag.name for flag in FLAGS} | OTHERS_FLAGS
+        """Every flag that a page names is one of the server's, of the benchmarks', or of a program beside them."""
+        benchmarks = set(_FLAG.findall((ROOT / "bench/options.py").read_text()))
+        known = {flag.name for flag in FLAGS} | OTHERS_FLAGS | benchmarks
         for page in PAGES:
             for name in _FLAG.findall(_without_output(page.read_text())):
-                self.assertIn(name, known, page.name)
+                self.assertIn(name, known, f"{page.name}: --{name}")
 
     def test_paths(self) -> None:
         """Every file, package and module that a page names is there."""
@@ -169,6 +170,12 @@ def steps(block: Block) -> list[Step]:
     return [Step(*part.split("\n", 1)) for part in parts]
 
 
+def consoles_of(name: str) -> list[Block]:
+    """The console blocks of a page of the handbook."""
+    text = (ROOT / "docs" / f"{name}.md").read_text()
+    return [block for block in blocks(text) if block.language == "console"]
+
+
 # What differs from run to run, and the padding of columns that follows from it.
 _VARYING = (
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "<uid>"),
@@ -214,10 +221,9 @@ class EnvelopeTests(ConsoleCase):
 
     async def test_commands(self) -> None:
         """Every command prints what the page shows, errors included."""
-        for block in blocks((ROOT / "docs/envelope.md").read_text()):
-            if block.language == "console":
-                for step in steps(block):
-                    await self.run_step("exec 2>&1", step)
+        for block in consoles_of("envelope"):
+            for step in steps(block):
+                await self.run_step("exec 2>&1", step)
 
 
 class TourTests(ConsoleCase):
@@ -234,9 +240,9 @@ class TourTests(ConsoleCase):
         return server
 
     async def test_neutral_names(self) -> None:
-        """The first part, and what the page on operating shows: kubectl, Protobuf, a kill that loses nothing, health."""
+        """The first part, and the commands of docs/operating.md: kubectl, Protobuf, a kill that loses nothing."""
         setting, *consoles = _part("orch")
-        consoles += [block for block in blocks((ROOT / "docs/operating.md").read_text()) if block.language == "console"]
+        consoles += consoles_of("operating")
         server = await self.server("orch-data")
         prelude = setting.text.replace("$PWD/.venv/bin:", "")
         for step in [step for console in consoles for step in steps(console)]:

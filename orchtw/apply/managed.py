@@ -19,6 +19,11 @@ FIELDS_TYPE = "FieldsV1"
 MAX_UPDATE_MANAGERS = 10
 """Update entries of one object; older ones are thrown together, since a set for each writer ever seen would grow."""
 
+# An object of 6 KiB has two or three sets of 1 to 4 KiB, and objects of one shape and history have equal ones. At
+# worst the cache takes some 50 MB.
+_CACHED_SETS = 512
+_CACHED_BYTES = 8192
+
 ANCIENT_CHANGES = "ancient-changes"
 MANAGER_LIMIT_BYTES = 128
 UNKNOWN_MANAGER = "unknown"
@@ -132,9 +137,16 @@ def decode(entries: Iterable[Entry], type_of: TypeOf) -> Managed:
     return managed
 
 
-# An object of 6 KiB has two or three sets of some kilobytes, and objects of one shape and history have equal ones.
-@lru_cache(maxsize=512)
 def _fields(text: bytes, kind: MapType) -> FieldSet:
+    return _kept_fields(text, kind) if len(text) <= _CACHED_BYTES else _read_fields(text, kind)
+
+
+@lru_cache(maxsize=_CACHED_SETS)
+def _kept_fields(text: bytes, kind: MapType) -> FieldSet:
+    return _read_fields(text, kind)
+
+
+def _read_fields(text: bytes, kind: MapType) -> FieldSet:
     try:
         return FieldSet(reconcile(kind, decode_tree(orjson.loads(text))))
     except ValueError as error:

@@ -103,6 +103,14 @@ class FieldManager:
         Conflict (409, a cause per field that others own and that would change) unless `force`d.
         """
         version = self._check(applied)
+        try:
+            return self._applied(live, applied, version, manager, now, force)
+        except RecursionError:
+            raise BadRequest(f"failed to create typed patch object: {_TOO_DEEP}") from None
+
+    def _applied(
+        self, live: Object | None, applied: Object, version: str, manager: str, now: str, force: bool
+    ) -> Applied:
         owner = Owner.applier(manager, self._subresource)
         bare = self._empty if live is None else _bare(live)
         entries = [] if live is None else _entries(live)

@@ -6,9 +6,9 @@ classes here are their readable side.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import attrs
 import orjson
@@ -16,7 +16,24 @@ import orjson
 SELF = "."
 """The FieldsV1 mark of "the thing itself", beside its parts."""
 
+CACHED_STEPS = 4096
+CACHED_LENGTH = 200
+"""Longer steps than any name or usual key are worked out each time: a cache of them would be a client's to fill."""
+
+Result = TypeVar("Result")
+
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def _cached(function: Callable[[str], Result]) -> Callable[[str], Result]:
+    """`function` with its results for short texts kept."""
+    kept = lru_cache(maxsize=CACHED_STEPS)(function)
+
+    @wraps(function)
+    def cached(text: str) -> Result:
+        return kept(text) if len(text) <= CACHED_LENGTH else function(text)
+
+    return cached
 
 
 @attrs.frozen(slots=True)
@@ -55,7 +72,6 @@ class Index:
 PathElement = FieldName | Key | Value | Index
 
 
-@lru_cache(maxsize=4096, typed=True)
 def value_text(value: Any) -> str:
     """A scalar as the reference spells it inside a step: Go's JSON, which escapes what HTML would read."""
     if type(value) is float and value.is_integer():
@@ -68,9 +84,13 @@ def value_text(value: Any) -> str:
     return text
 
 
-@lru_cache(maxsize=4096, typed=True)
-def single_key_text(name: str, value: Any) -> str:
-    """The step to an item with one key field, as most have."""
+def single_key_text(name: str, value: str) -> str:
+    """The step to an item with one key field that is text, as most are."""
+    return _kept_key_text(name, value) if len(value) <= CACHED_LENGTH else key_text([(name, value)])
+
+
+@lru_cache(maxsize=CACHED_STEPS)
+def _kept_key_text(name: str, value: str) -> str:
     return key_text([(name, value)])
 
 
@@ -90,7 +110,7 @@ def element_text(element: PathElement) -> str:
     return f"i:{element.index}"
 
 
-@lru_cache(maxsize=4096)
+@_cached
 def parse_element(text: str) -> PathElement | None:
     """The step that `text` spells; None for a kind of step that is unknown, as of a later release.
 
@@ -113,14 +133,14 @@ def parse_element(text: str) -> PathElement | None:
     return Key(tuple(sorted(fields.items())))
 
 
-@lru_cache(maxsize=4096)
+@_cached
 def canonical_text(text: str) -> str | None:
     """The one spelling of a step; None and ValueError as `parse_element`."""
     element = parse_element(text)
     return None if element is None else element_text(element)
 
 
-@lru_cache(maxsize=4096)
+@_cached
 def order(text: str) -> tuple[Any, ...]:
     """What steps are sorted by: the thing itself, names, keys, values, indexes; numbers before strings."""
     if text == SELF:
@@ -146,7 +166,7 @@ def _value_order(value: Any) -> tuple[Any, ...]:
     return (1, value) if isinstance(value, str) else (4, orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
 
 
-@lru_cache(maxsize=4096)
+@_cached
 def shown(text: str) -> str:
     """A step as messages show it: `.name`, `[name="c"]`, `[="x"]`, `[0]` (supplement B6)."""
     element = parse_element(text)

@@ -169,6 +169,7 @@ class Index:
         return target
 
     def _read(self) -> None:
+        same = {resource: resource for resource in self._home}
         self._by_path, self._by_kind, self._home = {}, {}, {}
         for target in _homes_first(self._targets.served()):
             served, home = target.resource, target.stored.resource
@@ -178,6 +179,7 @@ class Index:
                     group=served.group, version=served.version, plural=served.plural, kind=served.kind,
                     namespaced=served.namespaced, verbs=served.verbs,
                 )
+                known = same.get(known, known)  # one object as long as it is served: comparisons are by identity
                 self._home[known] = target
                 self._by_path[home.group, home.version, home.plural] = known
             self._by_path[served.group, served.version, served.plural] = known

@@ -59,7 +59,7 @@ class Node:
             self.presence is not Presence.UNKNOWN
             and self.name == name
             and self.namespace == namespace
-            and self.resource == resource
+            and (self.resource is resource or self.resource == resource)
         )
 
     def bind(self, ties: Ties) -> None:

@@ -1,7 +1,7 @@
 """Rules of ObjectMeta on create and on update, and generated names (supplement A1, A2).
 
-They see canonical metadata after the server's own fields have been filled in, return every cause at once and
-change nothing. managedFields are not looked at here.
+The rules see canonical metadata after the server's own fields have been filled in, return every cause at once and
+change nothing; `drop_unkept` comes before them. managedFields are not looked at here.
 """
 
 from __future__ import annotations
@@ -33,6 +33,14 @@ _IMMUTABLE: Final = (
     "deletionGracePeriodSeconds",
 )
 
+_CLUSTER_NAME: Final = (
+    "metadata.clusterName was specified. This field is not preserved and will be removed from the schema in 1.25"
+)
+_REPEATED_OWNERS: Final = (
+    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may "
+    "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+)
+
 # Kinds that live in other servers of the original: a finalizer without "/" is checked by form only.
 _FREE_FINALIZERS: Final = frozenset(
     {
@@ -49,6 +57,21 @@ _FREE_FINALIZERS: Final = frozenset(
 def generate_name(prefix: str, random: Random) -> str:
     """A name from metadata.generateName: at most 58 characters of `prefix` and 5 random ones."""
     return prefix[:_PREFIX_LIMIT] + "".join(random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
+
+
+def drop_unkept(meta: dict[str, Any]) -> list[str]:
+    """Take out of `meta` what is not stored, a clusterName and repeated owners; returns a warning for each."""
+    warnings = []
+    if meta.pop("clusterName", None):
+        warnings.append(_CLUSTER_NAME)
+    owners = meta.get("ownerReferences")
+    if owners and len(owners) > 1:
+        kept = [owner for position, owner in enumerate(owners) if owner not in owners[:position]]
+        if len(kept) < len(owners):
+            repeated = {owner.get("uid", "") for owner in owners if owners.count(owner) > 1}
+            warnings.append(_REPEATED_OWNERS + ", ".join(sorted(repeated)))
+            meta["ownerReferences"] = kept
+    return warnings
 
 
 def validate_create(meta: Meta, *, kind: str, group: str, namespaced: bool, naming: Naming) -> list[Cause]:

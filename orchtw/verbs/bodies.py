@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.request import Request
+from orchtw.rules.metadata import drop_unkept
 from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec import KindCodec
 from orchtw.schema.yaml_codec import decode_yaml
@@ -30,6 +31,8 @@ def decode(request: Request, codec: KindCodec, negotiator: Negotiator) -> Object
         obj = _decode_yaml(request, codec)
     else:
         obj = codec.decode_envelope(request.body)
+    if meta := obj.get("metadata"):
+        request.warnings += drop_unkept(meta)
     codec.default(obj)
     return obj
 

@@ -10,6 +10,7 @@ from orchtw.errors import BadRequest, Cause, Invalid, NotFound
 from orchtw.registry.target import Object
 from orchtw.request import Request, Response
 from orchtw.rules.causes import go_quote
+from orchtw.rules.metadata import drop_unkept
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options
 from orchtw.schema.codec import KindCodec
@@ -75,6 +76,7 @@ class Changes:
             quoted = go_quote(_guarded(self._mechanism.quote, document, patched))
             cause = Cause("FieldValueInvalid", f"Invalid value: {quoted}: {error.message}", "patch")
             raise Invalid.of("", "", "", [cause]) from error
+        self._request.warnings += drop_unkept(obj["metadata"])
         self._codec.default(obj)
         if obj["metadata"].get("resourceVersion") == present:
             obj["metadata"].pop("resourceVersion", None)

@@ -12,7 +12,7 @@ from orchtw.apply import field_tree
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.managed import Managed, Owner, encode
 from orchtw.apply.server_side import ApplyConflicts, Merger, OneVersion
-from orchtw.apply.typed import claimed, present
+from orchtw.apply.typed import claimed, present, reconcile
 from tests.apply.merging import OBJECTS, PARTS, QUICK, TYPE, type_of_schema
 
 Object = dict[str, Any]
@@ -68,7 +68,12 @@ class OwnershipTests(SynchronousTestCase):
 
     def test_left_out_by_the_only_owner_is_removed(self) -> None:
         """A field that nobody else owns goes, so that its default may come; the same for list and map items."""
-        whole = {"size": 1, "tags": ["a", "b"], "box": {"counts": {"a": 1, "b": 2}}, "items": [{"port": 1}, {"port": 2}]}
+        whole = {
+            "size": 1,
+            "tags": ["a", "b"],
+            "box": {"counts": {"a": 1, "b": 2}},
+            "items": [{"port": 1}, {"port": 2}],
+        }
         part = {"tags": ["a"], "box": {"counts": {"a": 1}}, "items": [{"port": 2}]}
         live, managed = apply({}, {}, "b", whole)
         self.assertEqual(apply(live, managed, "b", part)[0], part)
@@ -100,8 +105,6 @@ class OwnershipTests(SynchronousTestCase):
 
     def test_granular_become_atomic_is_owned_as_a_whole(self) -> None:
         """Owners of a part own the whole, so that another's change conflicts."""
-        from orchtw.apply.typed import reconcile
-
         parts = FieldSet.named("box.x", "list.y")
         atomic = {"type": "object", "x-orch-map-type": "atomic", "properties": {"x": {"type": "integer"}}}
         kind = type_of_schema({"type": "object", "properties": {"box": atomic, "list": {"type": "array"}}})
@@ -109,8 +112,6 @@ class OwnershipTests(SynchronousTestCase):
 
     def test_atomic_become_granular_is_owned_at_its_top(self) -> None:
         """The former owner keeps the field but no entries in it."""
-        from orchtw.apply.typed import reconcile
-
         self.assertEqual(reconcile(TYPE, FieldSet.named("box").tree), FieldSet.named("box").tree)
 
     def test_noop_gives_back_what_it_was_given(self) -> None:
@@ -151,8 +152,14 @@ class VersionTests(SynchronousTestCase):
     def test_conflict_is_told_in_the_owners_version(self) -> None:
         """What an owner of v1 would lose to an apply in v2 is named as v1 has it."""
         error = self.assertRaises(
-            ApplyConflicts, self.merger.apply, {"extent": 1, "n": 1}, {"extent": 2}, "v2", self.managed,
-            Owner.applier("b"), force=False,
+            ApplyConflicts,
+            self.merger.apply,
+            {"extent": 1, "n": 1},
+            {"extent": 2},
+            "v2",
+            self.managed,
+            Owner.applier("b"),
+            force=False,
         )
         self.assertEqual([list(conflict.fields.texts()) for conflict in error.conflicts], [[".size"]])
 

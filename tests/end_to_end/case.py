@@ -68,6 +68,12 @@ class ServerCase(TestCase):
         self.addCleanup(client.close)
         return client
 
+    def anonymous(self, **headers: str) -> Client:
+        """A client that shows no certificate."""
+        client = Client(self.server.port, tls_context(self.server.kubeconfig, certificate=False), headers)
+        self.addCleanup(client.close)
+        return client
+
     async def new_namespace(self) -> str:
         """A namespace that nobody else has."""
         name = self.unique("ns")

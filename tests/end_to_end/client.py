@@ -22,13 +22,15 @@ JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 
 
-def tls_context(kubeconfig: Path) -> ssl.SSLContext:
-    """The TLS settings of a kubeconfig that holds certificates and key inside."""
+def tls_context(kubeconfig: Path, *, certificate: bool = True) -> ssl.SSLContext:
+    """The TLS settings of a kubeconfig that holds certificates and key inside, with or without the client's own."""
     document = yaml.safe_load(kubeconfig.read_text())
     cluster, user = document["clusters"][0]["cluster"], document["users"][0]["user"]
     context = ssl.create_default_context(
         cadata=base64.b64decode(cluster["certificate-authority-data"]).decode()
     )
+    if not certificate:
+        return context
     with tempfile.NamedTemporaryFile(suffix=".pem") as pem:
         pem.write(base64.b64decode(user["client-certificate-data"]) + base64.b64decode(user["client-key-data"]))
         pem.flush()

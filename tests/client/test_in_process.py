@@ -1,0 +1,204 @@
+"""The in-process client: the registry's own reads and writes, refusals included."""
+
+from __future__ import annotations
+
+from orchtw.client.interface import Item, Object
+from orchtw.client.ties import OwnerReference, Ties, TiesReader
+from orchtw.errors import AlreadyExists, Conflict, Expired, Forbidden, Invalid, NotFound, StatusError
+from orchtw.rules.options import DeleteOptions
+from orchtw.watch.log import EventLog
+from tests.client.world import WorldTestCase, reference
+
+
+class Recorder:
+    """A receiver that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.fails = False
+
+    def changed(self, item: Item) -> None:
+        if self.fails:
+            raise ZeroDivisionError
+        self.told.append(f"+{item.key}")
+
+    def removed(self, item: Item) -> None:
+        self.told.append(f"-{item.key}")
+
+    def ended(self, error: StatusError | None) -> None:
+        self.told.append(type(error).__name__)
+
+
+class InProcessClientTests(WorldTestCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.client = self.world.client
+        self.config_maps = self.world.resource("configmaps")
+
+    def test_create_and_get(self) -> None:
+        """What is created can be got, with what the server fills in."""
+        created = self.world.config_map("x")
+        self.assertTrue(created["metadata"]["uid"])
+        self.assertEqual(self.world.get("configmaps", "x"), created)
+        self.assertIsNone(self.world.get("configmaps", "y"))
+
+    def test_refusals(self) -> None:
+        """Admission and validation happen as for a request (DESIGN, Controllers)."""
+        self.world.config_map("x")
+        with self.assertRaises(AlreadyExists):
+            self.world.config_map("x")
+        with self.assertRaises(Invalid):
+            self.world.config_map("Not A Name")
+        with self.assertRaises(NotFound):
+            self.world.config_map("x", namespace="nowhere")
+        with self.assertRaises(Forbidden):
+            self.world.run(self.client.delete(self.world.resource("namespaces"), "", "default"))
+
+    def test_list_with_selectors(self) -> None:
+        """Lists are of one namespace or all, and take label and field selectors."""
+        self.world.namespace("b")
+        self.world.config_map("x", labels={"app": "1"})
+        self.world.config_map("y", labels={"app": "2"})
+        self.world.config_map("x", namespace="b")
+
+        def keys(namespace: str = "", **selectors: str) -> list[str]:
+            listing = self.world.run(self.client.list(self.config_maps, namespace, **selectors))
+            return [item.key for item in listing.items]
+
+        self.assertEqual(keys(), ["a/x", "a/y", "b/x"])
+        self.assertEqual(keys("a"), ["a/x", "a/y"])
+        self.assertEqual(keys(labels="app=2"), ["a/y"])
+        self.assertEqual(keys(fields="metadata.name=x"), ["a/x", "b/x"])
+        self.assertEqual(keys("b", labels="app"), [])
+
+    def test_update_needs_the_version(self) -> None:
+        """An update that names a version that is no longer stored is a Conflict (seed 1 §4.6)."""
+        first = self.world.config_map("x")
+        self.world.patch("configmaps", "x", {"labels": {"a": "1"}})
+        with self.assertRaises(Conflict):
+            self.world.run(self.client.update(self.config_maps, "a", "x", first))
+
+    def test_patch_with_preconditions(self) -> None:
+        """A patch merges; a uid in it that is not the object's is a Conflict."""
+        self.world.config_map("x", labels={"a": "1", "b": "2"})
+        patched = self.world.patch("configmaps", "x", {"labels": {"a": None, "c": "3"}})
+        self.assertEqual(patched["metadata"]["labels"], {"b": "2", "c": "3"})
+        with self.assertRaises(Conflict):
+            self.world.patch("configmaps", "x", {"uid": "another"})
+        with self.assertRaises(NotFound):
+            self.world.patch("configmaps", "y", {})
+
+    def test_delete(self) -> None:
+        """Delete tells whether the object is gone; preconditions hold it back."""
+        self.world.config_map("x", finalizers=["example.com/f"])
+        delete = self.client.delete
+        with self.assertRaises(Conflict):
+            self.world.run(delete(self.config_maps, "a", "x", DeleteOptions(precondition_uid="another")))
+        self.assertFalse(self.world.run(delete(self.config_maps, "a", "x")))
+        self.world.patch("configmaps", "x", {"finalizers": None})
+        with self.assertRaises(NotFound):
+            self.world.run(delete(self.config_maps, "a", "x"))
+        self.world.config_map("x")
+        self.assertTrue(self.world.run(delete(self.config_maps, "a", "x")))
+
+    def test_delete_collection(self) -> None:
+        """Everything that matches in the namespace is deleted, nothing else (supplement A13)."""
+        self.world.namespace("b")
+        for number in range(200):
+            self.world.config_map(f"x{number}", labels={"odd": str(number % 2)})
+        self.world.config_map("x", namespace="b")
+        run = self.world.run
+        self.assertEqual(run(self.client.delete_collection(self.config_maps, "a", labels="odd=1")), 100)
+        self.assertEqual(run(self.client.delete_collection(self.config_maps, "a")), 100)
+        self.assertEqual((self.world.names("configmaps"), self.world.names("configmaps", "b")), ([], ["x"]))
+
+    def test_resources(self) -> None:
+        """Each stored kind is one resource, whatever version or group it is named by."""
+        resources = self.world.run(self.client.discover()).resources
+        self.assertEqual(len({(each.group, each.plural) for each in resources}), len(resources))
+        events = [each for each in resources if each.plural == "events"]
+        self.assertEqual(len(events), 1)
+        self.assertIs(self.world.resource("events", "events.orch.io/v1"), self.world.resource("events"))
+        self.assertIs(self.client.resource_of("v1", "ConfigMap"), self.config_maps)
+        self.assertIsNone(self.client.resource_of("example.com/v1", "Widget"))
+        self.assertRaises(KeyError, self.client.resource, "", "v1", "widgets")
+
+    def test_watch_from_a_list(self) -> None:
+        """A watch hands on what happened since the list, then what happens, until it is stopped."""
+        listing = self.world.run(self.client.list(self.config_maps))
+        self.world.config_map("x")
+        recorder = Recorder()
+        watch = self.client.watch(self.config_maps, listing.version, recorder)
+        self.world.config_map("y")
+        self.world.run(self.client.delete(self.config_maps, "a", "x"))
+        self.assertEqual(recorder.told, ["+a/x", "+a/y", "-a/x"])
+        watch.stop()
+        self.world.config_map("z")
+        self.assertEqual(len(recorder.told), 3)
+
+    def test_watch_from_too_long_ago(self) -> None:
+        """A version that the log has dropped ends the watch with Expired (410)."""
+        self.registry_log().oldest = 10
+        recorder = Recorder()
+        self.client.watch(self.config_maps, "5", recorder)
+        self.assertEqual(recorder.told, [Expired.__name__])
+
+    def test_failing_receiver(self) -> None:
+        """A receiver that raises is told to begin anew, and the writer gets its answer."""
+        recorder = Recorder()
+        self.client.watch(self.config_maps, str(self.world.cacher.revision), recorder)
+        recorder.fails = True
+        self.world.config_map("x")
+        self.assertEqual(recorder.told, ["Expired"])
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def registry_log(self) -> EventLog:
+        """The event log of config maps."""
+        return self.world.targets.stored_target("", "v1", "configmaps").stored.cache.log
+
+
+class TiesTests(WorldTestCase):
+    """The short cut says of every object what its decoded metadata says."""
+
+    def check(self, obj: Object) -> Ties:
+        codec = self.world.codecs.kind("v1", "ConfigMap")
+        canonical = codec.normalise(obj)
+        read = TiesReader().read(codec.encode_protobuf(canonical))
+        assert read is not None
+        self.assertEqual(read, Ties.of(canonical["metadata"]))
+        return read
+
+    def test_loose(self) -> None:
+        """An object without owners has a uid only."""
+        self.assertEqual(self.check({"metadata": {"name": "x", "uid": "u"}}), Ties("u"))
+
+    def test_everything(self) -> None:
+        """Owners, finalizers and termination are read past long labels, and before managed fields."""
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "o", "uid": "w"}}
+        meta = {
+            "name": "x", "namespace": "a", "uid": "u", "generation": 300, "resourceVersion": "12",
+            "creationTimestamp": "2024-01-01T00:00:00Z", "deletionTimestamp": "2024-01-01T00:00:01Z",
+            "deletionGracePeriodSeconds": 1000, "labels": {"l": "v" * 60}, "annotations": {"n": "v" * 5000},
+            "ownerReferences": [reference(owner), {**reference(owner, blocking=False), "controller": True}],
+            "finalizers": ["example.com/f", "orphan"],
+            "managedFields": [{"manager": "m", "operation": "Update", "apiVersion": "v1"}],
+        }
+        ties = self.check({"metadata": meta})
+        references = (OwnerReference("w", "v1", "ConfigMap", "o", True), OwnerReference("w", "v1", "ConfigMap", "o"))
+        self.assertEqual(ties, Ties("u", references, ("example.com/f", "orphan"), True))
+
+    def test_shared(self) -> None:
+        """Dependents of one owner share their reference."""
+        codec = self.world.codecs.kind("v1", "ConfigMap")
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "o", "uid": "w"}}
+        reader = TiesReader()
+        first, second = (
+            reader.read(codec.encode_protobuf(codec.normalise({"metadata": {"name": n, "ownerReferences": [owner]}})))
+            for n, owner in (("x", reference(owner)), ("y", reference(owner)))
+        )
+        assert first and second
+        self.assertIs(first.owners[0], second.owners[0])
+
+    def test_other_encodings(self) -> None:
+        """What does not begin with metadata is left to its codec."""
+        self.assertIsNone(TiesReader().read(b'{"metadata":{}}'))

@@ -1,0 +1,189 @@
+"""Reflector and informer: the list, then the watch, then a list again when the watch has expired."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import attrs
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.client.informer import Informer
+from orchtw.client.interface import Item, Listing, Object, Receiver, Resource
+from orchtw.client.ties import Ties
+from orchtw.errors import Expired, InternalError, StatusError
+from tests.client.world import WorldTestCase
+
+PODS = Resource(group="", version="v1", plural="pods", kind="Pod", namespaced=True)
+
+
+@attrs.frozen
+class FakeItem:
+    """A name and a version."""
+
+    name: str
+    version: str
+    namespace: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    def ties(self) -> Ties:
+        return Ties(self.name)
+
+    def metadata(self) -> Object:
+        return {"name": self.name}
+
+    def load(self) -> Object:
+        return {"metadata": self.metadata()}
+
+
+class FakeWatch:
+    """Remembers that it was stopped."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class FakeClient:
+    """Lists `items` at `version`, or raises `refusal`; remembers the watches that were begun."""
+
+    def __init__(self) -> None:
+        self.items: list[FakeItem] = []
+        self.version = "1"
+        self.refusal: Exception | None = None
+        self.lists = 0
+        self.watches: list[tuple[str, Receiver, FakeWatch]] = []
+
+    async def list(self, resource: Resource, namespace: str = "", **selectors: str) -> Listing:
+        self.lists += 1
+        if self.refusal is not None:
+            raise self.refusal
+        items: Sequence[Item] = list(self.items)
+        return Listing(items, self.version)
+
+    def watch(self, resource: Resource, since: str, receiver: Receiver) -> FakeWatch:
+        watch = FakeWatch()
+        self.watches.append((since, receiver, watch))
+        return watch
+
+
+class InformerTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.client = FakeClient()
+        self.told: list[tuple[str | None, str | None]] = []
+
+    def start(self, resync_s: float = 0.0) -> Informer:
+        client: Any = self.client
+        self.informer = Informer(client, PODS, self.clock, Random(1), resync_s=resync_s)
+        self.informer.handle(self.handle)
+        self.informer.start()
+        return self.informer
+
+    def handle(self, old: Item | None, new: Item | None) -> None:
+        self.told.append((old and f"{old.name}{old.version}", new and f"{new.name}{new.version}"))
+
+    def put(self, name: str, version: str) -> None:
+        """An event on the latest watch."""
+        self.client.watches[-1][1].changed(FakeItem(name, version))
+
+    def end(self, error: StatusError | None) -> None:
+        """The end of the latest watch."""
+        self.client.watches[-1][1].ended(error)
+        self.clock.advance(0)
+
+    def test_list_then_watch(self) -> None:
+        """What is listed is new; what is watched follows from the list's version."""
+        self.client.items, self.client.version = [FakeItem("a", "3")], "7"
+        informer = self.start()
+        self.assertTrue(informer.synced)
+        self.assertEqual(self.client.watches[0][0], "7")
+        self.put("a", "8")
+        self.client.watches[-1][1].removed(FakeItem("a", "9"))
+        self.assertEqual(self.told, [(None, "a3"), ("a3", "a8"), ("a8", None)])
+        self.assertEqual(informer.items, {})
+
+    def test_end_of_a_watch(self) -> None:
+        """A watch that ends in good order goes on from the last event, without a list."""
+        self.start()
+        self.put("a", "8")
+        self.end(None)
+        self.assertEqual((self.client.lists, self.client.watches[-1][0]), (1, "8"))
+
+    def test_expired(self) -> None:
+        """After 410 there is a new list; only what differs from before is handed on, what is gone too."""
+        self.client.items = [FakeItem("a", "1"), FakeItem("b", "1"), FakeItem("c", "1")]
+        self.start()
+        self.told.clear()
+        self.client.items, self.client.version = [FakeItem("a", "1"), FakeItem("b", "5"), FakeItem("d", "6")], "9"
+        self.end(Expired.watch(1, 2))
+        self.assertEqual(self.told, [("b1", "b5"), (None, "d6"), ("c1", None)])
+        self.assertEqual((self.client.lists, self.client.watches[-1][0]), (2, "9"))
+
+    def test_failures_back_off(self) -> None:
+        """A list that fails is repeated with growing delays; the informer is not synced before it succeeds."""
+        self.client.refusal = InternalError("no")
+        informer = self.start()
+        self.assertFalse(informer.synced)
+        self.clock.pump([0.1] * 600)
+        self.assertIn(self.client.lists, range(5, 9))
+        self.client.refusal = None
+        self.clock.pump([1.0] * 60)
+        self.assertTrue(informer.synced)
+
+    def test_watch_failures_back_off(self) -> None:
+        """A watch that breaks is begun again after a delay, from where it was."""
+        self.start()
+        self.put("a", "8")
+        self.end(InternalError("broken"))
+        self.assertEqual(len(self.client.watches), 1)
+        self.clock.advance(2)
+        self.assertEqual((len(self.client.watches), self.client.watches[-1][0], self.client.lists), (2, "8", 1))
+
+    def test_resync(self) -> None:
+        """Every period, all objects are handed on again as they are."""
+        self.client.items = [FakeItem("a", "1")]
+        self.start(resync_s=10)
+        self.clock.pump([5.0] * 4)
+        self.assertEqual(self.told, [(None, "a1"), ("a1", "a1"), ("a1", "a1")])
+        self.informer.stop()
+
+    def test_stop(self) -> None:
+        """After the stop nothing is handed on, and no timer is left."""
+        self.client.items = [FakeItem("a", "1")]
+        informer = self.start(resync_s=10)
+        informer.stop()
+        self.assertTrue(self.client.watches[-1][2].stopped)
+        self.end(None)
+        self.assertEqual((self.clock.getDelayedCalls(), len(self.client.watches)), ([], 1))
+
+    def test_bug_in_a_handler(self) -> None:
+        """A handler that fails at the first list leaves a traceback; the list is repeated."""
+        self.client.refusal = ZeroDivisionError()
+        self.start()
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        self.client.refusal = None
+        self.clock.advance(2)
+        self.assertTrue(self.informer.synced)
+
+
+class InProcessInformerTests(WorldTestCase):
+    def test_follows_the_cache(self) -> None:
+        """In process the informer is filled when `start` returns, and follows writes in their own turn."""
+        world = self.world
+        world.config_map("x")
+        informer = Informer(world.client, world.resource("configmaps"), world.clock, world.random)
+        informer.start()
+        self.assertEqual(list(informer.items), ["a/x"])
+        world.config_map("y")
+        world.run(world.client.delete(world.resource("configmaps"), "a", "x"))
+        self.assertEqual(list(informer.items), ["a/y"])
+        self.assertEqual(informer.items["a/y"].load(), world.get("configmaps", "y"))
+        informer.stop()

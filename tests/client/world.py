@@ -1,0 +1,243 @@
+"""A whole registry over a store in memory, on a Clock: what clients and controllers are tested against."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+from itertools import count
+from random import Random
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.admission.chain import Chain
+from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.client.in_process import InProcessClient, Registry
+from orchtw.client.interface import Object, Resource
+from orchtw.errors import NotFound
+from orchtw.naming import Naming
+from orchtw.registry.bootstrap import create_namespaces
+from orchtw.registry.deletion import Deletion
+from orchtw.registry.metadata import Stamp
+from orchtw.registry.namespaces import Namespaces
+from orchtw.registry.targets import Targets
+from orchtw.registry.write_path import WritePath
+from orchtw.request import UserInfo
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec import Codecs
+from orchtw.storage.cache import Cacher
+from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+
+T = TypeVar("T")
+EPOCH_S = 1_700_000_000
+
+
+class Feeding(Subscription):
+    """Can be stopped."""
+
+    def __init__(self, store: MemoryStore, deliver: Callable[[Sequence[Change]], None]) -> None:
+        self._store = store
+        self._deliver = deliver
+
+    def stop(self) -> None:
+        if self._deliver in self._store.followers:
+            self._store.followers.remove(self._deliver)
+
+
+class MemoryStore(Store):
+    """Keys and revisions in memory; writes of one turn of the clock are one batch, answered in the next.
+
+    It has no history: only the latest state can be listed, and feeds begin now.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.items: dict[str, KeyValue] = {}
+        self.followers: list[Callable[[Sequence[Change]], None]] = []
+        self.now = 1
+        self._clock = clock
+        self._queued: list[tuple[Op, Deferred[Outcome]]] = []
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    async def check(self) -> None: ...
+
+    async def compact(self, revision: int) -> None: ...
+
+    async def revision(self) -> int:
+        return self.now
+
+    async def get(self, key: str, revision: int = 0) -> KeyValue | None:
+        return self.items.get(key)
+
+    async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
+        keys = sorted(key for key in self.items if key.startswith(prefix) and key >= start)
+        shown = keys[:limit] if limit else keys
+        return Page([self.items[key] for key in shown], self.now, len(shown) < len(keys), len(keys) - len(shown))
+
+    async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
+        self.followers.append(deliver)
+        return Feeding(self, deliver)
+
+    def commit(self, op: Op) -> Deferred[Outcome]:
+        answer: Deferred[Outcome] = Deferred()
+        if not self._queued:
+            self._clock.callLater(0, self._flush)
+        self._queued.append((op, answer))
+        return answer
+
+    def _flush(self) -> None:
+        queued, self._queued = self._queued, []
+        changes: list[Change] = []
+        answers = [(answer, self._decide(op, changes)) for op, answer in queued]
+        for deliver in tuple(self.followers):
+            if changes:
+                deliver(changes)
+        for answer, outcome in answers:
+            answer.callback(outcome)
+
+    def _decide(self, op: Op, changes: list[Change]) -> Outcome:
+        live = self.items.get(op.key)
+        found = live.revision if live else 0
+        if (op.expected is not None and op.expected != found) or (op.value is None and live is None):
+            return Outcome(0, live)
+        self.now += 1
+        if op.value is None:
+            del self.items[op.key]
+        else:
+            created = live.create_revision if live else self.now
+            self.items[op.key] = KeyValue(op.key, op.value, self.now, created)
+        changes.append(Change(self.now, op.key, op.value, live, op.note))
+        return Outcome(self.now)
+
+
+@cache
+def surface(vocabulary: str) -> tuple[Naming, Catalogue, Codecs]:
+    """The surface of a vocabulary, made once."""
+    naming = Naming.of(vocabulary)
+    catalogue = Catalogue.load(naming)
+    return naming, catalogue, Codecs(catalogue)
+
+
+class World:
+    """Store, cache and registry; `restart` makes new ones of the last two, as a new process would."""
+
+    def __init__(self, vocabulary: str = "orch", leave_out: Sequence[str] = ()) -> None:
+        self.clock = Clock()
+        self.clock.advance(EPOCH_S)
+        self.random = Random(1)
+        self.naming, self.catalogue, self.codecs = surface(vocabulary)
+        self.store = MemoryStore(self.clock)
+        self._uids = count(1)
+        self._served = [each for each in self.catalogue.resources if each.plural not in leave_out]
+        self.build()
+        self.run(create_namespaces(self.targets, self.registry.writes, self.naming))
+
+    def build(self) -> None:
+        """Registry and cache over what is in the store."""
+        self.targets = Targets(self.catalogue, self.codecs, self._served)
+        self.cacher = Cacher(self.store, self.clock, lambda flush: self.clock.callLater(0, flush))
+        stored = list(self.targets.stored())
+        self.run(self.cacher.start(stored))
+        for each in stored:
+            each.cache = self.cacher.of(each)
+        lifecycle = NamespaceLifecycle(self.naming, Namespaces(self.targets).phase_of)
+        stamp = Stamp(now=self.now, new_uid=lambda: f"uid-{next(self._uids)}")
+        writes = WritePath(self.store, Chain([lifecycle]), stamp, self.random)
+        self.registry = Registry(self.targets, writes, Deletion(writes, collects_garbage=True), self.cacher)
+        self.client = InProcessClient(self.registry, UserInfo(name="test"))
+
+    def now(self) -> float:
+        """The time."""
+        return float(self.clock.seconds())
+
+    def run(self, work: Awaitable[T]) -> T:
+        """The result of `work`, with as many turns of the clock as it takes."""
+        found: list[Any] = []
+        ensureDeferred(work).addBoth(found.append)  # type: ignore[arg-type]
+        for _ in range(10_000):
+            if found:
+                break
+            self.clock.advance(0)
+        result = found[0]
+        if hasattr(result, "raiseException"):
+            result.raiseException()
+        return result  # type: ignore[no-any-return]
+
+    def settle(self, seconds: float = 0, step_s: float = 0.25) -> None:
+        """Let everything happen that is due, now and in the next `seconds`."""
+        self.clock.advance(0)
+        passed = 0.0
+        while passed < seconds:
+            self.clock.advance(step_s)
+            passed += step_s
+
+    def resource(self, plural: str, group_version: str = "v1") -> Resource:
+        """A resource by its neutral group and version."""
+        group, _, version = self.naming.api_version(group_version).rpartition("/")
+        return self.client.resource(group, version, plural)
+
+    def namespace(self, name: str) -> Object:
+        """A new namespace."""
+        return self.run(self.client.create(self.resource("namespaces"), "", {"metadata": {"name": name}}))
+
+    def config_map(self, name: str, *owners: Object, namespace: str = "a", **meta: Any) -> Object:
+        """A new object that may have owners."""
+        return self.create("configmaps", name, *owners, namespace=namespace, **meta)
+
+    def create(
+        self, plural: str, name: str, *owners: Object, namespace: str = "a", group_version: str = "v1", **meta: Any
+    ) -> Object:
+        """A new object without any content."""
+        if owners:
+            meta["ownerReferences"] = [reference(owner) for owner in owners]
+        resource = self.resource(plural, group_version)
+        obj = {"metadata": {"name": name, **meta}}
+        return self.run(self.client.create(resource, namespace if resource.namespaced else "", obj))
+
+    def get(self, plural: str, name: str, namespace: str = "a") -> Object | None:
+        """An object, or None."""
+        resource = self.resource(plural)
+        try:
+            return self.run(self.client.get(resource, namespace if resource.namespaced else "", name))
+        except NotFound:
+            return None
+
+    def names(self, plural: str, namespace: str = "a") -> list[str]:
+        """The names of all objects."""
+        return [item.name for item in self.run(self.client.list(self.resource(plural), namespace)).items]
+
+    def patch(self, plural: str, name: str, meta: Object, namespace: str = "a") -> Object:
+        """Change an object's metadata."""
+        resource = self.resource(plural)
+        namespace = namespace if resource.namespaced else ""
+        return self.run(self.client.patch(resource, namespace, name, {"metadata": meta}))
+
+    def stop(self) -> None:
+        """Let go of the clock."""
+        self.run(self.cacher.stop())
+
+
+def reference(owner: Object, *, blocking: bool = True) -> Object:
+    """An owner reference to an object."""
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"],
+        "blockOwnerDeletion": blocking,
+    }
+
+
+class WorldTestCase(SynchronousTestCase):
+    """Tests in a world with a namespace `a`."""
+
+    vocabulary = "orch"
+
+    def setUp(self) -> None:
+        self.world = World(self.vocabulary)
+        self.addCleanup(self.world.stop)
+        self.world.namespace("a")

@@ -1,0 +1,62 @@
+"""Controllers in a world: started, stopped, started again over the same store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchtw.client.in_process import InProcessClient
+from orchtw.client.interface import Client
+from orchtw.controllers import CONTROLLERS, enabled
+from orchtw.controllers.controller import Host
+from orchtw.controllers.embedded import service_account
+from orchtw.controllers.manager import Manager, Settings
+from tests.client.world import World, WorldTestCase
+
+
+def host(world: World) -> Host:
+    """A host whose clients write into the world."""
+
+    def client_for(account: str) -> Client:
+        return InProcessClient(world.registry, service_account(account, world.naming))
+
+    return Host(
+        client_for=client_for, naming=world.naming, clock=world.clock, random=world.random, now=world.now
+    )
+
+
+class ControllerTestCase(WorldTestCase):
+    """Tests with running controllers."""
+
+    names: Sequence[str] = tuple(CONTROLLERS)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.begin()
+        self.addCleanup(self.end)
+
+    def begin(self) -> None:
+        """Start the controllers on the world as it is."""
+        made = host(self.world)
+        self.manager = Manager(made, enabled(made, Settings(enabled=frozenset(self.names))))
+        self.manager.startService()
+
+    def end(self) -> None:
+        """Stop them."""
+        self.world.run(self.manager.stopService())
+
+    def restart(self) -> None:
+        """What a kill and a new start come to: only the store remains."""
+        self.end()
+        self.world.run(self.world.cacher.stop())
+        self.world.build()
+        self.begin()
+
+    def health(self) -> dict[str, str]:
+        """The reason of each check that fails."""
+        found = {}
+        for controller in self.manager.controllers:
+            try:
+                self.world.run(self.manager.check(controller))
+            except Exception as error:
+                found[controller.name] = str(error)
+        return found

@@ -1,0 +1,473 @@
+"""The garbage collector (supplement F3, A12; seed 1 §3.1)."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from orchtw.client.interface import Object
+from orchtw.controllers.garbage_collector import DISCOVERY_PERIOD_S, GarbageCollector
+from orchtw.rules.options import DeleteOptions, Propagation
+from tests.client.world import reference
+from tests.controllers.controlled import ControllerTestCase
+
+
+class GarbageCollectorCase(ControllerTestCase):
+    names = ("garbagecollector",)
+
+    @property
+    def collector(self) -> GarbageCollector:
+        controller = self.manager.controllers[0]
+        assert isinstance(controller, GarbageCollector)
+        return controller
+
+    def delete(self, name: str, policy: Propagation | None = None, plural: str = "configmaps") -> bool:
+        """Delete, then let everything happen that follows at once."""
+        resource = self.world.resource(plural)
+        namespace = "a" if resource.namespaced else ""
+        gone = self.world.run(
+            self.world.client.delete(resource, namespace, name, DeleteOptions(propagation=policy))
+        )
+        self.world.settle()
+        return gone
+
+    def meta(self, name: str) -> Object:
+        """The metadata of a config map that must be there."""
+        obj = self.world.get("configmaps", name)
+        assert obj is not None, name
+        meta: Object = obj["metadata"]
+        return meta
+
+    def left(self) -> list[str]:
+        """The config maps of the namespace."""
+        return self.world.names("configmaps")
+
+    def chain(self) -> tuple[Object, Object, Object]:
+        """An owner, its dependent, the dependent's dependent."""
+        owner = self.world.config_map("owner")
+        middle = self.world.config_map("middle", owner)
+        return owner, middle, self.world.config_map("leaf", middle)
+
+    def events(self) -> list[Any]:
+        """Reason and involved name of each event."""
+        listing = self.world.run(self.world.client.list(self.world.resource("events")))
+        found = [item.load() for item in listing.items]
+        return [(event["reason"], event["involvedObject"]["name"], event["message"]) for event in found]
+
+
+class BackgroundTests(GarbageCollectorCase):
+    def test_chain(self) -> None:
+        """Dependents go after their owner, and theirs after them."""
+        self.chain()
+        self.world.config_map("stranger")
+        self.assertTrue(self.delete("owner", "Background"))
+        self.assertEqual(self.left(), ["stranger"])
+
+    def test_default(self) -> None:
+        """Without a policy deletion is in the background (A12 step 2)."""
+        self.chain()
+        self.assertTrue(self.delete("owner"))
+        self.assertEqual(self.left(), [])
+
+    def test_nothing_is_remembered(self) -> None:
+        """When all are gone the graph is empty; it never knows objects without ties."""
+        self.chain()
+        self.world.config_map("stranger")
+        self.assertEqual(set(self.collector.graph.nodes), {self.meta(name)["uid"] for name in
+                                                           ("owner", "middle", "leaf")})
+        self.delete("owner")
+        self.delete("stranger")
+        self.assertEqual((self.collector.graph.nodes, self.collector.queue.idle), ({}, True))
+
+    def test_another_owner(self) -> None:
+        """An object whose other owner remains stays, and loses the reference to the one that is gone."""
+        first, second = self.world.config_map("first"), self.world.config_map("second")
+        self.world.config_map("shared", first, second)
+        self.delete("first")
+        self.assertEqual(self.meta("shared")["ownerReferences"], [reference(second)])
+        self.delete("second")
+        self.assertEqual(self.left(), [])
+
+    def test_owner_that_never_was(self) -> None:
+        """An owner that is looked for in vain is an owner that is gone."""
+        ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "no"}}
+        self.world.config_map("orphan", ghost)
+        self.world.settle()
+        self.assertEqual(self.left(), [])
+
+    def test_owner_that_was_made_again(self) -> None:
+        """An owner of the same name but another uid is another object."""
+        owner = self.world.config_map("owner")
+        self.delete("owner")
+        self.world.config_map("owner")
+        self.world.config_map("late", owner)
+        self.world.settle()
+        self.assertEqual(self.left(), ["owner"])
+
+    def test_owner_with_finalizer(self) -> None:
+        """As long as a finalizer keeps the owner, its dependents stay."""
+        owner = self.world.config_map("owner", finalizers=["example.com/f"])
+        self.world.config_map("dependent", owner)
+        self.assertFalse(self.delete("owner", "Background"))
+        self.assertEqual(self.left(), ["dependent", "owner"])
+        self.world.patch("configmaps", "owner", {"finalizers": None})
+        self.world.settle()
+        self.assertEqual(self.left(), [])
+
+    def test_dependent_with_finalizer(self) -> None:
+        """A dependent's own finalizers are respected; it goes when they are gone."""
+        owner = self.world.config_map("owner")
+        self.world.config_map("dependent", owner, finalizers=["example.com/f"])
+        self.delete("owner")
+        self.assertTrue(self.meta("dependent")["deletionTimestamp"])
+        self.world.patch("configmaps", "dependent", {"finalizers": None})
+        self.assertEqual(self.left(), [])
+
+    def test_adopted(self) -> None:
+        """An owner reference that is added later counts."""
+        owner = self.world.config_map("owner")
+        self.world.config_map("dependent")
+        self.world.patch("configmaps", "dependent", {"ownerReferences": [reference(owner)]})
+        self.delete("owner")
+        self.assertEqual(self.left(), [])
+
+    def test_released(self) -> None:
+        """An owner reference that has been removed does not count."""
+        owner = self.world.config_map("owner")
+        self.world.config_map("dependent", owner)
+        self.world.patch("configmaps", "dependent", {"ownerReferences": None})
+        self.delete("owner")
+        self.assertEqual(self.left(), ["dependent"])
+
+    def test_circle(self) -> None:
+        """Objects that own each other go once one of them is deleted."""
+        first = self.world.config_map("first")
+        second = self.world.config_map("second", first)
+        self.world.patch("configmaps", "first", {"ownerReferences": [reference(second)]})
+        self.world.settle()
+        self.assertEqual(self.left(), ["first", "second"])
+        self.delete("first")
+        self.assertEqual(self.left(), [])
+
+    def test_through_another_version(self) -> None:
+        """References through any served version of the owner's kind mean the same owner."""
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        job = {"metadata": {"name": "cron"}, "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {
+            "template": {**template, "spec": {**template["spec"], "restartPolicy": "Never"}}}}}}
+        cron_jobs = self.world.resource("cronjobs", "batch/v1")
+        owner = self.world.run(self.world.client.create(cron_jobs, "a", job))
+        for version in ("v1", "v1beta1"):
+            self.world.config_map(version, {**owner, "apiVersion": f"batch/{version}"})
+        self.world.settle()
+        self.assertEqual(self.left(), ["v1", "v1beta1"])
+        self.world.run(self.world.client.delete(cron_jobs, "a", "cron"))
+        self.world.settle()
+        self.assertEqual(self.left(), [])
+
+
+class ForegroundTests(GarbageCollectorCase):
+    def test_chain(self) -> None:
+        """The owner goes last; meanwhile it carries the finalizer and its deletion time."""
+        self.world.config_map("owner")
+        owner = self.meta("owner")
+        middle = self.world.config_map("middle", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": owner},
+                                       finalizers=["example.com/f"])
+        self.world.config_map("leaf", middle)
+        self.assertFalse(self.delete("owner", "Foreground"))
+        self.assertEqual(self.meta("owner")["finalizers"], ["foregroundDeletion"])
+        self.assertTrue(self.meta("owner")["deletionTimestamp"])
+        self.assertEqual(self.left(), ["middle", "owner"])
+        self.world.patch("configmaps", "middle", {"finalizers": None})
+        self.world.settle()
+        self.assertEqual(self.left(), [])
+
+    def test_without_dependents(self) -> None:
+        """An object without dependents goes at once."""
+        self.world.config_map("owner")
+        self.delete("owner", "Foreground")
+        self.assertEqual((self.left(), self.collector.graph.nodes), ([], {}))
+
+    def test_whom_it_does_not_wait_for(self) -> None:
+        """Only dependents with blockOwnerDeletion hold the owner; the others are deleted all the same."""
+        owner = self.world.config_map("owner")
+        loose = [reference(owner, blocking=False)]
+        self.world.config_map("dependent", ownerReferences=loose, finalizers=["example.com/f"])
+        self.delete("owner", "Foreground")
+        self.assertEqual(self.left(), ["dependent"])
+        self.assertTrue(self.meta("dependent")["deletionTimestamp"])
+
+    def test_unblocked_later(self) -> None:
+        """A dependent that stops blocking lets the owner go."""
+        owner = self.world.config_map("owner")
+        self.world.config_map("dependent", owner, finalizers=["example.com/f"])
+        self.delete("owner", "Foreground")
+        self.assertEqual(self.left(), ["dependent", "owner"])
+        self.world.patch("configmaps", "dependent", {"ownerReferences": [reference(owner, blocking=False)]})
+        self.world.settle()
+        self.assertEqual(self.left(), ["dependent"])
+
+    def test_other_owner_remains(self) -> None:
+        """A dependent with another owner only loses the reference, and the deleted owner goes."""
+        first, second = self.world.config_map("first"), self.world.config_map("second")
+        self.world.config_map("shared", first, second)
+        self.delete("first", "Foreground")
+        self.assertEqual(self.left(), ["second", "shared"])
+        self.assertEqual(self.meta("shared")["ownerReferences"], [reference(second)])
+
+    def test_new_dependent(self) -> None:
+        """A dependent that comes while its owner waits is deleted too."""
+        owner = self.world.config_map("owner")
+        self.world.config_map("first", owner, finalizers=["example.com/f"])
+        self.delete("owner", "Foreground")
+        self.world.config_map("second", owner)
+        self.world.settle()
+        self.assertEqual(self.left(), ["first", "owner"])
+
+    def test_circle(self) -> None:
+        """A circle of blocking references is cut: nothing waits for itself."""
+        first = self.world.config_map("first")
+        second = self.world.config_map("second", first)
+        self.world.patch("configmaps", "first", {"ownerReferences": [reference(second)]})
+        self.delete("first", "Foreground")
+        self.world.settle(5)
+        self.assertEqual(self.left(), [])
+
+
+class OrphanTests(GarbageCollectorCase):
+    def test_dependents_stay(self) -> None:
+        """Dependents lose the reference to this owner and no other, then the owner goes."""
+        owner, other = self.world.config_map("owner"), self.world.config_map("other")
+        self.world.config_map("one", owner)
+        self.world.config_map("two", owner, other)
+        self.assertFalse(self.delete("owner", "Orphan"))
+        self.assertEqual(self.left(), ["one", "other", "two"])
+        self.assertNotIn("ownerReferences", self.meta("one"))
+        self.assertEqual(self.meta("two")["ownerReferences"], [reference(other)])
+
+    def test_default_of_some_kinds(self) -> None:
+        """Replication controllers orphan their dependents unless told otherwise (A12 step 2)."""
+        controllers = self.world.resource("replicationcontrollers")
+        for name, options in (("kept", DeleteOptions()), ("gone", DeleteOptions(propagation="Background"))):
+            obj = {"metadata": {"name": name}, "spec": {"selector": {"a": "b"}, "template": {
+                "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}
+            owner = self.world.run(self.world.client.create(controllers, "a", obj))
+            self.world.config_map(name, owner)
+            self.world.run(self.world.client.delete(controllers, "a", name, options))
+            self.world.settle()
+        self.assertEqual((self.left(), self.world.names("replicationcontrollers")), (["kept"], []))
+
+    def test_own_finalizer(self) -> None:
+        """An owner's other finalizers keep it after its dependents have been let go."""
+        owner = self.world.config_map("owner", finalizers=["example.com/f"])
+        self.world.config_map("dependent", owner)
+        self.delete("owner", "Orphan")
+        self.assertEqual(self.meta("owner")["finalizers"], ["example.com/f"])
+        self.world.patch("configmaps", "owner", {"finalizers": None})
+        self.assertEqual(self.left(), ["dependent"])
+
+
+class ScopeTests(GarbageCollectorCase):
+    def cluster_role(self, name: str, *owners: Object) -> Object:
+        return self.world.create("clusterroles", name, *owners, group_version="rbac.authorization.orch.io/v1")
+
+    def test_cluster_owner(self) -> None:
+        """A cluster-scoped object may own namespaced ones."""
+        owner = self.cluster_role("owner")
+        self.world.config_map("dependent", owner)
+        self.world.settle()
+        self.assertEqual(self.left(), ["dependent"])
+        roles = self.world.resource("clusterroles", "rbac.authorization.orch.io/v1")
+        self.world.run(self.world.client.delete(roles, "", "owner"))
+        self.world.settle()
+        self.assertEqual(self.left(), [])
+
+    def test_owner_in_another_namespace(self) -> None:
+        """An owner in another namespace is no owner: the dependent goes, and an event says why (F3)."""
+        self.world.namespace("b")
+        owner = self.world.config_map("owner", namespace="b")
+        self.world.config_map("dependent", owner)
+        self.world.settle()
+        self.assertEqual((self.left(), self.world.names("configmaps", "b")), ([], ["owner"]))
+        uid = owner["metadata"]["uid"]
+        text = f'ownerRef [v1/ConfigMap, namespace: a, name: owner, uid: {uid}] does not exist in namespace "a"'
+        self.assertEqual(self.events(), [("OwnerRefInvalidNamespace", "dependent", text)])
+
+    def test_right_dependents_of_that_owner(self) -> None:
+        """A reference from the wrong namespace harms nobody who refers to the owner rightly, in either order."""
+        self.world.namespace("b")
+        owner = self.world.config_map("owner", namespace="b")
+        self.world.config_map("wrong", owner)
+        self.world.config_map("right", owner, namespace="b")
+        self.world.config_map("wrong-too", owner)
+        self.world.settle()
+        self.assertEqual((self.left(), self.world.names("configmaps", "b")), ([], ["owner", "right"]))
+        self.assertEqual([name for _, name, _ in self.events()], ["wrong", "wrong-too"])
+
+    def test_namespaced_owner_of_cluster_object(self) -> None:
+        """A cluster-scoped object with a namespaced owner is kept, with an event: its owner cannot be resolved."""
+        owner = self.world.config_map("owner")
+        self.cluster_role("dependent", owner)
+        self.delete("owner")
+        self.world.settle(60)
+        roles = self.world.resource("clusterroles", "rbac.authorization.orch.io/v1")
+        self.assertEqual(self.world.run(self.world.client.get(roles, "", "dependent"))["kind"], "ClusterRole")
+        self.assertEqual({(reason, name) for reason, name, _ in self.events()},
+                         {("OwnerRefInvalidNamespace", "dependent")})
+
+    def test_unknown_kind(self) -> None:
+        """A reference to a kind that is not served keeps the dependent."""
+        widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "uid": "no"}}
+        self.world.config_map("dependent", widget)
+        self.world.settle(60, 5)
+        self.assertEqual(self.left(), ["dependent"])
+
+    def test_wrong_name(self) -> None:
+        """A reference with an owner's uid under a wrong name is to an owner that does not exist."""
+        owner = self.world.config_map("owner")
+        self.world.config_map("right", owner)
+        self.world.config_map("wrong", ownerReferences=[{**reference(owner), "name": "other"}])
+        self.world.settle()
+        self.assertEqual(self.left(), ["owner", "right"])
+
+    def test_events_are_ignored(self) -> None:
+        """Events are no dependents (F3)."""
+        ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "no"}}
+        event = {"metadata": {"name": "e", "ownerReferences": [reference(ghost)]},
+                 "involvedObject": {"namespace": "a"}}
+        self.world.run(self.world.client.create(self.world.resource("events"), "a", event))
+        self.world.settle()
+        self.assertEqual(self.world.names("events"), ["e"])
+
+
+class RestartTests(GarbageCollectorCase):
+    def test_owner_deleted_meanwhile(self) -> None:
+        """What lost its owner while no collector ran is found after the start."""
+        self.chain()
+        self.end()
+        self.delete("owner")
+        self.assertEqual(self.left(), ["leaf", "middle"])
+        self.restart()
+        self.world.settle()
+        self.assertEqual(self.left(), [])
+
+    def test_foreground_in_the_middle(self) -> None:
+        """A deletion in the foreground is finished after a restart."""
+        self.chain()
+        self.end()
+        self.delete("owner", "Foreground")
+        self.assertEqual(len(self.left()), 3)
+        self.restart()
+        self.world.settle()
+        self.assertEqual(self.left(), [])
+
+    def test_orphaning_in_the_middle(self) -> None:
+        """Orphaning is finished after a restart, even if some dependents had been let go already."""
+        owner = self.world.config_map("owner")
+        for name in ("one", "two"):
+            self.world.config_map(name, owner)
+        self.end()
+        self.delete("owner", "Orphan")
+        self.world.patch("configmaps", "one", {"ownerReferences": None})
+        self.restart()
+        self.world.settle()
+        self.assertEqual(self.left(), ["one", "two"])
+        self.assertNotIn("ownerReferences", self.meta("two"))
+
+    def test_stop_leaves_no_timer(self) -> None:
+        """A stopped collector has no timers, and follows nothing."""
+        self.end()
+        self.world.run(self.world.cacher.stop())
+        self.assertEqual(self.world.clock.getDelayedCalls(), [])
+
+    def test_health(self) -> None:
+        """The check passes while the collector runs, and fails before and after."""
+        self.assertEqual(self.health(), {})
+        self.end()
+        self.assertEqual(self.health(), {"garbagecollector": "not running"})
+
+
+class DiscoveryTests(GarbageCollectorCase):
+    def test_resource_at_run_time(self) -> None:
+        """A resource that comes up at run time is followed within DISCOVERY_PERIOD_S, and left when it goes."""
+        targets = self.world.targets
+        key = ("", "v1", "secrets")
+        hidden = targets._targets.pop(key)
+        self.world.settle(DISCOVERY_PERIOD_S, 5)
+        count = len(self.collector.sources)
+        targets._targets[key] = hidden
+        owner = self.world.config_map("owner")
+        self.world.create("secrets", "dependent", owner)
+        self.world.settle(DISCOVERY_PERIOD_S, 5)
+        self.assertEqual(len(self.collector.sources), count + 1)
+        self.delete("owner")
+        self.assertEqual(self.world.names("secrets"), [])
+
+
+class ManyTests(GarbageCollectorCase):
+    def test_thousands_of_dependents(self) -> None:
+        """5,000 dependents of one owner go in the foreground, and the graph keeps nothing of them."""
+        owner = self.world.config_map("owner")
+        config_maps = self.world.resource("configmaps")
+
+        async def fill() -> None:
+            for number in range(5000):
+                obj = {"metadata": {"name": f"d{number}", "ownerReferences": [reference(owner)]}}
+                await self.world.client.create(config_maps, "a", obj)
+
+        self.world.run(fill())
+        self.delete("owner", "Foreground")
+        self.assertEqual((self.left(), self.collector.graph.nodes), ([], {}))
+
+    def test_random_forests(self) -> None:
+        """Whatever is owned, deleted and restarted in any order: in the end exactly those are left that have
+        an owner left, or never had one and were not deleted."""
+        for seed in range(6):
+            Forest(self, Random(seed)).grow_and_fell()
+            self.restart()
+
+
+class Forest:
+    """Random owners and deletions, with a model of what must remain."""
+
+    def __init__(self, test: GarbageCollectorCase, random: Random) -> None:
+        self.test = test
+        self.random = random
+        self.objects: dict[str, Object] = {}
+        self.owners: dict[str, list[str]] = {}
+
+    def grow_and_fell(self) -> None:
+        """Grow, delete while growing, compare."""
+        test, random = self.test, self.random
+        for number in range(60):
+            name = f"o{number}"
+            chosen = random.sample(sorted(self.objects), min(len(self.objects), random.choice((0, 1, 1, 2))))
+            owners = [self.objects[each] for each in chosen]
+            self.objects[name] = test.world.config_map(name, *owners)
+            self.owners[name] = chosen
+            if random.random() < 0.15:
+                self.fell(random.choice(sorted(self.objects)))
+            if random.random() < 0.05:
+                test.restart()
+        test.world.settle(120, 1)
+        test.assertEqual(set(test.left()), set(self.objects))
+        for name in test.left():
+            test.delete(name, "Background")
+        test.world.settle(120, 1)
+        test.assertEqual(test.left(), [])
+
+    def fell(self, name: str) -> None:
+        """Delete one object in the world and in the model."""
+        policy: Propagation = self.random.choice(("Background", "Foreground"))
+        self.test.delete(name, policy)
+        gone = {name}
+        while True:
+            more = {each for each, owners in self.owners.items() if owners and gone.issuperset(owners)} - gone
+            if not more:
+                break
+            gone |= more
+        for each in gone:
+            self.objects.pop(each, None)
+        self.owners = {
+            each: [owner for owner in owners if owner not in gone]
+            for each, owners in self.owners.items() if each not in gone
+        }
