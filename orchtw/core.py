@@ -40,6 +40,7 @@ from orchtw.registry.bootstrap import create_namespaces
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.metadata import Stamp
 from orchtw.registry.namespaces import Namespaces
+from orchtw.registry.ownership import Ownership
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
@@ -88,9 +89,9 @@ class Core:
         self.store.probe()
         self.cacher = Cacher(self.store, reactor, lambda flush: reactor.callLater(0, flush))
         lifecycle = NamespaceLifecycle(naming, Namespaces(self.targets).phase_of)
-        self.writes = WritePath(
-            self.store, Chain([lifecycle]), Stamp(now=time.time, new_uid=lambda: str(uuid4())), SystemRandom()
-        )
+        stamp = Stamp(now=time.time, new_uid=lambda: str(uuid4()))
+        ownership = Ownership(self.targets, naming)
+        self.writes = WritePath(self.store, Chain([lifecycle]), stamp, SystemRandom(), ownership)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
             targets=self.targets, writes=self.writes, deletion=self.deletion, cacher=self.cacher

@@ -28,6 +28,8 @@ from orchtw.rules.options import DeleteOptions, Propagation
 DISCOVERY_PERIOD_S = 30.0
 SEARCH_PERIOD_S = 1.0
 """Least time between two searches of all namespaces for an owner that is only missing in the dependent's own."""
+WARNINGS_REMEMBERED = 1000
+"""Dependents and owners of whom events have told: they are not told of at every attempt."""
 PATCHES_AT_A_TIME = 64
 PATCH_ATTEMPTS = 5
 _IGNORED = "Event"
@@ -85,6 +87,7 @@ class GarbageCollector(Controller):
         self._next_discovery: IDelayedCall | None = None
         self._events = EventRecorder(self.client, "garbage-collector-controller", host.now)
         self._next_search = 0.0
+        self._warned: set[tuple[str, str]] = set()
 
     @property
     def synced(self) -> bool:
@@ -303,6 +306,11 @@ class GarbageCollector(Controller):
 
     async def _warn(self, node: Node, owner: OwnerReference, namespace: str) -> None:
         assert node.resource is not None
+        if (node.uid, owner.uid) in self._warned:
+            return
+        if len(self._warned) >= WARNINGS_REMEMBERED:
+            self._warned.clear()
+        self._warned.add((node.uid, owner.uid))
         place = f"{owner.api_version}/{owner.kind}, namespace: {namespace}, name: {owner.name}, uid: {owner.uid}"
         involved = {
             "kind": node.resource.kind,

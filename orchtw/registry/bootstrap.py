@@ -23,7 +23,8 @@ async def create_namespaces(targets: Targets, writes: WritePath, naming: Naming)
             continue
         obj = target.codec.normalise({"metadata": {"name": name}})
         target.codec.default(obj)
+        write = Write(target=target, namespace="", name=name, user=system_user(naming), manager=naming.api_server)
         try:
-            await writes.create(Write(target=target, namespace="", name=name, user=system_user(naming)), obj)
+            await writes.create(write, obj)
         except AlreadyExists:
             continue

@@ -75,13 +75,10 @@ class PodStrategy(Strategy):
 class SecretStrategy(Strategy):
     """`stringData` is a write-only way to give `data` as plain text."""
 
-    def prepare_create(self, obj: Object) -> None:
-        super().prepare_create(obj)
-        merge_string_data(obj)
-
-    def prepare_update(self, new: Object, old: Object) -> None:
-        super().prepare_update(new, old)
-        merge_string_data(new)
+    def settle(self, obj: Object) -> None:
+        plain = obj.get("stringData")
+        if isinstance(plain, dict) and all(isinstance(value, str) for value in plain.values()):
+            merge_string_data(obj)
 
 
 def merge_string_data(secret: Object) -> None:

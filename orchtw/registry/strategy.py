@@ -31,6 +31,12 @@ class Strategy:
         self.traits = Traits.of(resource.group, resource.kind)
         self.has_status = any(sub.name == "status" for sub in resource.subresources)
 
+    def settle(self, obj: Object) -> None:
+        """Turn write-only fields into those that are stored, in place, before anybody comes to own them.
+
+        `obj` may be an applied configuration that has not been checked yet.
+        """
+
     def prepare_create(self, obj: Object) -> None:
         """Clear what a create may not set and start the generation."""
         if self.has_status:

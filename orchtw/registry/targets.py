@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from orchtw.naming import Naming
 from orchtw.registry.stored import Stored
@@ -45,6 +45,11 @@ class Targets:
     def served(self) -> Iterator[Target]:
         """Every target that requests may name."""
         return iter(self._targets.values())
+
+    def versions_of(self, target: Target) -> Mapping[str, Target]:
+        """The served targets that share `target`'s stored resource, by apiVersion; itself in any case."""
+        served = {each.resource.api_version: each for each in self._targets.values() if each.stored is target.stored}
+        return {target.resource.api_version: target, **served}
 
     def stored(self) -> Iterator[Stored]:
         """Every stored resource once."""

@@ -59,18 +59,28 @@ _STATUS_KEEPS_METADATA = frozenset(
 )
 
 
+# What a write to /status cannot change, where it is more than the spec; it is never owned through there either.
+_STATUS_IGNORES = {
+    "Pod": ("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
+    "Deployment": ("spec", "metadata.labels"),
+    **dict.fromkeys(_STATUS_KEEPS_METADATA, ("spec", "metadata")),
+}
+
+
 @attrs.frozen(slots=True, kw_only=True)
 class Traits:
     """The write rules of one kind.
 
     `generation` lists what raises metadata.generation (None: not tracked); `create_on_update` lets a PUT
-    create; `unconditional_update` lets a PUT leave out the resourceVersion.
+    create; `unconditional_update` lets a PUT leave out the resourceVersion. `status_ignores` are the paths that a
+    write to /status leaves as they are.
     """
 
     generation: Paths | None
     create_on_update: bool
     unconditional_update: bool
     status_keeps_metadata: bool
+    status_ignores: tuple[str, ...]
 
     @classmethod
     def of(cls, group: str, kind: str) -> Traits:
@@ -80,6 +90,7 @@ class Traits:
             create_on_update=kind in _CREATE_ON_UPDATE,
             unconditional_update=kind not in _VERSION_REQUIRED,
             status_keeps_metadata=kind in _STATUS_KEEPS_METADATA,
+            status_ignores=_STATUS_IGNORES.get(kind, ("spec",)),
         )
 
     def changed(self, new: dict[str, Any], old: dict[str, Any]) -> bool:

@@ -9,8 +9,10 @@ from typing import Any
 import attrs
 
 from orchtw.admission.chain import Attributes, Chain
+from orchtw.apply.managed import with_old_times
 from orchtw.errors import AlreadyExists, BadRequest, Cause, Conflict, Invalid, NotFound
 from orchtw.registry.metadata import Stamp, ordered, without_version
+from orchtw.registry.ownership import Ownership
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.target import Object, Target
 from orchtw.request import UserInfo
@@ -27,6 +29,8 @@ class Write:
     """Who writes what object, and whether only in appearance.
 
     `from_live`: the wanted object is made from the live one, so that no kind asks for its resourceVersion.
+    `manager` is who comes to own the changed fields; without one ownership stays as it is. `applies`: the wanted
+    object is the outcome of a server-side apply, which has settled ownership and may create.
     """
 
     target: Target
@@ -36,6 +40,8 @@ class Write:
     subresource: str = ""
     dry_run: bool = False
     from_live: bool = False
+    manager: str = ""
+    applies: bool = False
 
 
 @attrs.frozen(slots=True)
@@ -57,8 +63,9 @@ class WritePath:
     object names a resourceVersion.
     """
 
-    def __init__(self, store: Store, chain: Chain, stamp: Stamp, random: Random) -> None:
+    def __init__(self, store: Store, chain: Chain, stamp: Stamp, random: Random, ownership: Ownership) -> None:
         self.store = store
+        self.ownership = ownership
         self.chain = chain
         self.stamp = stamp
         self.random = random
@@ -74,6 +81,9 @@ class WritePath:
         if meta.get("resourceVersion"):
             raise BadRequest("resourceVersion should not be set on objects to be created")
         generated = not meta.get("name") and bool(meta.get("generateName"))
+        if not write.applies:
+            stored.strategy.settle(obj)
+        self._own(write, None, obj)
         obj = target.store_form(obj)
         attributes = self.attributes(write, "CREATE", obj, None)
         await self.chain.admit(attributes)
@@ -117,7 +127,8 @@ class WritePath:
     async def _create_by_update(self, write: Write, transform: Transform) -> Written:
         resource = write.target.resource
         missing = NotFound.of(resource.plural, resource.group, write.name)
-        if write.subresource or not write.target.stored.strategy.traits.create_on_update:
+        may_create = write.applies or write.target.stored.strategy.traits.create_on_update
+        if write.subresource or not may_create:
             raise missing
         obj = transform(None)
         meta = self._own_metadata(obj)
@@ -136,6 +147,9 @@ class WritePath:
         old = stored.load(live)
         wanted = transform(target.load(live))
         asked_version = self._check_identity(write, self._own_metadata(wanted), old["metadata"], live)
+        if not write.applies:
+            strategy.settle(wanted)
+        self._own(write, target.load(live) if target.from_storage else old, wanted)
         new = target.store_form(wanted)
         if write.subresource:
             new = self._subresource(write, new, old)
@@ -148,6 +162,7 @@ class WritePath:
         new["metadata"] = ordered(new["metadata"])
         self._refuse(write, new, strategy.validate_update(new, old))
         await self.chain.validate(attributes)
+        self._keep_times(new["metadata"], old["metadata"])
         if without_version(new) == without_version(old):
             return Written(live)
         if self._finished(stored, new):
@@ -193,7 +208,23 @@ class WritePath:
         if prepared is None:
             raise NotFound.generic()
         prepared["metadata"] = dict(prepared["metadata"])
+        _set_owners(prepared["metadata"], new["metadata"].get("managedFields"))
         return prepared
+
+    def _own(self, write: Write, live: Object | None, wanted: Object) -> None:
+        """Record in `wanted` who owns what it changes; an apply has done so already."""
+        if write.applies:
+            return
+        owners = None if live is None else live["metadata"].get("managedFields")
+        if write.manager:
+            fields = self.ownership.of(write.target, write.subresource)
+            owners = fields.on_update(live, wanted, write.manager, self.stamp.timestamp())
+        _set_owners(wanted["metadata"], owners)
+
+    @staticmethod
+    def _keep_times(new: Object, old: Object) -> None:
+        """A time alone is no change (supplement B6)."""
+        _set_owners(new, with_old_times(new.get("managedFields"), old.get("managedFields")))
 
     def _check_identity(self, write: Write, new: Object, old: Object, live: Entry) -> str:
         """Names, UID and version of an update against the live object; returns the version that was asked for."""
@@ -273,3 +304,9 @@ class WritePath:
             name = meta.get("name") or meta.get("generateName", "")
             raise Invalid.of(resource.kind, resource.group, name, causes)
 
+
+def _set_owners(meta: Object, owners: list[Object] | None) -> None:
+    """Put metadata.managedFields in its place, which is the last, or take it away."""
+    meta.pop("managedFields", None)
+    if owners:
+        meta["managedFields"] = owners

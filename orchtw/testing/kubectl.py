@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,23 @@ class Result:
 
 
 class Kubectl:
-    """Runs commands against one server. `home` is a folder that belongs to this object; it is made when missing."""
+    """Runs commands against one server. `home` is a folder that belongs to this object; it is made when missing.
 
-    def __init__(self, reactor: Any, kubeconfig: str | os.PathLike[str], home: str | os.PathLike[str]) -> None:
+    `variables` are more environment variables, such as KUBE_EDITOR.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        kubeconfig: str | os.PathLike[str],
+        home: str | os.PathLike[str],
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self._reactor = reactor
         self._kubeconfig = Path(kubeconfig).absolute()
         self._home = Path(home).absolute()
         self._home.mkdir(parents=True, exist_ok=True)
+        self._variables = dict(variables or {})
 
     async def run(self, *arguments: str, stdin: str = "", limit_s: float = LIMIT_S) -> Result:
         """Run a command to its end. Raises TimeoutError when it takes too long."""
@@ -60,7 +71,7 @@ class Kubectl:
 
     def _environment(self) -> dict[str, str]:
         """Nothing of the user's own settings: no KUBECONFIG, no proxies, no cache from elsewhere."""
-        return {"HOME": str(self._home), "PATH": os.environ.get("PATH", ""), "TZ": "UTC"}
+        return {"HOME": str(self._home), "PATH": os.environ.get("PATH", ""), "TZ": "UTC", **self._variables}
 
 
 class Command(ProcessProtocol):

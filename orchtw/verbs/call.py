@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from orchtw.apply.managed import manager_name
 from orchtw.registry.target import Target
 from orchtw.registry.write_path import Write
 from orchtw.request import Request, RequestInfo, UserInfo
@@ -20,11 +21,20 @@ class Call:
     target: Target
     accept: Negotiated
 
-    def write(self, *, dry_run: bool, name: str = "", namespace: str = "", from_live: bool = False) -> Write:
+    def write(
+        self,
+        *,
+        dry_run: bool,
+        name: str = "",
+        namespace: str = "",
+        from_live: bool = False,
+        applies: bool = False,
+    ) -> Write:
         """The write that this call stands for; `name` and `namespace` where the path has none.
 
-        `from_live`: what it wants starts out from the live object, as a patch does.
+        `from_live` and `applies` are those of `Write`.
         """
+        request = self.request
         return Write(
             target=self.target,
             namespace=(namespace or self.info.namespace) if self.target.resource.namespaced else "",
@@ -33,4 +43,6 @@ class Call:
             subresource=self.info.subresource,
             dry_run=dry_run,
             from_live=from_live,
+            manager=manager_name(request.param("fieldManager"), request.headers.get("user-agent", "")),
+            applies=applies,
         )

@@ -7,6 +7,7 @@ from functools import partial
 
 from orchtw.registry.targets import Targets
 from orchtw.verbs import scale
+from orchtw.verbs.apply import patch_or_apply
 from orchtw.verbs.binding import bind_pod
 from orchtw.verbs.connect import connect
 from orchtw.verbs.context import Context
@@ -17,7 +18,6 @@ from orchtw.verbs.eviction import evict
 from orchtw.verbs.get import get
 from orchtw.verbs.handler import Verb
 from orchtw.verbs.list import list_objects
-from orchtw.verbs.patch import patch
 from orchtw.verbs.update import update
 from orchtw.verbs.watch import watch
 
@@ -36,7 +36,7 @@ def object_verbs(context: Context) -> Mapping[str, Verb]:
         "watch": partial(watch, context),
         "create": partial(create, context),
         "update": partial(update, context),
-        "patch": partial(patch, context),
+        "patch": partial(patch_or_apply, context),
         "delete": partial(delete, context),
         "deletecollection": partial(deletecollection, context),
     }
@@ -48,7 +48,7 @@ def subresource_verbs(context: Context, targets: Targets) -> Mapping[str, Mappin
     whole: Mapping[str, Verb] = {
         "get": partial(get, context),
         "update": partial(update, context),
-        "patch": partial(patch, context),
+        "patch": partial(patch_or_apply, context),
     }
     node = dict.fromkeys(CONNECT_VERBS, partial(connect, context))
     return {

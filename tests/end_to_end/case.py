@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from itertools import count
 from typing import Any
@@ -40,8 +41,15 @@ def _end_all() -> Deferred[Any]:
     return gatherResults([Deferred.fromCoroutine(each.terminate()) for each in _shared.values() if each.running])
 
 
-# The servers hold nothing in the reactor, so that trial does not find them; they end when it ends.
+def _kill_all() -> None:
+    for server in _shared.values():
+        server.signal("KILL")
+
+
+# The servers hold nothing in the reactor, so that trial does not find them; they end when it ends. The workers of
+# `trial -j` end without a shutdown of their reactor.
 reactor.addSystemEventTrigger("before", "shutdown", _end_all)
+atexit.register(_kill_all)
 
 
 class ServerCase(TestCase):

@@ -1,0 +1,81 @@
+"""Who owns which field: the field managers of every resource, version and sub-resource (supplement B6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchtw.apply.field_set import FieldSet
+from orchtw.apply.manager import FieldManager
+from orchtw.apply.merge_type import MapType, Types
+from orchtw.naming import Naming
+from orchtw.registry.target import Object, Target
+from orchtw.registry.targets import Targets
+
+STATUS = "status"
+
+
+class Ownership:
+    """Makes field managers on first use and keeps them."""
+
+    def __init__(self, targets: Targets, naming: Naming) -> None:
+        self._targets = targets
+        self._naming = naming
+        self._types = Types()
+        self._managers: dict[tuple[Target, str], FieldManager] = {}
+
+    def of(self, target: Target, subresource: str) -> FieldManager:
+        """The field manager of an endpoint."""
+        found = self._managers.get((target, subresource))
+        if found is None:
+            found = self._managers[target, subresource] = self._make(target, subresource)
+        return found
+
+    def _make(self, target: Target, subresource: str) -> FieldManager:
+        versions = ServedVersions(self._targets.versions_of(target), self._types)
+        ignored = self._ignored(target, subresource)
+        codec = target.codec
+
+        def finish(obj: Object) -> Object:
+            canonical: Object = codec.normalise(obj)
+            codec.default(canonical)
+            return canonical
+
+        return FieldManager(
+            versions,
+            target.resource.api_version,
+            target.resource.kind,
+            self._naming,
+            empty=codec.normalise({}),
+            finish=finish,
+            subresource=subresource,
+            reset_fields=dict.fromkeys(versions.api_versions, ignored) if ignored else None,
+        )
+
+    @staticmethod
+    def _ignored(target: Target, subresource: str) -> FieldSet | None:
+        """What a write through this endpoint cannot change, so that it never owns it."""
+        strategy = target.stored.strategy
+        if subresource == STATUS:
+            return FieldSet.named(*strategy.traits.status_ignores)
+        return FieldSet.named(STATUS) if strategy.has_status and not subresource else None
+
+
+class ServedVersions:
+    """The versions of one stored kind that requests can name, for owners who wrote through another one."""
+
+    def __init__(self, targets: Mapping[str, Target], types: Types) -> None:
+        self._targets = targets
+        self._types = types
+        self.api_versions = tuple(targets)
+
+    def type_of(self, api_version: str) -> MapType | None:
+        """The type of objects in a version, or None if it is not served."""
+        target = self._targets.get(api_version)
+        return None if target is None else self._types.root(target.codec.schema)
+
+    def convert(self, obj: dict[str, Any], source: str, wanted: str) -> dict[str, Any]:
+        """The object in another version, as a new one."""
+        stored = self._targets[source].store_form(obj)
+        from_storage = self._targets[wanted].from_storage
+        return from_storage(stored) if from_storage else stored

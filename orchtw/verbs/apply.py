@@ -1,0 +1,74 @@
+"""PATCH by server-side apply (seed 1 §3.2, §4.7, supplement B6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from orchtw.errors import BadRequest, NotFound
+from orchtw.registry.target import Object
+from orchtw.request import Request, Response
+from orchtw.rules.negotiation import patch_type
+from orchtw.rules.options import patch_options
+from orchtw.schema.mismatch import describe
+from orchtw.schema.strict_fields import repeated_keys
+from orchtw.schema.yaml_codec import decode_yaml
+from orchtw.verbs.call import Call
+from orchtw.verbs.context import Context
+from orchtw.verbs.patch import patch
+
+
+async def patch_or_apply(context: Context, call: Call) -> Response:
+    """PATCH: an apply where the body's type says so, else one of the other kinds of patch."""
+    kind = patch_type(call.request.headers.get("content-type", ""))
+    return await (apply if kind == "apply" else patch)(context, call)
+
+
+async def apply(context: Context, call: Call) -> Response:
+    """200 and the merged object, or 201 where there was none.
+
+    Raises BadRequest (400, no object of the kind), Conflict (409, a cause per field that others own),
+    NotFound (404, a sub-resource of a missing object), Invalid (422, the outcome is no valid object).
+    """
+    options = patch_options(call.request.params, context.naming, apply=True)
+    document = read(call.request)
+    call.target.stored.strategy.settle(document)
+    fields = context.writes.ownership.of(call.target, call.info.subresource)
+    now = context.writes.stamp.timestamp()
+    resource = call.target.resource
+
+    def merge(live: Object | None) -> Object:
+        """The live object with what the manager wants; the live one itself if nothing is to be stored."""
+        if live is None and call.info.subresource:
+            raise NotFound.of(resource.plural, resource.group, call.info.name)
+        version = "" if live is None else live["metadata"].get("resourceVersion", "")
+        wanted = fields.on_apply(live, document, options.field_manager, now, force=options.force)
+        if not wanted.changed and version:
+            meta = {**wanted.obj["metadata"]}
+            del meta["resourceVersion"]
+            return {**wanted.obj, "metadata": meta}
+        return wanted.obj
+
+    write = call.write(dry_run=options.dry_run, from_live=True, applies=True)
+    written = await context.writes.update(write, merge)
+    code = 201 if written.created else 200
+    return context.representations.entry(call.target, written.entry, call.accept, code, params=call.request.params)
+
+
+def read(request: Request) -> Object:
+    """The applied configuration: YAML, of which JSON is a part. Raises BadRequest (400), also for repeated keys."""
+    body = request.body
+    findings: list[str] = []
+    try:
+        document: Any = orjson.loads(body)
+        findings = repeated_keys(body, document)
+    except ValueError:
+        document = decode_yaml(body, "", findings)
+    except RecursionError:
+        raise BadRequest("error decoding YAML: nested too deeply") from None
+    if findings:
+        raise BadRequest("error strict decoding YAML: " + ", ".join(findings))
+    if not isinstance(document, dict):
+        raise BadRequest(f"error decoding YAML: expected an object, got {describe(document)}")
+    return document

@@ -1,0 +1,240 @@
+"""The namespace controller (supplement A14, F2; seed 1 §3.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.client.interface import Discovered
+from orchtw.controllers.namespace import SWEEP_S
+from orchtw.errors import Forbidden
+from orchtw.rules.options import DeleteOptions
+from orchtw.storage.interface import Op
+from tests.controllers.controlled import ControllerTestCase
+
+POD = {"containers": [{"name": "c", "image": "i"}]}
+
+
+class NamespaceControllerTests(ControllerTestCase):
+    names = ("namespace",)
+
+    def delete(self, name: str = "a") -> bool:
+        """Delete a namespace, then let everything happen that follows at once."""
+        gone = self.world.run(self.world.client.delete(self.world.resource("namespaces"), "", name))
+        self.world.settle()
+        return gone
+
+    def namespace(self, name: str = "a") -> Any:
+        """The namespace, or None."""
+        return self.world.get("namespaces", name)
+
+    def condition(self, name: str) -> tuple[str, str, str]:
+        """Status, reason and message of a condition."""
+        conditions = self.namespace()["status"]["conditions"]
+        return next(
+            (each["status"], each["reason"], each["message"]) for each in conditions if each["type"] == name
+        )
+
+    def pod(self, name: str, **spec: Any) -> None:
+        pods = self.world.resource("pods")
+        obj = {"metadata": {"name": name}, "spec": {**POD, **spec}}
+        self.world.run(self.world.client.create(pods, "a", obj))
+
+    def test_empty(self) -> None:
+        """An empty namespace goes at once; the delete itself answers that it is still there."""
+        self.assertFalse(self.delete())
+        self.assertIsNone(self.namespace())
+
+    def test_contents_go(self) -> None:
+        """Everything in the namespace is deleted, whatever its group; other namespaces and cluster objects stay."""
+        self.world.namespace("b")
+        for namespace in "ab":
+            self.world.config_map("x", namespace=namespace)
+            self.world.create("roles", "r", namespace=namespace, group_version="rbac.authorization.orch.io/v1")
+            self.world.create("leases", "l", namespace=namespace, group_version="coordination.orch.io/v1")
+        self.world.create("clusterroles", "c", group_version="rbac.authorization.orch.io/v1")
+        self.pod("p")
+        self.delete()
+        keys = sorted(key for key in self.world.store.items if "/x" in key or key[-2:] in ("/r", "/l", "/c", "/p"))
+        self.assertEqual(keys, [
+            "/registry/configmaps/b/x",
+            "/registry/coordination.orch.io/leases/b/l",
+            "/registry/rbac.authorization.orch.io/clusterroles/c",
+            "/registry/rbac.authorization.orch.io/roles/b/r",
+        ])
+        self.assertIsNone(self.namespace())
+
+    def test_thousands(self) -> None:
+        """5,000 objects go in one round."""
+        config_maps = self.world.resource("configmaps")
+
+        async def fill() -> None:
+            for number in range(5000):
+                await self.world.client.create(config_maps, "a", {"metadata": {"name": f"x{number}"}})
+
+        self.world.run(fill())
+        self.delete()
+        self.assertIsNone(self.namespace())
+        self.assertEqual([key for key in self.world.store.items if "/configmaps/" in key], [])
+
+    def test_finalizers_are_reported(self) -> None:
+        """Contents with finalizers keep the namespace, whose conditions count them (F2)."""
+        for name in ("x", "y"):
+            self.world.config_map(name, finalizers=["example.com/f"])
+        self.world.config_map("z", finalizers=["example.com/g"])
+        self.delete()
+        self.assertEqual(self.namespace()["status"]["phase"], "Terminating")
+        self.assertEqual(self.condition("NamespaceContentRemaining"), (
+            "True", "SomeResourcesRemain", "Some resources are remaining: configmaps. has 3 resource instances"))
+        self.assertEqual(self.condition("NamespaceFinalizersRemaining"), (
+            "True", "SomeFinalizersRemain", "Some content in the namespace has finalizers remaining: "
+            "example.com/f in 2 resource instances, example.com/g in 1 resource instances"))
+        self.assertEqual(self.condition("NamespaceDeletionDiscoveryFailure"), (
+            "False", "ResourcesDiscovered", "All resources successfully discovered"))
+        self.assertEqual(self.condition("NamespaceDeletionGroupVersionParsingFailure"), (
+            "False", "ParsedGroupVersions", "All legacy types successfully parsed"))
+        self.assertEqual(self.condition("NamespaceDeletionContentFailure"), (
+            "False", "ContentDeleted", "All content successfully deleted, may be waiting on finalization"))
+
+    def test_finalizers_go(self) -> None:
+        """Once the last finalizer is taken off the namespace goes within the back-off, 15 s and a bit at most."""
+        self.world.config_map("x", finalizers=["example.com/f"])
+        self.delete()
+        self.world.settle(120)
+        self.world.patch("configmaps", "x", {"finalizers": None})
+        self.world.settle(17)
+        self.assertIsNone(self.namespace())
+
+    def test_back_off(self) -> None:
+        """While contents remain the namespace is looked at more and more seldom, and not written again."""
+        self.world.config_map("x", finalizers=["example.com/f"])
+        self.delete()
+        version = self.namespace()["metadata"]["resourceVersion"]
+        calls = []
+        discover = self.manager.controllers[0].client.discover
+
+        async def counted() -> Discovered:
+            calls.append(self.world.now())
+            return await discover()
+
+        self.manager.controllers[0].client.discover = counted  # type: ignore[method-assign]
+        self.world.settle(120)
+        self.assertIn(len(calls), range(8, 16))
+        self.assertEqual(self.namespace()["metadata"]["resourceVersion"], version)
+
+    def test_grace_of_pods(self) -> None:
+        """A pod on a node keeps its grace period; the namespace waits until the node agent ends it (A12 step 3)."""
+        self.pod("p", nodeName="n", terminationGracePeriodSeconds=40)
+        self.delete()
+        pod = self.world.get("pods", "p")
+        assert pod is not None
+        self.assertEqual(pod["metadata"]["deletionGracePeriodSeconds"], 40)
+        self.world.settle(20)
+        self.assertEqual(self.world.get("pods", "p"), pod)
+        self.assertEqual(self.condition("NamespaceContentRemaining")[2],
+                         "Some resources are remaining: pods. has 1 resource instances")
+        self.world.run(self.world.client.delete(self.world.resource("pods"), "a", "p", DeleteOptions(grace_period_s=0)))
+        self.world.settle(17)
+        self.assertIsNone(self.namespace())
+
+    def test_nothing_new(self) -> None:
+        """A terminating namespace takes nothing new (A14)."""
+        self.world.config_map("x", finalizers=["example.com/f"])
+        self.delete()
+        with self.assertRaises(Forbidden):
+            self.world.config_map("y")
+
+    def test_other_finalizers(self) -> None:
+        """Only the server's own finalizer is taken out: others in spec or metadata keep the empty namespace."""
+        self.world.patch("namespaces", "a", {"finalizers": ["example.com/f"]})
+        self.delete()
+        self.assertEqual(self.namespace()["spec"].get("finalizers"), None)
+        self.world.patch("namespaces", "a", {"finalizers": None})
+        self.assertIsNone(self.namespace())
+
+    def test_discovery_failure(self) -> None:
+        """A group that cannot be asked keeps the namespace, and the condition names it (F2)."""
+        controller = self.manager.controllers[0]
+        discover = controller.client.discover
+
+        async def failing() -> Discovered:
+            found = await discover()
+            return Discovered(found.resources, ("metrics.example.com/v1: unavailable",))
+
+        controller.client.discover = failing  # type: ignore[method-assign]
+        self.delete()
+        text = "Discovery failed for some groups, 1 failing: metrics.example.com/v1: unavailable"
+        self.assertEqual(self.condition("NamespaceDeletionDiscoveryFailure"), ("True", "DiscoveryFailed", text))
+        controller.client.discover = discover  # type: ignore[method-assign]
+        self.world.settle(17)
+        self.assertIsNone(self.namespace())
+
+    def test_refused_deletion(self) -> None:
+        """Contents whose deletion is refused keep the namespace, and the condition tells why (F2)."""
+        self.world.config_map("x")
+        controller = self.manager.controllers[0]
+        delete = controller.client.delete_collection
+
+        async def refusing(*arguments: Any, **options: Any) -> int:
+            raise Forbidden.of("configmaps", "", "x", "a webhook says no")
+
+        controller.client.delete_collection = refusing  # type: ignore[method-assign]
+        self.delete()
+        text = 'Failed to delete all resource types, 1 remaining: configmaps.: configmaps "x" is forbidden: ' \
+               "a webhook says no"
+        self.assertEqual(self.condition("NamespaceDeletionContentFailure"), ("True", "ContentDeletionFailed", text))
+        controller.client.delete_collection = delete  # type: ignore[method-assign]
+        self.world.settle(17)
+        self.assertIsNone(self.namespace())
+
+    def test_restart_in_the_middle(self) -> None:
+        """A namespace that was ending when the server was killed ends after the start."""
+        self.end()
+        self.world.config_map("x")
+        self.delete()
+        self.assertIsNotNone(self.namespace())
+        self.restart()
+        self.world.settle()
+        self.assertIsNone(self.namespace())
+        self.assertEqual(self.world.names("configmaps"), [])
+
+    def test_late_contents(self) -> None:
+        """What was admitted before the namespace began to end, and stored after it was gone, is swept away."""
+        self.delete()
+        stored = self.world.targets.stored_target("", "v1", "configmaps").stored
+        meta = {"name": "late", "namespace": "a", "uid": "u", "creationTimestamp": None}
+        prepared = stored.prepare(stored.codec.normalise({"metadata": meta}))
+        self.world.store.commit(Op(stored.prefix + prepared.key, prepared.value, 0))
+        self.world.settle()
+        self.assertEqual(self.world.names("configmaps"), ["late"])
+        self.world.settle(SWEEP_S)
+        self.assertEqual(self.world.names("configmaps"), [])
+
+    def test_sweep_spares_a_new_namespace(self) -> None:
+        """A namespace that was made again under the same name keeps its contents."""
+        self.delete()
+        self.world.namespace("a")
+        self.world.config_map("x")
+        self.world.settle(2 * SWEEP_S)
+        self.assertEqual(self.world.names("configmaps"), ["x"])
+
+    def test_resync(self) -> None:
+        """Every sync period, a namespace whose end was missed is looked at again."""
+        controller = self.manager.controllers[0]
+        controller.queue.add, add = lambda key: None, controller.queue.add  # type: ignore[method-assign]
+        self.delete()
+        self.assertIsNotNone(self.namespace())
+        controller.queue.add = add  # type: ignore[method-assign]
+        self.world.settle(301, 1)
+        self.assertIsNone(self.namespace())
+
+    def test_health(self) -> None:
+        """The check passes while the controller runs, and fails before and after."""
+        self.assertEqual(self.health(), {})
+        self.end()
+        self.assertEqual(self.health(), {"namespace": "not running"})
+
+
+class KubernetesNamesTests(NamespaceControllerTests):
+    """The same under Kubernetes' names: another finalizer, other groups."""
+
+    vocabulary = "kubernetes"
