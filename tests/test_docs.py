@@ -30,7 +30,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 # Flags that the pages show of other programs: twistd, kubectl, curl, pip, orch-envelope, and in error messages.
 OTHERS_FLAGS = frozenset(
     "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
-    "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag".split()
+    "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag server-side".split()
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -256,7 +256,7 @@ class TourTests(ConsoleCase):
         """The second part: commands that send typed Protobuf, and a token."""
         setting, console = _part("kubernetes")
         tokens, start = setting.text.splitlines()
-        await self.run_step(tokens, Step("true", ""))
+        await self.run_step(tokens, steps(_part("orch")[1])[0])  # the file that both parts use
         flags = start.partition("orch-apiserver ")[2].replace("tokens.csv", str(self.folder / "tokens.csv"))
         flags = re.sub(r"--(?:data-dir|secure-port) \S+ ?", "", flags)
         server = await self.server("k8s-data", *flags.split())

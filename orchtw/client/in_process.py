@@ -198,9 +198,13 @@ def _homes_first(targets: Iterable[Target]) -> list[Target]:
 
 
 class InProcessClient:
-    """See `Client`. The store is one process', so that the cache has every acknowledged write."""
+    """See `Client`. The store is one process', so that the cache has every acknowledged write.
 
-    def __init__(self, registry: Registry, user: UserInfo) -> None:
+    `manager` comes to own the fields that are written.
+    """
+
+    def __init__(self, registry: Registry, user: UserInfo, manager: str) -> None:
+        self._manager = manager
         self._registry = registry
         self._index = registry.index
         self._user = user
@@ -256,16 +260,14 @@ class InProcessClient:
         target = self._index.target(resource)
 
         def apply(live: Object | None) -> Object:
-            """The live object with the changes; its own version is a precondition only where the kind wants one."""
+            """The live object with the changes; its version is a precondition only if they name one."""
             if live is None:
                 raise NotFound.of(resource.plural, resource.group, name)
-            version = live["metadata"].pop("resourceVersion")
-            merged = merge_patch(live, changes)
-            if not target.stored.strategy.traits.unconditional_update:
-                merged["metadata"].setdefault("resourceVersion", version)
-            return _canonical(target, merged)
+            live["metadata"].pop("resourceVersion")
+            return _canonical(target, merge_patch(live, changes))
 
-        written = await self._registry.writes.update(self._write(target, namespace, name, subresource), apply)
+        write = self._write(target, namespace, name, subresource, from_live=True)
+        written = await self._registry.writes.update(write, apply)
         return target.load(written.entry)
 
     async def delete(
@@ -303,13 +305,17 @@ class InProcessClient:
         )
         return target.stored.cache.select(selection)
 
-    def _write(self, target: Target, namespace: str, name: str, subresource: str = "") -> Write:
+    def _write(
+        self, target: Target, namespace: str, name: str, subresource: str = "", *, from_live: bool = False
+    ) -> Write:
         return Write(
             target=target,
             namespace=namespace if target.resource.namespaced else "",
             name=name,
             user=self._user,
             subresource=subresource,
+            from_live=from_live,
+            manager=self._manager,
         )
 
 

@@ -27,7 +27,7 @@ def embedded(
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
 
     def client_for(account: str) -> Client:
-        return InProcessClient(registry, service_account(account, naming))
+        return InProcessClient(registry, service_account(account, naming), naming.controller_manager)
 
     host = Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
     settings = Settings(

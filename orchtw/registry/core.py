@@ -11,6 +11,10 @@ from orchtw.registry.strategy import Object, Strategy
 class NamespaceStrategy(Strategy):
     """Namespaces carry their own finalizers in the spec and end only when those are gone (supplement A14)."""
 
+    def default(self, obj: Object) -> None:
+        if obj["metadata"].get("name"):
+            self._label(obj)
+
     def prepare_create(self, obj: Object) -> None:
         super().prepare_create(obj)
         finalizers = obj.setdefault("spec", {}).setdefault("finalizers", [])

@@ -39,6 +39,7 @@ class Ownership:
         def finish(obj: Object) -> Object:
             canonical: Object = codec.normalise(obj)
             codec.default(canonical)
+            target.complete(canonical)
             return canonical
 
         return FieldManager(

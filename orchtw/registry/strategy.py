@@ -37,6 +37,9 @@ class Strategy:
         `obj` may be an applied configuration that has not been checked yet.
         """
 
+    def default(self, obj: Object) -> None:
+        """Fill what the kind's own rules say of absent fields, beyond the declared defaults; in place."""
+
     def prepare_create(self, obj: Object) -> None:
         """Clear what a create may not set and start the generation."""
         if self.has_status:

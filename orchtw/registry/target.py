@@ -42,6 +42,15 @@ class Target:
         """A dict of this version as the store keeps it."""
         return self.to_storage(obj) if self.to_storage else obj
 
+    def complete(self, obj: Object) -> None:
+        """Give a decoded object what its kind adds by rule, before anybody comes to own its fields.
+
+        The rules are written for the storage version; kinds that have any are served in no other.
+        """
+        if self.to_storage is None:
+            self.stored.strategy.settle(obj)
+            self.stored.strategy.default(obj)
+
     def json_tail(self, entry: Entry) -> bytes:
         """The JSON of a cached object after kind and apiVersion, in this version; cached on the entry."""
         if self.same_fields:

@@ -81,8 +81,6 @@ class WritePath:
         if meta.get("resourceVersion"):
             raise BadRequest("resourceVersion should not be set on objects to be created")
         generated = not meta.get("name") and bool(meta.get("generateName"))
-        if not write.applies:
-            stored.strategy.settle(obj)
         self._own(write, None, obj)
         obj = target.store_form(obj)
         attributes = self.attributes(write, "CREATE", obj, None)
@@ -132,13 +130,13 @@ class WritePath:
             raise missing
         obj = transform(None)
         meta = self._own_metadata(obj)
+        self._match_name(write, meta)
         if meta.get("uid"):
             raise Conflict.of(
                 resource.plural, resource.group, write.name,
                 f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: ",
             )
         meta.pop("resourceVersion", None)
-        meta["name"] = write.name
         return Written(await self.create(write, obj), created=True)
 
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
@@ -147,8 +145,6 @@ class WritePath:
         old = stored.load(live)
         wanted = transform(target.load(live))
         asked_version = self._check_identity(write, self._own_metadata(wanted), old["metadata"], live)
-        if not write.applies:
-            strategy.settle(wanted)
         self._own(write, target.load(live) if target.from_storage else old, wanted)
         new = target.store_form(wanted)
         if write.subresource:
@@ -212,9 +208,10 @@ class WritePath:
         return prepared
 
     def _own(self, write: Write, live: Object | None, wanted: Object) -> None:
-        """Record in `wanted` who owns what it changes; an apply has done so already."""
+        """Complete `wanted` and record in it who owns what it changes; an apply has done both already."""
         if write.applies:
             return
+        write.target.complete(wanted)
         owners = None if live is None else live["metadata"].get("managedFields")
         if write.manager:
             fields = self.ownership.of(write.target, write.subresource)
@@ -229,10 +226,7 @@ class WritePath:
     def _check_identity(self, write: Write, new: Object, old: Object, live: Entry) -> str:
         """Names, UID and version of an update against the live object; returns the version that was asked for."""
         resource = write.target.resource
-        if new.get("name", "") not in ("", write.name):
-            text = f"the name of the object ({new['name']}) does not match the name on the URL ({write.name})"
-            raise BadRequest(text)
-        new["name"] = write.name
+        self._match_name(write, new)
         if resource.namespaced:
             if new.get("namespace", "") not in ("", write.namespace):
                 raise BadRequest(
@@ -272,6 +266,13 @@ class WritePath:
     def _own_metadata(obj: Object) -> Object:
         meta: Object = obj.setdefault("metadata", {})
         return meta
+
+    @staticmethod
+    def _match_name(write: Write, meta: Object) -> None:
+        if meta.get("name", "") not in ("", write.name):
+            text = f"the name of the object ({meta['name']}) does not match the name on the URL ({write.name})"
+            raise BadRequest(text)
+        meta["name"] = write.name
 
     @staticmethod
     def _match_namespace(write: Write, meta: Object) -> None:

@@ -74,6 +74,10 @@ class FakeClient:
         return watch
 
 
+def _text(item: Item | None) -> str | None:
+    return None if item is None else f"{item.name}{item.version}"
+
+
 class InformerTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.clock = Clock()
@@ -88,7 +92,7 @@ class InformerTests(SynchronousTestCase):
         return self.informer
 
     def handle(self, old: Item | None, new: Item | None) -> None:
-        self.told.append((old and f"{old.name}{old.version}", new and f"{new.name}{new.version}"))
+        self.told.append((_text(old), _text(new)))
 
     def put(self, name: str, version: str) -> None:
         """An event on the latest watch."""

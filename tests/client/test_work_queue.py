@@ -106,7 +106,7 @@ class WorkQueueTests(SynchronousTestCase):
         """A key that fails comes back with doubled delays up to the limit, and anew after it succeeded."""
         self.answers["a"] = [Retry() for _ in range(5)]
         self.queue.add("a")
-        times = []
+        times: list[float] = []
         for _ in range(60):
             before = len(self.processed)
             self.clock.advance(0 if not times else 1)

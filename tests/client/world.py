@@ -22,6 +22,7 @@ from orchtw.registry.bootstrap import create_namespaces
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.metadata import Stamp
 from orchtw.registry.namespaces import Namespaces
+from orchtw.registry.ownership import Ownership
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
@@ -32,6 +33,8 @@ from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store,
 
 T = TypeVar("T")
 EPOCH_S = 1_700_000_000
+Changes = list[Change]
+Queued = list[tuple[Op, Deferred[Outcome]]]
 
 
 class Feeding(Subscription):
@@ -57,7 +60,7 @@ class MemoryStore(Store):
         self.followers: list[Callable[[Sequence[Change]], None]] = []
         self.now = 1
         self._clock = clock
-        self._queued: list[tuple[Op, Deferred[Outcome]]] = []
+        self._queued: Queued = []
 
     async def start(self) -> None: ...
 
@@ -91,7 +94,7 @@ class MemoryStore(Store):
 
     def _flush(self) -> None:
         queued, self._queued = self._queued, []
-        changes: list[Change] = []
+        changes: Changes = []
         answers = [(answer, self._decide(op, changes)) for op, answer in queued]
         for deliver in tuple(self.followers):
             if changes:
@@ -99,7 +102,7 @@ class MemoryStore(Store):
         for answer, outcome in answers:
             answer.callback(outcome)
 
-    def _decide(self, op: Op, changes: list[Change]) -> Outcome:
+    def _decide(self, op: Op, changes: Changes) -> Outcome:
         live = self.items.get(op.key)
         found = live.revision if live else 0
         if (op.expected is not None and op.expected != found) or (op.value is None and live is None):
@@ -146,9 +149,11 @@ class World:
             each.cache = self.cacher.of(each)
         lifecycle = NamespaceLifecycle(self.naming, Namespaces(self.targets).phase_of)
         stamp = Stamp(now=self.now, new_uid=lambda: f"uid-{next(self._uids)}")
-        writes = WritePath(self.store, Chain([lifecycle]), stamp, self.random)
+        writes = WritePath(
+            self.store, Chain([lifecycle]), stamp, self.random, Ownership(self.targets, self.naming)
+        )
         self.registry = Registry(self.targets, writes, Deletion(writes, collects_garbage=True), self.cacher)
-        self.client = InProcessClient(self.registry, UserInfo(name="test"))
+        self.client = InProcessClient(self.registry, UserInfo(name="test"), "test")
 
     def now(self) -> float:
         """The time."""

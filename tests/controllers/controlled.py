@@ -17,7 +17,7 @@ def host(world: World) -> Host:
     """A host whose clients write into the world."""
 
     def client_for(account: str) -> Client:
-        return InProcessClient(world.registry, service_account(account, world.naming))
+        return InProcessClient(world.registry, service_account(account, world.naming), "controllers")
 
     return Host(
         client_for=client_for, naming=world.naming, clock=world.clock, random=world.random, now=world.now

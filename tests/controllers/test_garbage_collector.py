@@ -151,7 +151,7 @@ class BackgroundTests(GarbageCollectorCase):
 
     def test_through_another_version(self) -> None:
         """References through any served version of the owner's kind mean the same owner."""
-        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        template: Any = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         job = {"metadata": {"name": "cron"}, "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {
             "template": {**template, "spec": {**template["spec"], "restartPolicy": "Never"}}}}}}
         cron_jobs = self.world.resource("cronjobs", "batch/v1")

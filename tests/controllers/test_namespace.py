@@ -132,7 +132,8 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertEqual(self.world.get("pods", "p"), pod)
         self.assertEqual(self.condition("NamespaceContentRemaining")[2],
                          "Some resources are remaining: pods. has 1 resource instances")
-        self.world.run(self.world.client.delete(self.world.resource("pods"), "a", "p", DeleteOptions(grace_period_s=0)))
+        at_once = DeleteOptions(grace_period_s=0)
+        self.world.run(self.world.client.delete(self.world.resource("pods"), "a", "p", at_once))
         self.world.settle(17)
         self.assertIsNone(self.namespace())
 

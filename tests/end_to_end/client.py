@@ -40,7 +40,7 @@ def tls_context(kubeconfig: Path, *, certificate: bool = True) -> ssl.SSLContext
 
 @attrs.frozen(slots=True)
 class Answer:
-    """A complete response. Header names are in lower case."""
+    """A complete response. Header names are in lower case, the values of one name joined by ", "."""
 
     code: int
     headers: Mapping[str, str]
@@ -110,7 +110,7 @@ class Client:
         except BaseException:
             self._drop(connection)
             raise
-        answer = Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, data)
+        answer = Answer(response.status, _headers(response), data)
         if response.will_close:
             self._drop(connection)
         else:
@@ -153,12 +153,20 @@ class Client:
         connection.close()
 
 
+def _headers(response: HTTPResponse) -> Mapping[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in response.getheaders():
+        name = name.lower()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
 class Watch:
     """An open watch in JSON lines or Protobuf frames."""
 
     def __init__(self, response: HTTPResponse) -> None:
         self.code = response.status
-        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        self.headers = _headers(response)
         self._response = response
 
     async def event(self) -> dict[str, Any]:
