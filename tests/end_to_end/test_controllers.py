@@ -101,14 +101,6 @@ class CascadeTests(CascadeCase):
         for item in (await self.client.get(self.group("apps/v1", "replicasets"))).json["items"]:
             self.assertNotIn("ownerReferences", item["metadata"])
 
-    async def test_field_manager(self) -> None:
-        """What the collector changes belongs to the controller manager (F)."""
-        await self.tree()
-        await self.delete("Orphan")
-        item = (await self.client.get(self.group("apps/v1", "replicasets"))).json["items"][0]
-        managers = {entry["manager"] for entry in item["metadata"].get("managedFields", ())}
-        self.assertNotIn("", managers)
-
     async def test_health(self) -> None:
         """Each controller has a check of its own, on every health endpoint."""
         for name in ("namespace", "garbagecollector"):
@@ -136,7 +128,7 @@ class NamespaceTests(ServerCase):
         self.assertEqual((await self.client.get(self.core("configmaps"))).json["items"], [])
 
     async def test_finalizers_are_reported(self) -> None:
-        """Conditions tell what keeps a namespace; once that is gone it ends."""
+        """Conditions, owned by the controller manager, tell what keeps a namespace; once that is gone it ends."""
         meta = {"name": "held", "finalizers": ["example.com/f"]}
         await self.created(self.core("configmaps"), {"metadata": meta})
         path = f"/api/v1/namespaces?fieldSelector=metadata.name={self.namespace}"
@@ -147,6 +139,8 @@ class NamespaceTests(ServerCase):
         conditions = {each["type"]: each for each in reported["object"]["status"]["conditions"]}
         remaining = conditions["NamespaceContentRemaining"]
         self.assertEqual((remaining["status"], remaining["reason"]), ("True", "SomeResourcesRemain"))
+        owners = {(each["manager"], each.get("subresource")) for each in reported["object"]["metadata"]["managedFields"]}
+        self.assertIn((self.naming.controller_manager, "status"), owners)
         await self.client.merge(self.core("configmaps", "held"), {"metadata": {"finalizers": None}})
         events = await watch.events(1)
         while events[-1]["type"] != "DELETED":
