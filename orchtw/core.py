@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from functools import partial
 from random import SystemRandom
 from typing import Any
-from uuid import uuid4
 
 from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
@@ -46,6 +45,7 @@ from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.paging import Tokens
 from orchtw.rules.runtime_config import enabled
+from orchtw.rules.uuids import SIZE, uuid_text
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import Codecs
 from orchtw.storage.cache import Cacher
@@ -89,7 +89,7 @@ class Core:
         self.store.probe()
         self.cacher = Cacher(self.store, reactor, lambda flush: reactor.callLater(0, flush))
         lifecycle = NamespaceLifecycle(naming, Namespaces(self.targets).phase_of)
-        stamp = Stamp(now=time.time, new_uid=lambda: str(uuid4()))
+        stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
         ownership = Ownership(self.targets, naming)
         self.writes = WritePath(self.store, Chain([lifecycle]), stamp, SystemRandom(), ownership)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)

@@ -8,9 +8,10 @@ import orjson
 
 from orchtw.errors import BadRequest, NotFound
 from orchtw.registry.target import Object
+from orchtw.registry.write_path import Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
-from orchtw.rules.options import patch_options
+from orchtw.rules.options import WriteOptions, patch_options
 from orchtw.schema.mismatch import describe
 from orchtw.schema.strict_fields import repeated_keys
 from orchtw.schema.yaml_codec import decode_yaml
@@ -32,7 +33,13 @@ async def apply(context: Context, call: Call) -> Response:
     NotFound (404, a sub-resource of a missing object), Invalid (422, the outcome is no valid object).
     """
     options = patch_options(call.request.params, context.naming, apply=True)
-    document = read(call.request)
+    written = await write_applied(context, call, read(call.request), options)
+    code = 201 if written.created else 200
+    return context.representations.entry(call.target, written.entry, call.accept, code, params=call.request.params)
+
+
+async def write_applied(context: Context, call: Call, document: Object, options: WriteOptions) -> Written:
+    """Merge what a manager wants into the call's object, which may be new. Raises as `apply` does."""
     call.target.stored.strategy.settle(document)
     fields = context.writes.ownership.of(call.target, call.info.subresource)
     now = context.writes.stamp.timestamp()
@@ -50,10 +57,7 @@ async def apply(context: Context, call: Call) -> Response:
             return {**wanted.obj, "metadata": meta}
         return wanted.obj
 
-    write = call.write(dry_run=options.dry_run, from_live=True, applies=True)
-    written = await context.writes.update(write, merge)
-    code = 201 if written.created else 200
-    return context.representations.entry(call.target, written.entry, call.accept, code, params=call.request.params)
+    return await context.writes.update(call.write(dry_run=options.dry_run, from_live=True, applies=True), merge)
 
 
 def read(request: Request) -> Object:

@@ -17,6 +17,9 @@ from orchtw.verbs.freshness import not_older_than
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
 
+NOW = frozenset({"latest", "any", "not older"})
+"""Consistencies that the present state satisfies: selections of it may use the cache's indexes."""
+
 
 @attrs.frozen(slots=True)
 class State:
@@ -32,11 +35,12 @@ async def list_objects(context: Context, call: Call) -> Response:
     Raises BadRequest (400), Expired (410, the version or token is too old), Invalid (422), Timeout (504).
     """
     options = options_of(context, call)
-    state = await state_of(context, call, options)
     selection = selection_of(call, options)
-    entries = state.entries
-    if not selection.everything:
-        entries = [entry for entry in entries if selection.matches(entry)]
+    state = await state_of(context, call, options)
+    if options.consistency in NOW:
+        entries = call.target.stored.cache.select(selection)
+    else:
+        entries = [entry for entry in state.entries if selection.matches(entry)]
     meta: dict[str, Any] = {"resourceVersion": str(state.revision)}
     if 0 < options.limit < len(entries):
         last = entries[options.limit - 1].key.removeprefix(_scope(call))

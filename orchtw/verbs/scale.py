@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchtw.errors import Cause, Invalid, NotFound
+from orchtw.errors import BadRequest, Cause, Invalid, NotFound
 from orchtw.registry.target import Object
 from orchtw.registry.write_path import Write
 from orchtw.request import Response
+from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options, update_options
 from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.codec import KindCodec
+from orchtw.verbs.apply import read, write_applied
 from orchtw.verbs.bodies import decode
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
@@ -33,9 +35,35 @@ async def update_scale(context: Context, call: Call) -> Response:
 
 async def patch_scale(context: Context, call: Call) -> Response:
     """200 and the patched Scale. Raises as `update_scale` does, and UnsupportedMediaType (415)."""
+    if patch_type(call.request.headers.get("content-type", "")) == "apply":
+        return await _apply(context, call)
     options = patch_options(call.request.params, context.naming, apply=False)
     changes = Changes(call.request, context.scale)
     return await _write(context, call, changes.of, call.write(dry_run=options.dry_run, from_live=True))
+
+
+async def _apply(context: Context, call: Call) -> Response:
+    """The applied Scale as an apply of the workload's replicas (supplement B6, sub-resources)."""
+    options = patch_options(call.request.params, context.naming, apply=True)
+    document = read(call.request)
+    found = document.get("apiVersion") or ""
+    if found != context.scale.api_version:
+        raise BadRequest(
+            "Incorrect version specified in apply patch. "
+            f"Specified patch version: {found}, expected: {context.scale.api_version}"
+        )
+    wanted = context.scale.normalise(document)
+    if findings := context.scale.strict_findings(document):
+        raise context.scale.refusal(", ".join(findings))
+    meta = wanted["metadata"]
+    named = {key: meta[key] for key in ("name", "namespace", "resourceVersion") if meta.get(key)}
+    resource = call.target.resource
+    workload: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": named}
+    if "replicas" in (document.get("spec") or {}):
+        _refuse({**wanted, "metadata": {"namespace": call.info.namespace, **named}})
+        workload["spec"] = {"replicas": wanted["spec"].get("replicas", 0)}
+    written = await write_applied(context, call, workload, options)
+    return _answer(context, call, call.target.load(written.entry))
 
 
 async def _write(context: Context, call: Call, change: Callable[[Object], Object], write: Write) -> Response:

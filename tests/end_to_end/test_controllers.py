@@ -139,7 +139,8 @@ class NamespaceTests(ServerCase):
         conditions = {each["type"]: each for each in reported["object"]["status"]["conditions"]}
         remaining = conditions["NamespaceContentRemaining"]
         self.assertEqual((remaining["status"], remaining["reason"]), ("True", "SomeResourcesRemain"))
-        owners = {(each["manager"], each.get("subresource")) for each in reported["object"]["metadata"]["managedFields"]}
+        managed = reported["object"]["metadata"]["managedFields"]
+        owners = {(each["manager"], each.get("subresource")) for each in managed}
         self.assertIn((self.naming.controller_manager, "status"), owners)
         await self.client.merge(self.core("configmaps", "held"), {"metadata": {"finalizers": None}})
         events = await watch.events(1)

@@ -99,7 +99,8 @@ class PatchTests(ServerCase):
     async def test_strategic_lists(self) -> None:
         """Containers merge by name; the result has its defaults."""
         path = await self.new_deployment()
-        containers = [{"name": "c2", "image": "b:2"}, {"name": "c3", "image": "d:1"}, {"name": "c1", "$patch": "delete"}]
+        changed, new = {"name": "c2", "image": "b:2"}, {"name": "c3", "image": "d:1"}
+        containers = [changed, new, {"name": "c1", "$patch": "delete"}]
         body = {"spec": {"template": {"spec": {"containers": containers}}}}
         result = await self.patched("strategic", path, body)
         found = result["spec"]["template"]["spec"]["containers"]
@@ -125,6 +126,29 @@ class PatchTests(ServerCase):
             self.assertEqual(result["spec"]["replicas"], replicas)
         answer = await self.patch("merge", f"{path}/scale", {"metadata": {"name": "other"}})
         self.assertEqual((answer.code, answer.json["reason"]), (400, "BadRequest"))
+
+    async def test_applied_scale(self) -> None:
+        """An applied Scale owns the workload's replicas as `scale`; two managers conflict (supplement B6)."""
+        path = await self.new_deployment()
+        scale: Object = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 3}}
+
+        async def apply(manager: str, body: Object, query: str = "") -> Answer:
+            data, headers = json.dumps(body).encode(), {"Content-Type": "application/apply-patch+yaml"}
+            return await self.client.send("PATCH", f"{path}/scale?fieldManager={manager}{query}", data, headers)
+
+        answer = await apply("one", scale, "&force=true")
+        self.assertEqual((answer.code, answer.json["spec"]), (200, {"replicas": 3}), answer)
+        live = (await self.client.get(path)).json
+        entry = next(each for each in live["metadata"]["managedFields"] if each["manager"] == "one")
+        self.assertEqual((entry["operation"], entry["subresource"]), ("Apply", "scale"))
+        self.assertEqual(entry["fieldsV1"], {"f:spec": {"f:replicas": {}}})
+        self.assertEqual((await apply("one", scale)).version, answer.version)
+        other = {**scale, "spec": {"replicas": 4}}
+        self.assertEqual((await apply("two", other)).code, 409)
+        self.assertEqual((await apply("two", other, "&force=true")).json["spec"], {"replicas": 4})
+        for body, code in (({**scale, "apiVersion": "v1"}, 400), ({**scale, "spec": {"replicas": -1}}, 422)):
+            self.assertEqual((await apply("one", body)).code, code)
+        self.assertEqual((await apply("one", {**scale, "zap": 1})).code, 400)
 
     async def test_a_missing_object(self) -> None:
         """A patch of what is not there is a 404, also where a PUT would create."""
@@ -201,7 +225,10 @@ class PatchTests(ServerCase):
             text = f"the name of the object (other) does not match the name on the URL ({name})"
             answer = await self.patch(kind, path, {"metadata": {"name": "other"}})
             self.assertRefused(answer, 400, "BadRequest", text)
-            text = f"the namespace of the object (other) does not match the namespace on the request ({self.namespace})"
+            text = (
+                "the namespace of the object (other) does not match "
+                f"the namespace on the request ({self.namespace})"
+            )
             answer = await self.patch(kind, path, {"metadata": {"namespace": "other"}})
             self.assertRefused(answer, 400, "BadRequest", text)
 
@@ -209,7 +236,8 @@ class PatchTests(ServerCase):
         """A resourceVersion in the patch is a precondition: 409 when it no longer fits (supplement B3)."""
         path = await self.config_map(a="1")
         old = (await self.client.get(path)).version
-        new = (await self.patched("merge", path, {"metadata": {"resourceVersion": old}, "data": {"a": "2"}}))["metadata"]
+        fits = {"metadata": {"resourceVersion": old}, "data": {"a": "2"}}
+        new = (await self.patched("merge", path, fits))["metadata"]
         name = path.rpartition("/")[2]
         text = (
             f'Operation cannot be fulfilled on configmaps "{name}": the object has been modified; '
