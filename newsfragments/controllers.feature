@@ -1,1 +1,1 @@
-Deleted namespaces lose their contents, and objects go after their owners: both controllers run inside the server and can be switched off with `--controllers`.
+Deleting a namespace now deletes its contents, and the garbage collector obeys owner references (background, foreground and orphaning deletion); both run inside the server and are chosen with `--controllers`.

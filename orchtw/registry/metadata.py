@@ -59,11 +59,15 @@ class Stamp:
         return rfc3339(int(self.now()))
 
     def created(self, meta: dict[str, Any]) -> None:
-        """Fill the identity of a new object and drop what only deletion may write."""
-        meta.pop("deletionTimestamp", None)
-        meta.pop("deletionGracePeriodSeconds", None)
+        """Fill the identity of a new object."""
         meta["uid"] = self.new_uid()
         meta["creationTimestamp"] = self.timestamp()
+
+
+def drop_deletion(meta: dict[str, Any]) -> None:
+    """Take from the metadata of a new object what only a deletion may write."""
+    meta.pop("deletionTimestamp", None)
+    meta.pop("deletionGracePeriodSeconds", None)
 
 
 def keep_server_fields(new: dict[str, Any], old: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import attrs
 from orchtw.admission.chain import Attributes, Chain
 from orchtw.apply.managed import with_old_times
 from orchtw.errors import AlreadyExists, BadRequest, Cause, Conflict, Invalid, NotFound
-from orchtw.registry.metadata import Stamp, ordered, without_version
+from orchtw.registry.metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.ownership import Ownership
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.target import Object, Target
@@ -81,6 +81,7 @@ class WritePath:
         if meta.get("resourceVersion"):
             raise BadRequest("resourceVersion should not be set on objects to be created")
         generated = not meta.get("name") and bool(meta.get("generateName"))
+        drop_deletion(meta)
         self._own(write, None, obj)
         obj = target.store_form(obj)
         attributes = self.attributes(write, "CREATE", obj, None)
@@ -145,6 +146,7 @@ class WritePath:
         old = stored.load(live)
         wanted = transform(target.load(live))
         asked_version = self._check_identity(write, self._own_metadata(wanted), old["metadata"], live)
+        keep_server_fields(wanted["metadata"], old["metadata"])
         self._own(write, target.load(live) if target.from_storage else old, wanted)
         new = target.store_form(wanted)
         if write.subresource:

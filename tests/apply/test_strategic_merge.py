@@ -73,8 +73,12 @@ def structs() -> Iterator[StructSchema]:
 
 def struct_of(node: Node) -> StructSchema | None:
     """The struct inside a list, a map or an alternative."""
-    while isinstance(node, ListSchema | MapSchema | EitherSchema):
-        node = node.element if isinstance(node, ListSchema) else getattr(node, "value", None) or node.schema
+    if isinstance(node, ListSchema):
+        return struct_of(node.element)
+    if isinstance(node, MapSchema):
+        return struct_of(node.value)
+    if isinstance(node, EitherSchema):
+        return node.schema
     return node if isinstance(node, StructSchema) else None
 
 
@@ -161,7 +165,7 @@ class MapTests(SynchronousTestCase):
 
     def test_plain(self) -> None:
         """Maps merge at every depth, null deletes, scalars replace, what is not named stays as it is."""
-        live = {"metadata": {"labels": {"a": "1", "b": "2"}}, "spec": {"replicas": 1, "template": {"x": 1}}}
+        live: Object = {"metadata": {"labels": {"a": "1", "b": "2"}}, "spec": {"replicas": 1, "template": {"x": 1}}}
         patch = {"metadata": {"labels": {"b": None, "c": "3"}, "annotations": {"n": None}}, "spec": {"replicas": 2}}
         result = self.merged(live, patch, DEPLOYMENT)
         self.assertEqual(
@@ -214,8 +218,8 @@ class MapTests(SynchronousTestCase):
 
     def test_retain_keys(self) -> None:
         """`$retainKeys` drops the live keys that it does not name: one volume source takes another's place."""
-        live = {"volumes": [{"name": "v", "emptyDir": {}}], "hostNetwork": True}
-        patch = {"volumes": [{"$retainKeys": ["name", "secret"], "name": "v", "secret": {"secretName": "s"}}]}
+        live: Object = {"volumes": [{"name": "v", "emptyDir": {}}], "hostNetwork": True}
+        patch: Object = {"volumes": [{"$retainKeys": ["name", "secret"], "name": "v", "secret": {"secretName": "s"}}]}
         result = {"volumes": [{"name": "v", "secret": {"secretName": "s"}}], "hostNetwork": True}
         self.assertEqual(self.merged(live, patch, pod("PodSpec")), result)
         live = {"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}}
@@ -280,7 +284,10 @@ REFUSED: tuple[tuple[Object, str], ...] = (
     ),
     ({"nodeSelector": {"$patch": "zap"}}, "unknown patch type: zap in map: map[$patch:zap]"),
     ({"nodeSelector": {"$patch": None, "a": 1}, "containers": ["x"]}, "expected elements with merge key name, got x"),
-    ({"containers": [{"name": {"a": None}}]}, "map: map[name:map[a:<nil>]] does not contain declared merge key: name"),
+    (
+        {"containers": [{"name": {"a": None}}]},
+        "map: map[name:map[a:<nil>]] does not contain declared merge key: name",
+    ),
     (
         {"$setElementOrder/containers": [{"name": "a"}], "containers": [{"name": "b"}]},
         "The order in patch list:\n[map[name:b]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
@@ -323,8 +330,9 @@ class RefusalTests(SynchronousTestCase):
 
     def test_primitive_lists(self) -> None:
         """A list of strings merges with strings only."""
-        for patch in ({"finalizers": [{"a": "b"}]}, {"$setElementOrder/finalizers": [{}]}):
-            schema = _CODECS.compiler.struct("orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+        schema = _CODECS.compiler.struct("orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+        patches: tuple[Object, ...] = ({"finalizers": [{"a": "b"}]}, {"$setElementOrder/finalizers": [{}]})
+        for patch in patches:
             self.assertRaises(BadRequest, strategic_merge, {"finalizers": ["a"]}, patch, schema)
 
     def test_not_an_object(self) -> None:

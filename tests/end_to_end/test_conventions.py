@@ -22,9 +22,8 @@ class CreateTests(ConventionCase):
         sent["metadata"]["deletionTimestamp"] = "2001-01-01T00:00:00Z"
         sent["metadata"]["deletionGracePeriodSeconds"] = 5
         meta = (await self.created(self.maps, sent))["metadata"]
-        self.assertEqual(
-            list(meta), ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"], "nothing else is set"
-        )
+        expected = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp", "managedFields"]
+        self.assertEqual(list(meta), expected, "nothing else is set")
         self.assertNotEqual(meta["uid"], NO_UID)
         self.assertRegex(meta["uid"], r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
         self.assertRegex(meta["creationTimestamp"], r"^20(?!01)\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")

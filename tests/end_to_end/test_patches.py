@@ -63,10 +63,11 @@ class PatchTests(ServerCase):
     async def test_each_kind(self) -> None:
         """Each kind of patch changes an object; the same change again writes nothing (supplement B3)."""
         path = await self.config_map(a="1", b="2")
+        operations = [{"op": op, "path": "/data/a", "value": value} for op, value in (("test", "4"), ("add", "6"))]
         for kind, body in (
             ("merge", {"data": {"a": "3", "b": None}}),
             ("strategic", {"data": {"a": "4", "c": "5"}}),
-            ("json", [{"op": "test", "path": "/data/a", "value": "4"}, {"op": "add", "path": "/data/a", "value": "6"}]),
+            ("json", operations),
         ):
             before = (await self.client.get(path)).version
             first = await self.patched(kind, path, body)
@@ -207,7 +208,8 @@ class PatchTests(ServerCase):
         status = (await self.patch("strategic", path, body)).json
         start = ' "" is invalid: patch: Invalid value: "map[spec:map[replicas:x]]": '
         self.assertEqual((status["code"], status["message"][: len(start)]), (422, start))
-        for value in (None, [], "x"):
+        results: tuple[Any, ...] = (None, [], "x")
+        for value in results:
             answer = await self.patch("json", path, [{"op": "replace", "path": "", "value": value}])
             self.assertEqual((answer.code, answer.json["reason"]), (422, "Invalid"), answer)
 
