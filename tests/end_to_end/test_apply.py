@@ -1,0 +1,109 @@
+"""Server-side apply as `kubectl` does it, in both vocabularies (supplement B6, C8)."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import orjson
+
+from orchtw.testing.kubectl import Kubectl, Result
+from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: {replicas}
+  selector:
+    matchLabels: {{app: web}}
+  template:
+    metadata:
+      labels: {{app: web}}
+    spec:
+      containers:
+      - name: c
+        image: {image}
+"""
+
+
+class KubectlApplyTests(ServerCase):
+    """`kubectl apply --server-side` and its neighbours."""
+
+    skip = NO_KUBECTL
+
+    async def setUp(self) -> None:
+        await super().setUp()
+        self.kubectl = Kubectl(reactor, self.server.kubeconfig, os.path.abspath(self.mktemp()))
+
+    async def run_kubectl(self, *arguments: str, stdin: str = "") -> Result:
+        return await self.kubectl.run(f"--namespace={self.namespace}", *arguments, stdin=stdin)
+
+    async def apply(self, *flags: str, replicas: int = 2, image: str = "one") -> Result:
+        """Apply the deployment on the server's side."""
+        manifest = DEPLOYMENT.format(replicas=replicas, image=image)
+        return await self.run_kubectl("apply", "--server-side", *flags, "-f", "-", stdin=manifest)
+
+    async def live(self) -> dict[str, Any]:
+        result = await self.run_kubectl("get", "deployment", "web", "-o", "json", "--show-managed-fields")
+        found: dict[str, Any] = orjson.loads(result.output)
+        return found
+
+    async def test_apply_twice(self) -> None:
+        """The first apply creates, the second changes nothing, not even the version."""
+        self.assertEqual((await self.apply()).status, 0)
+        before = await self.live()
+        self.assertEqual((await self.apply()).status, 0)
+        self.assertEqual(await self.live(), before)
+        self.assertEqual(before["metadata"]["managedFields"][0]["manager"], "kubectl")
+
+    async def test_conflict_and_force(self) -> None:
+        """What another manager scaled is a conflict that names it, until it is forced."""
+        await self.apply()
+        await self.run_kubectl("scale", "deployment", "web", "--replicas=5")
+        refused = await self.apply(replicas=3)
+        self.assertNotEqual(refused.status, 0)
+        self.assertIn(".spec.replicas", refused.errors)
+        self.assertEqual((await self.live())["spec"]["replicas"], 5)
+        self.assertEqual((await self.apply("--force-conflicts", replicas=3)).status, 0)
+        self.assertEqual((await self.live())["spec"]["replicas"], 3)
+        self.assertEqual((await self.apply(replicas=3)).status, 0)
+
+    async def test_two_managers(self) -> None:
+        """Managers of equal values share them; each may leave without taking them along."""
+        await self.apply("--field-manager=a")
+        await self.apply("--field-manager=b")
+        managers = [entry["manager"] for entry in (await self.live())["metadata"]["managedFields"]]
+        self.assertEqual(managers, ["a", "b"])
+        self.assertNotEqual((await self.apply("--field-manager=b", image="two")).status, 0)
+
+    async def test_dry_run_and_diff(self) -> None:
+        """A dry run and a diff show what would be, and leave things as they are."""
+        await self.apply()
+        before = await self.live()
+        self.assertEqual((await self.apply("--dry-run=server", image="two")).status, 0)
+        manifest = DEPLOYMENT.format(replicas=2, image="two")
+        shown = await self.run_kubectl("diff", "--server-side", "-f", "-", stdin=manifest)
+        self.assertEqual(shown.status, 1, shown.errors)
+        self.assertIn("image: two", shown.output)
+        same = DEPLOYMENT.format(replicas=2, image="one")
+        self.assertEqual((await self.run_kubectl("diff", "--server-side", "-f", "-", stdin=same)).status, 0)
+        self.assertEqual(await self.live(), before)
+
+    async def test_migration_from_client_side(self) -> None:
+        """What was applied on the client's side can be applied on the server's without a conflict."""
+        manifest = DEPLOYMENT.format(replicas=2, image="one")
+        created = await self.run_kubectl("apply", "-f", "-", stdin=manifest)
+        self.assertEqual(created.status, 0, created.errors)
+        moved = await self.apply(image="two")
+        self.assertEqual(moved.status, 0, moved.errors)
+        live = await self.live()
+        self.assertEqual(live["spec"]["template"]["spec"]["containers"][0]["image"], "two")
+
+
+class KubernetesKubectlApplyTests(KubectlApplyTests):
+    """The same under Kubernetes' names."""
+
+    vocabulary = "kubernetes"
