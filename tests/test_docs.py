@@ -100,12 +100,6 @@ class LinkTests(SynchronousTestCase):
             for module in _MODULE.findall(text):
                 self.assertIsNotNone(importlib.util.find_spec(module), f"{page.name}: {module}")
 
-    def test_not_of_a_workplace(self) -> None:
-        """No page names a folder of the machine on which it was written."""
-        for page in PAGES:
-            for word in ("/work/", "/opt/venv", "/tmp/"):
-                self.assertNotIn(word, page.read_text(), page.name)
-
 
 class SnippetTests(SynchronousTestCase):
     """What the pages show of Python and YAML."""

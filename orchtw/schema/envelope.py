@@ -8,7 +8,7 @@ from orchtw.schema.bodies import unrecognized
 from orchtw.schema.wire import delimited, fields_of, varint
 
 PREFIX = b"k8s\x00"
-_NO_ENCODING = b"\x1a\x00\x22\x00"  # contentEncoding and contentType: written, empty
+ENVELOPE_END = b"\x1a\x00\x22\x00"  # contentEncoding and contentType: written, empty
 _TYPE, _RAW, _ENCODING = 1, 2, 3
 
 
@@ -21,7 +21,7 @@ def envelope_head(api_version: str, kind: str) -> bytes:
 
 def wrap(api_version: str, kind: str, raw: bytes) -> bytes:
     """The envelope around an inner message."""
-    return b"%b%b%b%b" % (envelope_head(api_version, kind), varint(len(raw)), raw, _NO_ENCODING)
+    return b"%b%b%b%b" % (envelope_head(api_version, kind), varint(len(raw)), raw, ENVELOPE_END)
 
 
 def unwrap(body: bytes, must_be: str = "") -> tuple[str, str, bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import overload
 
-from orchtw.watch.frames import varint
+from orchtw.schema.wire import varint
 
 ITEMS_PER_PIECE = 64
 """Objects joined at a time: some 400 KiB of pods, a few socket writes, however long the list."""

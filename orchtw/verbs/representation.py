@@ -17,20 +17,19 @@ from orchtw.registry.target import Target
 from orchtw.request import Response
 from orchtw.rules.negotiation import Negotiated, check_transform
 from orchtw.schema.codec import Codecs
-from orchtw.schema.envelope import PREFIX, wrap
+from orchtw.schema.envelope import ENVELOPE_END, envelope_head, wrap
+from orchtw.schema.wire import delimited, varint
 from orchtw.schema.yaml_codec import encode_yaml
 from orchtw.verbs.pieces import json_pieces, protobuf_pieces, repeated_length
 from orchtw.verbs.transforms import Transforms
 from orchtw.verbs.wires import Wires
 from orchtw.watch.entry import Entry
-from orchtw.watch.frames import Wire, type_meta, varint
+from orchtw.watch.frames import Wire
 
 Object = dict[str, Any]
 Params = Mapping[str, list[str]]
 ITEMS_TAG = b"\x12"  # field 2, length-delimited: `items` of every list message
-METADATA_TAG = b"\x0a"  # field 1: `metadata` of every list message
-RAW_TAG = b"\x12"  # field 2 of runtime.Unknown
-NO_ENCODING = b"\x1a\x00\x22\x00"  # contentEncoding and contentType of runtime.Unknown, both empty
+METADATA_FIELD = 1  # `metadata` of every list message
 LIST_META = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
 
 
@@ -116,11 +115,11 @@ class Representations:
     def _protobuf_list(self, target: Target, entries: Sequence[Entry], meta: Object, accept: Negotiated) -> Response:
         messages = list(map(target.protobuf, entries))
         list_meta = self._list_meta.encode_protobuf(meta)
-        list_meta = METADATA_TAG + varint(len(list_meta)) + list_meta
+        list_meta = delimited(METADATA_FIELD, list_meta)
         size = len(list_meta) + repeated_length(messages, ITEMS_TAG)
-        list_type = type_meta(target.resource.api_version, target.resource.list_kind or "")
-        head = PREFIX + list_type + RAW_TAG + varint(size) + list_meta
-        pieces = protobuf_pieces(head, messages, NO_ENCODING, ITEMS_TAG)
+        head = envelope_head(target.resource.api_version, target.resource.list_kind or "")
+        head += varint(size) + list_meta
+        pieces = protobuf_pieces(head, messages, ENVELOPE_END, ITEMS_TAG)
         return Response(content_type=accept.content_type, body=pieces, length=pieces.length)
 
 

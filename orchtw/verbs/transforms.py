@@ -13,10 +13,11 @@ from orchtw.registry.target import Target
 from orchtw.rules.negotiation import Negotiated
 from orchtw.rules.options import IncludeObject, include_object
 from orchtw.schema.codec import Codecs
+from orchtw.schema.envelope import wrap
 from orchtw.schema.partial import partial_metadata, partial_metadata_list
 from orchtw.schema.table import TableLayout, write_table
 from orchtw.watch.entry import Entry
-from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame, type_meta
+from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
 
 Object = dict[str, Any]
 Params = Mapping[str, list[str]]
@@ -169,5 +170,5 @@ class TransformedWire:
         if self._accept.format == "protobuf":
             api_version, kind = obj["apiVersion"], obj["kind"]
             raw = self._codecs.kind(api_version, kind).encode_protobuf(obj)
-            return protobuf_frame(event_type, type_meta(api_version, kind), raw)
+            return protobuf_frame(event_type, wrap(api_version, kind, raw))
         return b'{"type":"%b","object":%b}\n' % (event_type.encode(), orjson.dumps(obj))

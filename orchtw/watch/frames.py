@@ -13,6 +13,8 @@ from typing import Final, Protocol
 import orjson
 
 from orchtw.errors import StatusError
+from orchtw.schema.envelope import wrap
+from orchtw.schema.wire import delimited
 from orchtw.watch.entry import Entry
 
 ADDED: Final = "ADDED"
@@ -22,8 +24,6 @@ BOOKMARK: Final = "BOOKMARK"
 ERROR: Final = "ERROR"
 TYPES: Final = (ADDED, MODIFIED, DELETED, BOOKMARK, ERROR)
 
-ENVELOPE_PREFIX: Final = b"k8s\x00"
-ENVELOPE_END: Final = b"\x1a\x00\x22\x00"  # Unknown's empty contentEncoding and contentType, always on the wire
 
 Encoding = Callable[[Entry], bytes]
 SetVersion = Callable[[bytes, bytes], bytes]
@@ -100,7 +100,7 @@ class ProtobufWire:
         bookmark_raw: Callable[[int], bytes],
         status_raw: Callable[[StatusError], bytes],
     ) -> None:
-        self._type_meta = type_meta(api_version, kind)
+        self._type = (api_version, kind)
         self._raw = raw
         self._set_version = set_version
         self._bookmark_raw = bookmark_raw
@@ -111,56 +111,20 @@ class ProtobufWire:
         raw = self._raw(entry)
         if entry.revision != revision:
             raw = self._set_version(raw, b"%d" % revision)
-        return protobuf_frame(event_type, self._type_meta, raw)
+        return protobuf_frame(event_type, wrap(*self._type, raw))
 
     opening = frame
 
     def bookmark(self, revision: int) -> bytes:
         """A bookmark as a length and a WatchEvent."""
-        return protobuf_frame(BOOKMARK, self._type_meta, self._bookmark_raw(revision))
+        return protobuf_frame(BOOKMARK, wrap(*self._type, self._bookmark_raw(revision)))
 
     def error(self, error: StatusError) -> bytes:
         """An error as a length and a WatchEvent."""
-        return protobuf_frame(ERROR, type_meta("v1", "Status"), self._status_raw(error))
+        return protobuf_frame(ERROR, wrap("v1", "Status", self._status_raw(error)))
 
 
-def type_meta(api_version: str, kind: str) -> bytes:
-    """Field 1 of Unknown: the TypeMeta of the message beside it."""
-    inner = _text(0x0A, api_version) + _text(0x12, kind)
-    return b"\x0a" + varint(len(inner)) + inner
-
-
-def protobuf_frame(event_type: str, type_meta_field: bytes, raw: bytes) -> bytes:
+def protobuf_frame(event_type: str, envelope: bytes) -> bytes:
     """4 bytes of big-endian length and WatchEvent{1: type, 2: RawExtension{1: envelope}} (supplement A9)."""
-    raw_head = b"\x12" + varint(len(raw))
-    envelope_size = len(ENVELOPE_PREFIX) + len(type_meta_field) + len(raw_head) + len(raw) + len(ENVELOPE_END)
-    extension_head = b"\x0a" + varint(envelope_size)
-    event_head = _text(0x0A, event_type) + b"\x12" + varint(len(extension_head) + envelope_size)
-    size = len(event_head) + len(extension_head) + envelope_size
-    return b"".join(
-        (
-            size.to_bytes(4, "big"),
-            event_head,
-            extension_head,
-            ENVELOPE_PREFIX,
-            type_meta_field,
-            raw_head,
-            raw,
-            ENVELOPE_END,
-        )
-    )
-
-
-def _text(tag: int, value: str) -> bytes:
-    data = value.encode()
-    return bytes((tag,)) + varint(len(data)) + data
-
-
-def varint(value: int) -> bytes:
-    """A non-negative integer in Protobuf's base-128 form."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    event = delimited(1, event_type.encode()) + delimited(2, delimited(1, envelope))
+    return len(event).to_bytes(4, "big") + event

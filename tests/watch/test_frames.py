@@ -7,7 +7,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Expired, StatusError
 from orchtw.watch.entry import NO_LABELS, Entry
-from orchtw.watch.frames import JsonWire, ProtobufWire, varint
+from orchtw.schema.wire import varint
+from orchtw.watch.frames import JsonWire, ProtobufWire
 
 
 def status_raw(error: StatusError) -> bytes:
