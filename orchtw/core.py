@@ -32,6 +32,7 @@ from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.authorization import AuthorizationStage
 from orchtw.filters.chain import App, Placed
 from orchtw.filters.deadline import Deadline
+from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import VERBOSITY, RequestLog
 from orchtw.naming import Naming
@@ -144,7 +145,7 @@ class Core:
         self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
 
     def _app(self, address: str) -> App:
-        """The line of stages; audit, impersonation and flow control have their places in it (see `filters.chain`)."""
+        """The line of stages; audit and flow control have their places in it (see `filters.chain`)."""
         config, naming = self._config, self._naming
         negotiator = Negotiator(naming)
         representations = Representations(self.codecs, Transforms(self.codecs, naming, time.time))
@@ -176,6 +177,7 @@ class Core:
             [
                 Placed("request-info", RequestInfoStage()),
                 Placed("authentication", AuthenticationStage(authenticator)),
+                Placed("impersonation", ImpersonationStage(authorizer, naming)),
                 Placed("authorization", AuthorizationStage(authorizer)),
                 Placed("handler", handler),
             ],

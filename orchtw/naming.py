@@ -64,6 +64,7 @@ class Naming:
     protobuf_media_type: str = "application/vnd.orch.protobuf"
     protobuf_watch_media_type: str = "application/vnd.orch.protobuf;stream=watch"
     meta_group: str = "meta.orch.io"
+    authentication_group: str = "authentication.orch.io"
     flow_schema_header: str = "X-Orch-Pf-Flowschema-Uid"
     priority_level_header: str = "X-Orch-Pf-Prioritylevel-Uid"
 

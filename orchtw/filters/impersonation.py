@@ -1,0 +1,131 @@
+"""Acting as somebody else: the Impersonate- headers (supplement D12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+import attrs
+
+from orchtw.authn.method import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED
+from orchtw.authz.decision import Authorizer, Decision
+from orchtw.authz.refusal import forbidden
+from orchtw.naming import Naming
+from orchtw.request import Request, RequestInfo, Response, UserInfo
+from orchtw.rules.causes import go_quote
+
+PREFIX = "impersonate-"
+EXTRA = "impersonate-extra-"
+SERVICE_ACCOUNT = "system:serviceaccount:"
+SERVICE_ACCOUNTS = "system:serviceaccounts"
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Wanted:
+    """Whom the headers name."""
+
+    user: str
+    groups: tuple[str, ...]
+    uid: str
+    extra: dict[str, tuple[str, ...]]
+
+
+class ImpersonationStage:
+    """Puts the named user in the requester's place if that one may impersonate each part of it."""
+
+    def __init__(self, authorizer: Authorizer, naming: Naming) -> None:
+        self._authorizer = authorizer
+        self._group = naming.authentication_group
+
+    async def handle(self, request: Request) -> Response | None:
+        """Refuses with 403 what the requester may not take on; without a user's name the rest is a 500."""
+        if not any(name.startswith(PREFIX) for name in request.headers):
+            return None
+        wanted = _wanted(request)
+        if not wanted.user:
+            if wanted.groups or wanted.uid or wanted.extra:
+                return _nameless(request, wanted)
+            return None
+        assert request.user is not None
+        for part in self._parts(wanted):
+            await self._check(request.user, part)
+        request.user = _user(wanted)
+        request.headers = {name: text for name, text in request.headers.items() if not name.startswith(PREFIX)}
+        return None
+
+    def _parts(self, wanted: Wanted) -> Iterator[RequestInfo]:
+        """What is impersonated, as requests to be authorized: the user, each group, each extra value, the uid."""
+        account = wanted.user.removeprefix(SERVICE_ACCOUNT).split(":")
+        if wanted.user.startswith(SERVICE_ACCOUNT) and len(account) == 2:
+            yield _asked("serviceaccounts", account[1], namespace=account[0])
+        else:
+            yield _asked("users", wanted.user)
+        for group in wanted.groups:
+            yield _asked("groups", group)
+        for key, values in wanted.extra.items():
+            for value in values:
+                yield _asked("userextras", value, group=self._group, version="v1", subresource=key)
+        if wanted.uid:
+            yield _asked("uids", wanted.uid, group=self._group, version="v1")
+
+    async def _check(self, user: UserInfo, part: RequestInfo) -> None:
+        decision = self._authorizer.authorize(user, part)
+        if not isinstance(decision, Decision):
+            decision = await decision
+        if not decision.allowed:
+            raise forbidden(user, part, decision.reason)
+
+
+def _wanted(request: Request) -> Wanted:
+    """The headers, in any order; several of one name come joined by commas."""
+    headers = request.headers
+    extra = {
+        unquote(name.removeprefix(EXTRA)).lower(): _several(text)
+        for name, text in headers.items()
+        if name.startswith(EXTRA)
+    }
+    return Wanted(
+        user=headers.get("impersonate-user", ""),
+        groups=_several(headers.get("impersonate-group", "")),
+        uid=headers.get("impersonate-uid", ""),
+        extra=extra,
+    )
+
+
+def _several(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _asked(
+    resource: str, name: str, *, namespace: str = "", group: str = "", version: str = "v1", subresource: str = ""
+) -> RequestInfo:
+    return RequestInfo(
+        is_resource=True,
+        verb="impersonate",
+        path="",
+        group=group,
+        version=version,
+        namespace=namespace,
+        resource=resource,
+        subresource=subresource,
+        name=name,
+    )
+
+
+def _user(wanted: Wanted) -> UserInfo:
+    """The new user with the groups that come by themselves."""
+    groups = wanted.groups
+    account = wanted.user.removeprefix(SERVICE_ACCOUNT).split(":")
+    if wanted.user.startswith(SERVICE_ACCOUNT) and len(account) == 2 and not groups:
+        groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}")
+    implied = UNAUTHENTICATED if wanted.user == ANONYMOUS.name else AUTHENTICATED
+    if AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
+        groups = (*groups, implied)
+    return UserInfo(name=wanted.user, uid=wanted.uid, groups=groups, extra=wanted.extra)
+
+
+def _nameless(request: Request, wanted: Wanted) -> Response:
+    parts = [*wanted.groups, *wanted.extra, *((wanted.uid,) if wanted.uid else ())]
+    text = f"requested [{' '.join(parts)}] without impersonating a user"
+    body = f"Internal Server Error: {go_quote(request.path)}: {text}\n"
+    return Response(code=500, content_type="text/plain; charset=utf-8", body=body.encode())

@@ -1,0 +1,71 @@
+"""NamespaceLifecycle (supplement A4, A14)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.admission.chain import Attributes, Chain
+from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.errors import Forbidden, NotFound
+from orchtw.naming import Naming
+from orchtw.request import UserInfo
+from orchtw.schema.catalogue import Catalogue
+
+NAMING = Naming.orch()
+CATALOGUE = Catalogue.load(NAMING)
+PHASES = {"live": "Active", "ending": "Terminating"}
+
+
+def attributes(operation: str, plural: str, **more: Any) -> Attributes:
+    resource = CATALOGUE.find("", "v1", plural)
+    assert resource is not None
+    given = {"namespace": "", "name": "x", "user": UserInfo(name="bob"), **more}
+    return Attributes(operation=operation, resource=resource, **given)
+
+
+class NamespaceLifecycleTests(SynchronousTestCase):
+    """The plugin in a chain."""
+
+    def run_chain(self, asked: Attributes) -> Deferred[None]:
+        chain = Chain([NamespaceLifecycle(NAMING, PHASES.get)])
+
+        async def both() -> None:
+            await chain.admit(asked)
+            await chain.validate(asked)
+
+        return Deferred.fromCoroutine(both())
+
+    def test_allowed(self) -> None:
+        """Creates in live namespaces, updates anywhere, cluster objects and other deletes pass."""
+        for asked in (
+            attributes("CREATE", "configmaps", namespace="live"),
+            attributes("UPDATE", "configmaps", namespace="ending"),
+            attributes("CREATE", "nodes"),
+            attributes("DELETE", "configmaps", namespace="ending"),
+            attributes("DELETE", "namespaces", name="live"),
+        ):
+            self.assertIsNone(self.successResultOf(self.run_chain(asked)))
+
+    def test_missing_namespace(self) -> None:
+        """A create where there is no namespace is a 404 on the namespace."""
+        failure = self.failureResultOf(self.run_chain(attributes("CREATE", "configmaps", namespace="nope")), NotFound)
+        self.assertEqual(failure.value.message, 'namespaces "nope" not found')
+
+    def test_terminating_namespace(self) -> None:
+        """A create where a namespace is ending is a 403 with its cause."""
+        asked = attributes("CREATE", "configmaps", namespace="ending", name="n1")
+        error = self.failureResultOf(self.run_chain(asked), Forbidden).value
+        why = "unable to create new content in namespace ending because it is being terminated"
+        self.assertEqual(error.message, f'configmaps "n1" is forbidden: {why}')
+        self.assertEqual(error.details["causes"][0]["reason"], "NamespaceTerminating")
+
+    def test_protected(self) -> None:
+        """The built-in namespaces are not deleted, but for the one of node leases."""
+        for name in ("default", "orch-system", "orch-public"):
+            asked = attributes("DELETE", "namespaces", name=name)
+            error = self.failureResultOf(self.run_chain(asked), Forbidden).value
+            self.assertEqual(error.message, f'namespaces "{name}" is forbidden: this namespace may not be deleted')
+        self.successResultOf(self.run_chain(attributes("DELETE", "namespaces", name="orch-node-lease")))

@@ -1,0 +1,103 @@
+"""Impersonation (supplement D12)."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.authz.decision import ALLOWED, Decision
+from orchtw.errors import Forbidden
+from orchtw.filters.impersonation import ImpersonationStage
+from orchtw.naming import Naming
+from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
+
+
+class Recorder:
+    """Allows everything but what is denied, and keeps what it was asked."""
+
+    def __init__(self, *denied: str) -> None:
+        self.denied = denied
+        self.asked: list[tuple[str, str, str, str, str]] = []
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
+        self.asked.append((info.group, info.resource, info.subresource, info.namespace, info.name))
+        return Decision(False) if info.name in self.denied else ALLOWED
+
+
+class ImpersonationTests(SynchronousTestCase):
+    """`ImpersonationStage`."""
+
+    def passed(self, *denied: str, **headers: str) -> tuple[Request, Response | None, Recorder]:
+        recorder = Recorder(*denied)
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        request = Request(
+            method="GET", path="/x", headers=named, peer=Peer(address="", port=0), user=UserInfo(name="bob")
+        )
+        stage = ImpersonationStage(recorder, Naming.orch())
+        response = self.successResultOf(Deferred.fromCoroutine(stage.handle(request)))
+        return request, response, recorder
+
+    def test_without_headers(self) -> None:
+        """Nobody is asked, nothing changes."""
+        request, response, recorder = self.passed(accept="x")
+        self.assertEqual((request.user, response, recorder.asked), (UserInfo(name="bob"), None, []))
+
+    def test_user_and_groups(self) -> None:
+        """Each part is authorized in order; the headers are gone afterwards."""
+        request, _, recorder = self.passed(
+            impersonate_user="ann", impersonate_group="a, b", impersonate_extra_Scopes="x", impersonate_uid="7"
+        )
+        group = "authentication.orch.io"
+        self.assertEqual(
+            recorder.asked,
+            [
+                ("", "users", "", "", "ann"),
+                ("", "groups", "", "", "a"),
+                ("", "groups", "", "", "b"),
+                (group, "userextras", "scopes", "", "x"),
+                (group, "uids", "", "", "7"),
+            ],
+        )
+        expected = UserInfo(
+            name="ann", uid="7", groups=("a", "b", "system:authenticated"), extra={"scopes": ("x",)}
+        )
+        self.assertEqual((request.user, request.headers), (expected, {}))
+
+    def test_service_account(self) -> None:
+        """A service account is asked for as one, and gets its groups when none are named."""
+        request, _, recorder = self.passed(impersonate_user="system:serviceaccount:ns:sa")
+        self.assertEqual(recorder.asked, [("", "serviceaccounts", "", "ns", "sa")])
+        assert request.user is not None
+        self.assertEqual(
+            request.user.groups,
+            ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"),
+        )
+
+    def test_anonymous(self) -> None:
+        """The anonymous user is unauthenticated."""
+        request, _, _ = self.passed(impersonate_user="system:anonymous")
+        assert request.user is not None
+        self.assertEqual(request.user.groups, ("system:unauthenticated",))
+
+    def test_denied(self) -> None:
+        """One denial is a 403 that names user, verb and what was denied."""
+        stage = ImpersonationStage(Recorder("root"), Naming.orch())
+        request = Request(
+            method="GET", path="/x", headers={"impersonate-user": "root"}, peer=Peer(address="", port=0),
+            user=UserInfo(name="bob"),
+        )
+        error = self.failureResultOf(Deferred.fromCoroutine(stage.handle(request)), Forbidden).value
+        self.assertEqual(
+            error.message,
+            'users "root" is forbidden: User "bob" cannot impersonate resource "users" in API group "" at the '
+            "cluster scope",
+        )
+
+    def test_without_user(self) -> None:
+        """Groups without a user are a 500 in plain text."""
+        _, response, _ = self.passed(impersonate_group="a")
+        assert response is not None
+        self.assertEqual(response.code, 500)
+        self.assertEqual(
+            response.body, b'Internal Server Error: "/x": requested [a] without impersonating a user\n'
+        )
