@@ -10,6 +10,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.x509 import Certificate
 from twisted.application.service import IService, Service
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
@@ -21,6 +23,7 @@ from orchtw.pki import first_start
 from orchtw.pki.first_start import Pki
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
+from orchtw.serving.reload import CertificateReload
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
 
@@ -57,9 +60,11 @@ class APIServer(Service):
         address = host_and_port(config.public_address, bound.getsockname()[1])
         self._core = Core(config, naming, reactor, address=address, secret=pki.derived_key(b"continue"))
         self._address = address
+        tls = ServingTLS(self._tls_options(pki.serving_chain, pki.serving_key))
+        self._reload = self._certificate_reload(tls)
         self._listener = Listener(
             self._core.app,
-            self._tls(),
+            tls,
             bound,
             reactor=reactor,
             limits=EdgeLimits(
@@ -84,11 +89,15 @@ class APIServer(Service):
     async def _start(self) -> None:
         await self._core.start()
         self._listener.startService()
+        if self._reload is not None:
+            self._reload.startService()
         _settle_memory()
         print(f"https://{self._address} {os.path.relpath(self._pki.kubeconfig)}", file=sys.__stdout__, flush=True)
 
     async def _stop(self) -> None:
         self._core.begin_shutdown()
+        if self._reload is not None and self._reload.running:
+            await self._reload.stopService()
         if self._config.shutdown_delay_duration_s:
             await deferLater(self._reactor, self._config.shutdown_delay_duration_s)
         await self._listener.stop_accepting()
@@ -96,17 +105,27 @@ class APIServer(Service):
         await self._listener.stopService()
         await self._core.stop()
 
-    def _tls(self) -> ServingTLS:
-        config, pki = self._config, self._pki
-        return ServingTLS(
-            TLSOptions(
-                certificates=pki.serving_chain,
-                key=pki.serving_key,
-                client_cas=pki.client_cas,
-                min_version=config.tls_min_version,
-                cipher_suites=config.tls_cipher_suites,
-            )
+    def _tls_options(self, chain: tuple[Certificate, ...], key: PrivateKeyTypes) -> TLSOptions:
+        config = self._config
+        return TLSOptions(
+            certificates=chain,
+            key=key,
+            client_cas=self._pki.client_cas,
+            min_version=config.tls_min_version,
+            cipher_suites=config.tls_cipher_suites,
         )
+
+    def _certificate_reload(self, tls: ServingTLS) -> CertificateReload | None:
+        """Follows the operator's own certificate files; None: the certificate was made here."""
+        config = self._config
+        files = [path for path in (config.tls_cert_file, config.tls_private_key_file) if path is not None]
+
+        def read() -> TLSOptions:
+            given = first_start.given(config)
+            assert given is not None
+            return self._tls_options(*given)
+
+        return CertificateReload(tls, files, read, self._reactor) if files else None
 
 
 def _settle_memory() -> None:

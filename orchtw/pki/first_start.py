@@ -69,7 +69,7 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
     authority = _authority(folder, now)
     serving = _renewed(folder, SERVING, authority, now, naming, hosts)
     admin = _renewed(folder, ADMIN, authority, now, naming, ())
-    chain, key = _given(config) or ((serving.certificate,), serving.key)
+    chain, key = given(config) or ((serving.certificate,), serving.key)
     ca_pem = certificates.pem(authority.certificate)
     trust = b"".join(map(certificates.pem, chain)) if config.tls_cert_file else ca_pem
     client_cas = files.read_certificates(config.client_ca_file) if config.client_ca_file else (authority.certificate,)
@@ -155,7 +155,7 @@ def _key(path: Path) -> ec.EllipticCurvePrivateKey:
     return key
 
 
-def _given(config: Config) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes] | None:
+def given(config: Config) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes] | None:
     """The operator's own serving certificate and key (`--tls-cert-file`, `--tls-private-key-file`), if given."""
     if config.tls_cert_file is None or config.tls_private_key_file is None:
         return None

@@ -1,0 +1,60 @@
+"""Certificates that the operator replaces while the server runs (supplement C3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from twisted.application.internet import TimerService
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from orchtw.errors import ConfigError
+from orchtw.serving.tls_context import ServingTLS, TLSOptions
+
+INTERVAL_S = 60.0
+"""How often the files are looked at: renewals come days before an old certificate ends."""
+
+_log = Logger()
+
+
+class CertificateReload(TimerService):
+    """Looks at `files` every INTERVAL_S and gives `tls` what `read` makes of them when one has changed.
+
+    New connections get the new certificate. Files that cannot be used are logged, and the old certificate stays.
+    """
+
+    def __init__(
+        self, tls: ServingTLS, files: Sequence[Path], read: Callable[[], TLSOptions], clock: IReactorTime
+    ) -> None:
+        super().__init__(INTERVAL_S, self.look)  # type: ignore[no-untyped-call]
+        self.clock = clock
+        self._tls = tls
+        self._files = tuple(files)
+        self._read = read
+        self._seen = self._state()
+
+    def look(self) -> None:
+        """Once in an interval."""
+        state = self._state()
+        if state == self._seen:
+            return
+        self._seen = state
+        try:
+            self._tls.reload(self._read())
+        except ConfigError as error:
+            _log.error("the new serving certificate cannot be used, the old one stays: {why}", why=str(error))
+        else:
+            _log.info("serving with the new certificate from now on")
+
+    def _state(self) -> tuple[tuple[int, int], ...]:
+        return tuple(map(_stamp, self._files))
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    """Time and inode tell a replaced file from the old one; a missing file is (0, 0)."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_ino
