@@ -90,14 +90,14 @@ class APIServer(Service):
         await self._core.start()
         self._listener.startService()
         if self._reload is not None:
-            self._reload.startService()
+            self._reload.startService()  # type: ignore[no-untyped-call]
         _settle_memory()
         print(f"https://{self._address} {os.path.relpath(self._pki.kubeconfig)}", file=sys.__stdout__, flush=True)
 
     async def _stop(self) -> None:
         self._core.begin_shutdown()
         if self._reload is not None and self._reload.running:
-            await self._reload.stopService()
+            await self._reload.stopService()  # type: ignore[no-untyped-call]
         if self._config.shutdown_delay_duration_s:
             await deferLater(self._reactor, self._config.shutdown_delay_duration_s)
         await self._listener.stop_accepting()
