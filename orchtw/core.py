@@ -60,6 +60,7 @@ from orchtw.verbs.handler import Endpoint, ResourceHandler, Virtual
 from orchtw.verbs.representation import Representations
 from orchtw.verbs.reviews import Reviews
 from orchtw.verbs.transforms import Transforms
+from orchtw.watch.log import HISTORY_S
 
 STORE_FILE = "store.sqlite"
 
@@ -88,7 +89,12 @@ class Core:
             compaction_interval_s=config.etcd_compaction_interval_s,
         )
         self.store.probe()
-        self.cacher = Cacher(self.store, reactor, lambda flush: reactor.callLater(0, flush))
+        self.cacher = Cacher(
+            self.store,
+            reactor,
+            lambda flush: reactor.callLater(0, flush),
+            history_s=config.etcd_compaction_interval_s or HISTORY_S,
+        )
         lifecycle = NamespaceLifecycle(naming, Namespaces(self.targets).phase_of)
         stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
         ownership = Ownership(self.targets, naming)

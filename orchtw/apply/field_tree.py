@@ -202,6 +202,11 @@ def _decoded(fields: Any) -> Tree:
 
 def encode(tree: Tree) -> dict[str, Any]:
     """The root as new FieldsV1 dict with its steps in the reference's order."""
+    if len(tree) == 1:
+        for step, part in tree.items():
+            return {step: encode(part) if part else {}}
     # Names sort as their steps do; "." comes before them, all others after "g".
-    steps = sorted(tree) if not tree or max(tree) < "g" else sorted(tree, key=order)
-    return {step: encode(tree[step]) if tree[step] else {} for step in steps}
+    steps = sorted(tree)
+    if steps and steps[-1] >= "g":
+        steps.sort(key=order)
+    return {step: encode(part) if (part := tree[step]) else {} for step in steps}

@@ -76,6 +76,13 @@ class PodStrategy(Strategy):
         return {**old, "spec": spec}
 
 
+class NodeStrategy(Strategy):
+    """A node agent registers its node with the status that it found; later writes keep to /status."""
+
+    def reset_status(self, obj: Object) -> None:
+        pass
+
+
 class SecretStrategy(Strategy):
     """`stringData` is a write-only way to give `data` as plain text."""
 

@@ -1,6 +1,7 @@
 """What a kind does to its objects on the way to the store: the generic behaviour, and the seam for others.
 
-A strategy works on canonical dicts in the storage version. It never refuses by itself: it returns causes.
+A strategy works on canonical dicts in the storage version, unless a method says otherwise. It never refuses by
+itself: it returns causes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import orjson
 
 from orchtw.errors import Cause
 from orchtw.naming import Naming
+from orchtw.registry.defaults.registry import FILLS
 from orchtw.registry.metadata import keep_server_fields
 from orchtw.registry.traits import Traits
 from orchtw.rules import metadata as metadata_rules
@@ -28,6 +30,7 @@ class Strategy:
         self.resource = resource
         self.naming = naming
         self._codec = codec
+        self._fill = FILLS.get((resource.group.split(".")[0], resource.kind))
         self.traits = Traits.of(resource.group, resource.kind)
         self.has_status = any(sub.name == "status" for sub in resource.subresources)
 
@@ -38,7 +41,12 @@ class Strategy:
         """
 
     def default(self, obj: Object) -> None:
-        """Fill what the kind's own rules say of absent fields, beyond the declared defaults; in place."""
+        """Fill what the kind's own rules say of absent fields, beyond the declared defaults; in place.
+
+        `obj` is canonical and stays so. It comes in the version that it was sent in, which its apiVersion says.
+        """
+        if self._fill is not None:
+            self._fill(obj)
 
     def prepare_create(self, obj: Object) -> None:
         """Clear what a create may not set and start the generation."""
@@ -50,13 +58,15 @@ class Strategy:
             meta["generation"] = 1
 
     def reset_status(self, obj: Object) -> None:
-        """Empty the status of a new object; numbers that are always shown are 0 in it."""
+        """Empty the status of a new object but for its defaults; numbers that are always shown are 0 in it."""
         if "status" in obj:
             obj["status"] = orjson.loads(self._no_status)
 
     @cached_property
     def _no_status(self) -> bytes:
-        return orjson.dumps(self._codec.normalise({}).get("status", {}))
+        empty = self._codec.normalise({})
+        self._codec.default(empty)
+        return orjson.dumps(empty.get("status", {}))
 
     def prepare_update(self, new: Object, old: Object) -> None:
         """Keep what the main path may not change and raise the generation."""

@@ -43,13 +43,10 @@ class Target:
         return self.to_storage(obj) if self.to_storage else obj
 
     def complete(self, obj: Object) -> None:
-        """Give a decoded object what its kind adds by rule, before anybody comes to own its fields.
-
-        The rules are written for the storage version; kinds that have any are served in no other.
-        """
-        if self.to_storage is None:
-            self.stored.strategy.settle(obj)
-            self.stored.strategy.default(obj)
+        """Give a decoded object of this version what its kind adds by rule, before anybody owns its fields."""
+        strategy = self.stored.strategy
+        strategy.settle(obj)
+        strategy.default(obj)
 
     def json_tail(self, entry: Entry) -> bytes:
         """The JSON of a cached object after kind and apiVersion, in this version; cached on the entry."""

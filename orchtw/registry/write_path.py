@@ -116,29 +116,38 @@ class WritePath:
         for _ in range(MAX_ATTEMPTS):
             live = stored.get(write.namespace, write.name)
             if live is None:
-                return await self._create_by_update(write, transform)
-            written = await self._try_update(write, transform, live)
+                written = await self._create_by_update(write, transform)
+            else:
+                written = await self._try_update(write, transform, live)
             if written is not None:
                 return written
         resource = write.target.resource
         raise Conflict.modified(resource.plural, resource.group, write.name)
 
-    async def _create_by_update(self, write: Write, transform: Transform) -> Written:
+    async def _create_by_update(self, write: Write, transform: Transform) -> Written | None:
+        """The object where there was none; None: another writer was faster and the round may be repeated."""
         resource = write.target.resource
-        missing = NotFound.of(resource.plural, resource.group, write.name)
-        may_create = write.applies or write.target.stored.strategy.traits.create_on_update
-        if write.subresource or not may_create:
-            raise missing
+        if write.subresource or not self._may_create(write):
+            raise NotFound.of(resource.plural, resource.group, write.name)
         obj = transform(None)
         meta = self._own_metadata(obj)
         self._match_name(write, meta)
+        if write.applies and meta.get("resourceVersion"):
+            raise Conflict.modified(resource.plural, resource.group, write.name)
         if meta.get("uid"):
             raise Conflict.of(
                 resource.plural, resource.group, write.name,
                 f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: ",
             )
         meta.pop("resourceVersion", None)
-        return Written(await self.create(write, obj), created=True)
+        try:
+            return Written(await self.create(write, obj), created=True)
+        except AlreadyExists:
+            return None
+
+    @staticmethod
+    def _may_create(write: Write) -> bool:
+        return write.applies or write.target.stored.strategy.traits.create_on_update
 
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
@@ -170,7 +179,8 @@ class WritePath:
             return Written(prepared.entry(live.revision))
         outcome = await self.store.commit(Op(stored.prefix + live.key, prepared.value, live.revision, prepared))
         if not outcome.revision:
-            return self._lost_race(write, asked_version, outcome.current)
+            self._lost_race(write, asked_version, outcome.current)
+            return None
         entry = stored.cache.get(live.key)
         if entry is None or entry.revision != outcome.revision:
             entry = prepared.entry(outcome.revision)
@@ -184,7 +194,8 @@ class WritePath:
             return Written(prepared.entry(live.revision))
         outcome = await self.store.commit(Op(stored.prefix + live.key, None, live.revision))
         if not outcome.revision:
-            return self._lost_race(write, asked_version, outcome.current)
+            self._lost_race(write, asked_version, outcome.current)
+            return None
         return Written(prepared.entry(outcome.revision))
 
     @staticmethod
@@ -193,12 +204,11 @@ class WritePath:
         terminating = meta.get("deletionTimestamp") and not meta.get("deletionGracePeriodSeconds")
         return bool(terminating) and not meta.get("finalizers") and not stored.strategy.holds_removal(obj)
 
-    @staticmethod
-    def _lost_race(write: Write, asked_version: str, current: KeyValue | None) -> None:
+    def _lost_race(self, write: Write, asked_version: str, current: KeyValue | None) -> None:
         resource = write.target.resource
         if asked_version:
             raise Conflict.modified(resource.plural, resource.group, write.name)
-        if current is None and not write.target.stored.strategy.traits.create_on_update:
+        if current is None and not self._may_create(write):
             raise NotFound.of(resource.plural, resource.group, write.name)
 
     def _subresource(self, write: Write, new: Object, old: Object) -> Object:
@@ -271,7 +281,12 @@ class WritePath:
 
     @staticmethod
     def _match_name(write: Write, meta: Object) -> None:
-        if meta.get("name", "") not in ("", write.name):
+        if not meta.get("name"):
+            if not write.applies:
+                raise BadRequest(
+                    f"the name of the object ({write.name} based on URL) was undeterminable: name must be provided"
+                )
+        elif meta["name"] != write.name:
             text = f"the name of the object ({meta['name']}) does not match the name on the URL ({write.name})"
             raise BadRequest(text)
         meta["name"] = write.name

@@ -1,7 +1,7 @@
 """Rules of ObjectMeta on create and on update, and generated names (supplement A1, A2).
 
 The rules see canonical metadata after the server's own fields have been filled in, return every cause at once and
-change nothing; `drop_unkept` comes before them. managedFields are not looked at here.
+change nothing; `drop_unkept` comes before them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.rules import names
 from orchtw.rules.causes import forbidden, go_value, invalid, required, too_long
+from orchtw.rules.field_managers import entry_causes
 
 Meta = Mapping[str, Any]
 
@@ -135,6 +136,8 @@ def _common(meta: Meta, namespaced: bool, group: str, kind: str, naming: Naming)
         causes += validate_annotations(annotations, "metadata.annotations")
     if owners := meta.get("ownerReferences"):
         causes += _owners(owners)
+    if entries := meta.get("managedFields"):
+        causes += entry_causes(entries, "metadata.managedFields")
     if finalizers := meta.get("finalizers"):
         causes += _finalizers(finalizers, (group.partition(".")[0], kind) in _FREE_FINALIZERS, naming)
     return causes

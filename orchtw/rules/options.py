@@ -20,8 +20,8 @@ from orchtw.rules.causes import (
     invalid,
     not_supported,
     required,
-    too_long,
 )
+from orchtw.rules.field_managers import field_manager_causes
 from orchtw.rules.request_info import flag
 from orchtw.rules.selectors import (
     ALL_FIELDS,
@@ -38,7 +38,6 @@ Consistency = Literal["latest", "any", "not older", "exact", "continue"]
 IncludeObject = Literal["Metadata", "Object", "None"]
 Propagation = Literal["Orphan", "Background", "Foreground"]
 
-FIELD_MANAGER_LIMIT_BYTES: Final = 128
 EXACT: Final = "Exact"
 NOT_OLDER_THAN: Final = "NotOlderThan"
 
@@ -210,7 +209,7 @@ def _write_options(kind: str, params: Params, naming: Naming, causes: list[Cause
     if not params and not causes:
         return _PLAIN_WRITE
     manager, validation = _text(params, "fieldManager"), _text(params, "fieldValidation")
-    causes += field_manager_causes(manager)
+    causes += field_manager_causes(manager, "fieldManager")
     dry_run = _dry_run(params.get("dryRun", []), causes)
     if validation not in _VALIDATIONS:
         causes.append(not_supported("fieldValidation", validation, _VALIDATIONS))
@@ -218,21 +217,6 @@ def _write_options(kind: str, params: Params, naming: Naming, causes: list[Cause
     return WriteOptions(
         dry_run=dry_run, field_manager=manager, field_validation=validation, force=flag(params, "force")
     )
-
-
-def field_manager_causes(manager: str) -> list[Cause]:
-    """Every reason why `manager` cannot name a field manager: too long, or a character that does not print."""
-    causes = []
-    if len(manager.encode("utf-8", "surrogatepass")) > FIELD_MANAGER_LIMIT_BYTES:
-        causes.append(too_long("fieldManager", FIELD_MANAGER_LIMIT_BYTES))
-    if not manager.isprintable():
-        position = 0
-        for char in manager:
-            if not char.isprintable():
-                text = f"invalid character U+{ord(char):04X} (at position {position})"
-                causes.append(invalid("fieldManager", manager, text))
-            position += len(char.encode("utf-8", "surrogatepass"))
-    return causes
 
 
 def _dry_run(values: list[str], causes: list[Cause]) -> bool:
@@ -246,10 +230,11 @@ def _dry_run(values: list[str], causes: list[Cause]) -> bool:
 def delete_options(params: Params, body: Mapping[str, Any] | None, naming: Naming) -> DeleteOptions:
     """The options of a delete or deletecollection: from `body`, a decoded DeleteOptions, or without one the query.
 
-    Raises BadRequest (400) and Invalid (422).
+    A dryRun of the query counts beside a body that has none (seed 1 §4.7): nobody who asked for a dry run loses an
+    object. Raises BadRequest (400) and Invalid (422).
     """
     given = _delete_query(params) if body is None else body
-    if not given:
+    if not given and "dryRun" not in params:
         return _PLAIN_DELETE
     policy, orphan = given.get("propagationPolicy"), given.get("orphanDependents")
     causes: list[Cause] = []
@@ -258,7 +243,7 @@ def delete_options(params: Params, body: Mapping[str, Any] | None, naming: Namin
         causes.append(invalid("propagationPolicy", policy, text))
     if policy is not None and policy not in _POLICIES:
         causes.append(not_supported("propagationPolicy", policy, (*_POLICIES, "nil")))
-    dry_run = _dry_run(given.get("dryRun") or [], causes)
+    dry_run = _dry_run(given.get("dryRun") or params.get("dryRun", []), causes)
     _raise("DeleteOptions", causes, naming)
     grace_s = given.get("gracePeriodSeconds")
     preconditions = given.get("preconditions") or {}

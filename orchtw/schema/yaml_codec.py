@@ -34,16 +34,24 @@ _COLLECTION_TAGS = (None, "!", f"{_TAGS}map", f"{_TAGS}seq")
 
 
 def decode_yaml(body: bytes, must_be: str = "", repeated: list[str] | None = None) -> Any:
+    """As `parse_yaml`. Raises BadRequest, naming the kind that the body `must_be`."""
+    try:
+        return parse_yaml(body, repeated)
+    except ValueError as error:
+        raise unparseable(body, must_be, str(error), "yaml") from None
+
+
+def parse_yaml(body: bytes, repeated: list[str] | None = None) -> Any:
     """The JSON-shaped value of the document in `body`; None when there is none.
 
     Keys that come twice are named in `repeated`, such as `line 3: key "a" already set in map` (supplement B7).
-    Raises BadRequest, naming the kind that it `must_be`, on what is not YAML, has no JSON form, is nested deeper than
-    MAX_DEPTH or grows beyond EXPANDED_LIMIT through aliases.
+    Raises ValueError on what is not YAML, has no JSON form, is nested deeper than MAX_DEPTH or grows beyond
+    EXPANDED_LIMIT through aliases.
     """
     try:
         return _Builder(repeated).build(yaml.parse(body.decode(), Loader=yaml.CSafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError, SchemaError) as error:
-        raise unparseable(body, must_be, " ".join(str(error).split()), "yaml") from None
+        raise ValueError(" ".join(str(error).split())) from None
 
 
 @attrs.define(slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httptools
 
-from orchtw.errors import BadRequest, RequestEntityTooLarge, StatusError
+from orchtw.errors import BadRequest, MethodNotAllowed, RequestEntityTooLarge, StatusError
 from orchtw.request import Peer, Request
 from orchtw.serving.limits import (
     EdgeLimits,
@@ -21,6 +22,8 @@ KEEP_ALIVE, HTTP10, UPGRADE = 1, 2, 4
 
 # Chunk sizes, extensions and trailers may make a body on the wire this much larger than its content.
 _CHUNK_OVERHEAD = 8
+
+_METHOD = re.compile(rb"[A-Z]+( |$)")
 
 # Header names as they came to the shared lower-case text: saves the conversion and, for a watch that keeps its
 # request, the memory. Clients cannot fill it beyond the bound.
@@ -83,7 +86,7 @@ class RequestParser:
         except httptools.HttpParserUpgrade as upgrade:
             rest = data[upgrade.args[0] :]
         except httptools.HttpParserError as problem:
-            self._malformed(problem)
+            self._malformed(problem, data)
         if self.mid:
             self._measure(len(data))
         return rest
@@ -98,9 +101,11 @@ class RequestParser:
         if not self.mid:
             self._parser = None
 
-    def _malformed(self, problem: Exception) -> None:
+    def _malformed(self, problem: Exception, data: bytes) -> None:
+        """A word in capitals that is no method is 405 (supplement C3), anything else 400."""
         if self.refusal is None and not self.closed:
-            self.refusal = BadRequest(f"malformed HTTP request: {problem}")
+            unknown = isinstance(problem, httptools.HttpParserInvalidMethodError) and _METHOD.match(data)
+            self.refusal = MethodNotAllowed() if unknown else BadRequest(f"malformed HTTP request: {problem}")
 
     def _measure(self, size: int) -> None:
         # llhttp gathers a header across feeds before it calls back, so bytes are counted here as well.

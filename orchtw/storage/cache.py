@@ -231,6 +231,6 @@ class Cacher:
         now = self._clock.seconds()
         self.timers.tick(now)
         if now >= self._next_trim:
-            self._next_trim = now + TRIM_INTERVAL_S
+            self._next_trim = now + min(TRIM_INTERVAL_S, self._history_s)
             for cache in self._caches.values():
                 cache.log.trim(now)

@@ -95,7 +95,7 @@ class ResourceCache:
         if revision > self._head.revision:
             raise Timeout.future_version(revision, self._head.revision)
         try:
-            then = self.log.overlay(revision)
+            then = self.log.overlay(revision, self._timers.now)
         except Expired:
             raise Expired.list() from None
         now = self.snapshot(namespace)

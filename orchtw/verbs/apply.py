@@ -14,7 +14,7 @@ from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import WriteOptions, patch_options
 from orchtw.schema.mismatch import describe
 from orchtw.schema.strict_fields import repeated_keys
-from orchtw.schema.yaml_codec import decode_yaml
+from orchtw.schema.yaml_codec import parse_yaml
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.patch import patch
@@ -68,7 +68,7 @@ def read(request: Request) -> Object:
         document: Any = orjson.loads(body)
         findings = repeated_keys(body, document)
     except ValueError:
-        document = decode_yaml(body, "", findings)
+        document = _read_yaml(body, findings)
     except RecursionError:
         raise BadRequest("error decoding YAML: nested too deeply") from None
     if findings:
@@ -76,3 +76,10 @@ def read(request: Request) -> Object:
     if not isinstance(document, dict):
         raise BadRequest(f"error decoding YAML: expected an object, got {describe(document)}")
     return document
+
+
+def _read_yaml(body: bytes, findings: list[str]) -> Any:
+    try:
+        return parse_yaml(body, findings)
+    except ValueError as error:
+        raise BadRequest(f"error decoding YAML: {error}") from None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from orchtw.errors import NotFound, StatusError
 from orchtw.request import Request, Response
+from orchtw.rules.negotiation import check_transform
+from orchtw.rules.options import include_object
 from orchtw.schema.codec import Codecs
+from orchtw.schema.partial import partial_metadata, partial_metadata_list
+from orchtw.schema.table import TableLayout
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.representation import Representations
 
@@ -25,7 +29,12 @@ class ComponentStatuses:
         representations: Representations,
         check: Callable[[], Awaitable[None]],
     ) -> None:
+        catalogue = codecs.catalogue
+        resource = catalogue.find("", "v1", "componentstatuses")
+        assert resource is not None
         self._codec = codecs.kind("v1", "ComponentStatus")
+        self._naming = catalogue.naming
+        self._layout = TableLayout(resource.group, resource.kind, resource.columns, catalogue.naming)
         self._acceptance = acceptance
         self._representations = representations
         self._check = check
@@ -35,14 +44,33 @@ class ComponentStatuses:
         assert request.info is not None
         if request.info.name != STORE_COMPONENT:
             raise NotFound.of("componentstatuses", "", request.info.name)
+        accept = self._acceptance.of(request, request.info)
+        check_transform(accept, "ComponentStatus", is_list=False)
         obj = self._codec.normalise(await self._status())
-        return self._representations.obj(obj, self._acceptance.plain(request))
+        if accept.transform == "Table":
+            obj = self._table([obj], accept.transform_version, request)
+        elif accept.transform:
+            obj = partial_metadata(obj, self._naming, accept.transform_version)
+        return self._representations.obj(obj, accept)
 
     async def list(self, request: Request) -> Response:
         """200 and all components."""
+        assert request.info is not None
+        accept = self._acceptance.of(request, request.info)
+        check_transform(accept, "ComponentStatusList", is_list=True)
         items = [await self._status()]
-        found = {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items}
-        return self._representations.obj(found, self._acceptance.plain(request))
+        found: dict[str, Any] = {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items}
+        if accept.transform == "Table":
+            found = self._table([self._codec.normalise(item) for item in items], accept.transform_version, request)
+        elif accept.transform:
+            found = partial_metadata_list({}, items, self._naming, accept.transform_version)
+        return self._representations.obj(found, accept)
+
+    def _table(self, components: Sequence[dict[str, Any]], version: str, request: Request) -> dict[str, Any]:
+        """The components as a Table; components have no age, so the time is no matter."""
+        include = include_object(request.params)
+        rows = [self._layout.row(component, 0.0, include=include, version=version) for component in components]
+        return self._layout.table({}, rows, version=version)
 
     async def _status(self) -> dict[str, Any]:
         condition = {"type": "Healthy", "status": "True", "message": '{"health":"true"}'}

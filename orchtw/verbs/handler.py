@@ -20,6 +20,7 @@ Deprecated = Callable[[RequestInfo, ResourceType], None]
 Virtual = Mapping[tuple[str, str, str], Mapping[str, Endpoint]]
 
 PAGE_NOT_FOUND = b"404 page not found\n"
+_SUBRESOURCE_PARTS = 3  # resource, name, sub-resource: only proxies have paths below
 
 
 class ResourceHandler:
@@ -84,7 +85,7 @@ class ResourceHandler:
         """The function for a verb; HEAD stands for none (supplement C3)."""
         if info.subresource:
             declared = next((sub for sub in target.resource.subresources if sub.name == info.subresource), None)
-            if declared is None:
+            if declared is None or (len(info.parts) > _SUBRESOURCE_PARTS and declared.name != "proxy"):
                 raise NotFound.generic()
             verb = self._subresources.get(info.subresource, {}).get(info.verb)
             allowed = declared.verbs

@@ -52,7 +52,11 @@ async def _apply(context: Context, call: Call) -> Response:
             "Incorrect version specified in apply patch. "
             f"Specified patch version: {found}, expected: {context.scale.api_version}"
         )
+    if (kind := document.get("kind") or "") != context.scale.kind:
+        raise BadRequest(f"the kind in the apply patch ({kind}) is not the expected kind ({context.scale.kind})")
     wanted = context.scale.normalise(document)
+    if (document.get("metadata") or {}).get("managedFields") is not None:
+        raise BadRequest("metadata.managedFields must be nil")
     if findings := context.scale.strict_findings(document):
         raise context.scale.refusal(", ".join(findings))
     meta = wanted["metadata"]

@@ -36,7 +36,7 @@ class Transforms:
     def one(self, target: Target, entry: Entry, accept: Negotiated, params: Params) -> Object:
         """One object as a one-row Table, or its metadata."""
         if accept.transform == "Table":
-            meta = {"resourceVersion": str(entry.revision)}
+            meta = {"resourceVersion": str(entry.revision)} if entry.revision else {}
             return self.table(target, [entry], meta, accept.transform_version, include_object(params))
         return partial_metadata(target.load(entry), self._naming, accept.transform_version)
 
@@ -161,7 +161,10 @@ class TransformedWire:
         version = self._accept.transform_version
         if self.opens:
             meta = {"resourceVersion": str(revision)}
-            return self._transforms.table(self._target, [entry], meta, version, self._include, headed=headed)
+            table = self._transforms.table(self._target, [entry], meta, version, self._include, headed=headed)
+            if shown := table["rows"][0]["object"]:
+                shown["metadata"]["resourceVersion"] = meta["resourceVersion"]
+            return table
         obj = self._target.load(entry)
         obj["metadata"]["resourceVersion"] = str(revision)
         return partial_metadata(obj, self._naming, version)

@@ -242,6 +242,10 @@ class Group:
             yield from events
             position += len(events)
 
+    def up_to_date(self, member: Watcher) -> bool:
+        """Whether a member has everything there is: one that waits for its first event too, not one of the future."""
+        return member.place is self.ready or (member.place is self.apart and member.cursor <= self._head.revision)
+
     def bookmark(self) -> bytes:
         """A framed BOOKMARK for the present revision, made once for everybody who is due at it."""
         revision = self._head.revision

@@ -137,13 +137,17 @@ class EventLog:
         """Up to `count` events from a position that `position` has just given."""
         return self._events[position : position + count]
 
-    def overlay(self, revision: int) -> Mapping[str, Entry | None]:
+    def overlay(self, revision: int, now: float = 0.0) -> Mapping[str, Entry | None]:
         """What differed at `revision` from now: keys with their entry then, or None where there was none.
 
-        Raises Expired (410) if the log does not reach back to `revision`.
+        Raises Expired (410) if the log does not reach back to `revision`, or only by the minimum that is kept for
+        watches: what was overtaken longer ago than the history lasts is the store's to know (supplement A5).
         """
         then: dict[str, Entry | None] = {}
-        for event in reversed(self.since(revision)):
+        events = self.since(revision)
+        if events and events[0].time < now - self._history_s:
+            raise Expired.list()
+        for event in reversed(events):
             then[event.key] = event.old
         return then
 

@@ -193,7 +193,7 @@ class Member:
             return
         if group.pending:
             group.flush()
-        if self.place is group.ready and not self.paused:
+        if not self.paused and group.up_to_date(self):
             self.write(group.bookmark())
 
     def fail(self, error: StatusError) -> None:

@@ -218,6 +218,15 @@ class DeleteOptionsTests(SynchronousTestCase):
         self.assertIs(options.delete_options(params("orphanDependents=false"), None, NAMING).orphan_dependents, False)
         self.assertRaises(BadRequest, options.delete_options, params("gracePeriodSeconds=x"), None, NAMING)
 
+    def test_dry_run_of_the_query_beside_a_body(self) -> None:
+        """The query's dryRun counts when the body has none; the body's wins (seed 1 §4.7, supplement B8)."""
+        body = {"propagationPolicy": "Orphan"}
+        self.assertTrue(options.delete_options(params("dryRun=All"), body, NAMING).dry_run)
+        self.assertTrue(options.delete_options(params("dryRun=All"), {}, NAMING).dry_run)
+        self.assertTrue(options.delete_options(params("dryRun=no"), {"dryRun": ["All"]}, NAMING).dry_run)
+        self.assertRaises(Invalid, options.delete_options, params("dryRun=no"), body, NAMING)
+        self.assertFalse(options.delete_options(params("dryRun"), body, NAMING).dry_run)
+
     def test_negative_grace(self) -> None:
         """A negative grace period is one second (supplement A12)."""
         self.assertEqual(self.body(gracePeriodSeconds=-3).grace_period_s, 1)

@@ -180,6 +180,27 @@ class RequestTests(Case):
         answer = await self.server.request("PATCH", f"{CONFIG_MAPS}/a?fieldManager=one", body, APPLY)
         self.assertEqual((answer.code, answer.json["reason"]), (409, "Conflict"))
 
+    async def test_version_of_a_missing_object(self) -> None:
+        """An applied resourceVersion fits no object that is missing: 409, nothing is created (supplement B6)."""
+        body = config_map({"k": "v"}, resourceVersion="1")
+        answer = await self.server.request("PATCH", f"{CONFIG_MAPS}/a?fieldManager=one", body, APPLY)
+        self.assertEqual((answer.code, answer.json["reason"]), (409, "Conflict"))
+        self.assertIn("the object has been modified", answer.json["message"])
+        self.assertEqual((await self.server.request("GET", f"{CONFIG_MAPS}/a")).code, 404)
+
+    async def test_broken_yaml(self) -> None:
+        """What is no YAML is refused as such (supplement B6)."""
+        answer = await self.server.request("PATCH", f"{CONFIG_MAPS}/a?fieldManager=one", b"a: [", APPLY)
+        self.assertEqual(answer.code, 400, answer.body)
+        self.assertTrue(answer.json["message"].startswith("error decoding YAML: "), answer.body)
+
+    async def test_scale(self) -> None:
+        """An applied Scale is a Scale without managedFields: else 400."""
+        scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}, "spec": {"replicas": 2}}
+        url = f"{DEPLOYMENTS}/d/scale?fieldManager=one"
+        for body in ({**scale, "metadata": {"managedFields": []}}, {**scale, "kind": "Deployment"}):
+            self.assertEqual((await self.server.request("PATCH", url, body, APPLY)).code, 400, body)
+
 
 class UpdateTests(Case):
     """Managed fields of writes that are no apply."""
@@ -215,6 +236,24 @@ class UpdateTests(Case):
         self.assertEqual(fields, {"f:data": {"f:p": {}}})
         self.assertEqual((await self.server.request("PATCH", url, secret, APPLY)).json, first.json)
 
+    async def test_name_required(self) -> None:
+        """A PUT whose object has no name, and a patch that takes it away, are a 400 (supplement A4)."""
+        await self.server.request("POST", CONFIG_MAPS, config_map({"k": "v"}))
+        put = await self.server.request("PUT", f"{CONFIG_MAPS}/a", {"apiVersion": "v1", "kind": "ConfigMap"})
+        patch = await self.server.request("PATCH", f"{CONFIG_MAPS}/a", {"metadata": {"name": None}}, MERGE)
+        text = "the name of the object (a based on URL) was undeterminable: name must be provided"
+        for answer in (put, patch):
+            self.assertEqual((answer.code, answer.json["message"]), (400, text))
+
+    async def test_long_manager_in_an_entry(self) -> None:
+        """An entry that a write brings names its manager in at most 128 bytes: else 422 (supplement B6)."""
+        await self.apply("one", {"k": "v"})
+        entry = {**(await self.live())["metadata"]["managedFields"][0], "manager": "x" * 129}
+        body = {"metadata": {"managedFields": [entry]}}
+        answer = await self.server.request("PATCH", f"{CONFIG_MAPS}/a", body, MERGE)
+        self.assertEqual(answer.code, 422, answer.body)
+        self.assertEqual(answer.json["details"]["causes"][0]["field"], "metadata.managedFields[0].manager")
+
 
 class RaceTests(Case):
     """Many writers share one object safely (issue of lost updates; DESIGN rule 4)."""
@@ -229,3 +268,13 @@ class RaceTests(Case):
         codes = await gatherResults([Deferred.fromCoroutine(write(number)) for number in range(64)])
         self.assertEqual(set(codes), {200})
         self.assertEqual(len((await self.live())["data"]), 65)
+
+    async def test_racing_creates(self) -> None:
+        """Of many that apply a missing object one creates it (201), the others are merged into it (200)."""
+
+        async def write(number: int) -> int:
+            return (await self.apply(f"manager-{number}", {f"key-{number}": "v"})).code
+
+        codes = await gatherResults([Deferred.fromCoroutine(write(number)) for number in range(16)])
+        self.assertEqual(sorted(codes), [200] * 15 + [201])
+        self.assertEqual(len((await self.live())["data"]), 16)

@@ -94,6 +94,18 @@ class EventLogTests(SynchronousTestCase):
         self.assertEqual(log.overlay(4), {})
 
 
+    def test_overlay_beyond_the_history(self) -> None:
+        """What is only kept for watches is no state to list: the store knows what is compacted (supplement A5)."""
+        log = EventLog(0, history_s=10)
+        log.append(1, "a", None, entry("a", 1), 0.0)
+        log.append(2, "b", None, entry("b", 2), 5.0)
+        self.assertEqual(log.overlay(0, 10.0), {"a": None, "b": None})
+        self.assertRaises(Expired, log.overlay, 0, 10.1)
+        self.assertEqual(log.overlay(1, 10.1), {"b": None})
+        self.assertEqual(log.overlay(2, 100.0), {})
+        self.assertEqual(len(log.since(0)), 2)
+
+
 class EventTests(SynchronousTestCase):
     def test_frames_are_shared(self) -> None:
         """A frame is made once per wire and type, whoever asks."""

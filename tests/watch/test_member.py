@@ -342,6 +342,17 @@ class OpeningTests(SynchronousTestCase):
         self.assertEqual(sink.lines, ["first ADDED ns/a@4"])
 
 
+    def test_bookmark_while_waiting(self) -> None:
+        """A stream that waits for its first event gets bookmarks, which keep its version fresh (supplement A9)."""
+        watched = Watched()
+        _, sink = watched.watch(wire=TextWire(opens=True), bookmarks=True)
+        watched.elsewhere(7)
+        watched.timers.tick(60.0)
+        watched.put("a")
+        watched.flush()
+        self.assertEqual(sink.lines, ["BOOKMARK 7", "first ADDED a@8"])
+
+
 class TimeTests(SynchronousTestCase):
     def test_bookmarks(self) -> None:
         """Bookmarks come about every 60 s to those who asked, with the server's version (supplement A9)."""

@@ -1,0 +1,13 @@
+"""Strategy of horizontal pod autoscalers."""
+
+from __future__ import annotations
+
+from orchtw.registry.defaults.autoscaling import fill_autoscaler
+from orchtw.registry.strategy import Object, Strategy
+
+
+class AutoscalerStrategy(Strategy):
+    """Defaults of the oldest version depend on annotations, whose names are the vocabulary's."""
+
+    def default(self, obj: Object) -> None:
+        fill_autoscaler(obj, self.naming)

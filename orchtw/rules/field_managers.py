@@ -1,0 +1,38 @@
+"""What may name a field manager (supplement B6, validation)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from orchtw.errors import Cause
+from orchtw.rules.causes import invalid, too_long
+
+FIELD_MANAGER_LIMIT_BYTES: Final = 128
+
+_SURELY_SHORT: Final = FIELD_MANAGER_LIMIT_BYTES // 4  # characters, of four bytes at most
+
+
+def field_manager_causes(manager: str, field: str) -> list[Cause]:
+    """Every reason why `manager` at `field` names none: too long, or a character that does not print."""
+    causes = []
+    if len(manager.encode("utf-8", "surrogatepass")) > FIELD_MANAGER_LIMIT_BYTES:
+        causes.append(too_long(field, FIELD_MANAGER_LIMIT_BYTES))
+    if not manager.isprintable():
+        position = 0
+        for char in manager:
+            if not char.isprintable():
+                text = f"invalid character U+{ord(char):04X} (at position {position})"
+                causes.append(invalid(field, manager, text))
+            position += len(char.encode("utf-8", "surrogatepass"))
+    return causes
+
+
+def entry_causes(entries: Iterable[Mapping[str, Any]], field: str) -> list[Cause]:
+    """Every reason why the readable `entries` of managedFields at `field` cannot be kept: their managers' names."""
+    causes: list[Cause] = []
+    for index, entry in enumerate(entries):
+        manager = entry.get("manager", "")
+        if len(manager) > _SURELY_SHORT or not manager.isprintable():
+            causes += field_manager_causes(manager, f"{field}[{index}].manager")
+    return causes
