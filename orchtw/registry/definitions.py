@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.registry.defaults.others import fill_stored_versions
+from orchtw.registry.defaults.apiextensions import fill_stored_versions
 from orchtw.registry.strategy import Object, Strategy
 
 

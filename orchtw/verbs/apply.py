@@ -17,6 +17,7 @@ from orchtw.schema.strict_fields import repeated_keys
 from orchtw.schema.yaml_codec import parse_yaml
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
+from orchtw.verbs.field_validation import STRICT, WARN, directive_of
 from orchtw.verbs.patch import patch
 
 
@@ -61,7 +62,10 @@ async def write_applied(context: Context, call: Call, document: Object, options:
 
 
 def read(request: Request) -> Object:
-    """The applied configuration: YAML, of which JSON is a part. Raises BadRequest (400), also for repeated keys."""
+    """The applied configuration: YAML, of which JSON is a part.
+
+    Of a repeated key the last counts, with a warning unless fieldValidation says otherwise. Raises BadRequest (400).
+    """
     body = request.body
     findings: list[str] = []
     try:
@@ -71,8 +75,11 @@ def read(request: Request) -> Object:
         document = _read_yaml(body, findings)
     except RecursionError:
         raise BadRequest("error decoding YAML: nested too deeply") from None
-    if findings:
+    directive = directive_of(request)
+    if findings and directive == STRICT:
         raise BadRequest("error strict decoding YAML: " + ", ".join(findings))
+    if directive == WARN:
+        request.warnings += findings
     if not isinstance(document, dict):
         raise BadRequest(f"error decoding YAML: expected an object, got {describe(document)}")
     return document

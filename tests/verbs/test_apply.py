@@ -147,13 +147,20 @@ class RequestTests(Case):
         self.assertEqual((answer.code, answer.json["message"]), (400, "metadata.managedFields must be nil"))
 
     async def test_yaml(self) -> None:
-        """The body may be YAML; a repeated key is a 400."""
+        """The body may be YAML; a repeated key is dropped, warned about or refused (issue 4, fieldValidation)."""
         body = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n"
         url = f"{CONFIG_MAPS}/a?fieldManager=one"
         self.assertEqual((await self.server.request("PATCH", url, body, APPLY)).code, 201)
-        answer = await self.server.request("PATCH", url, body + b"  k: w\n", APPLY)
+        repeated = body + b"  k: w\n"
+        answer = await self.server.request("PATCH", f"{url}&fieldValidation=Strict", repeated, APPLY)
         self.assertEqual(answer.code, 400, answer.body)
         self.assertIn("error strict decoding YAML", answer.json["message"])
+        answer = await self.server.request("PATCH", f"{url}&fieldValidation=Ignore", repeated, APPLY)
+        self.assertEqual((answer.code, answer.json["data"]), (200, {"k": "w"}))
+        self.assertNotIn("warning", answer.headers)
+        answer = await self.server.request("PATCH", url, repeated, APPLY)
+        self.assertEqual(answer.code, 200, answer.body)
+        self.assertIn("already set in map", answer.headers["warning"])
 
     async def test_not_an_object(self) -> None:
         """A list, text or nothing is a 400."""

@@ -1,0 +1,14 @@
+"""The node group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.registry.defaults.quantities import round_up
+
+Object = dict[str, Any]
+
+
+def fill_runtime_class(runtime_class: Object) -> None:
+    """Amounts."""
+    round_up(runtime_class.get("overhead"), "podFixed")
