@@ -118,7 +118,9 @@ class Core:
         await self.cacher.start(stored)
         for each in stored:
             each.cache = self.cacher.of(each)
-        self._started.met = self._informers.met = True
+        self._started.met = True
+        for hook in self._filled:
+            hook.met = True
         await create_namespaces(self.targets, self.writes, self._naming)
         self._bootstrap.met = True
         self.controllers.startService()
@@ -144,7 +146,7 @@ class Core:
         checks.add("log", LogFlow(self._reactor))
         checks.add("etcd", store_check(self.store.check, self._reactor))
         self._started = checks.condition("informer-sync", "caches are not filled yet", endpoints=ready)
-        self._informers = checks.hook("generic-apiserver-start-informers")
+        self._filled = [checks.hook(name) for name in cache_hooks(self._naming)]
         self._bootstrap = checks.hook("bootstrap-controller")
         for controller in self.controllers.controllers:
             checks.add(f"controller/{controller.name}", partial(self.controllers.check, controller))
@@ -238,6 +240,17 @@ class Core:
             min_request_timeout_s=self._config.min_request_timeout,
             chunked_lists=self._config.gates["APIListChunking"],
         )
+
+
+def cache_hooks(naming: Naming) -> tuple[str, ...]:
+    """Names of the start steps that are done once all caches are filled (supplement G1)."""
+    return (
+        naming.admission_hook,
+        "generic-apiserver-start-informers",
+        "start-apiextensions-informers",
+        "crd-informer-synced",
+        naming.aggregator_hook,
+    )
 
 
 async def _pass() -> None:

@@ -17,6 +17,7 @@ from orchtw.config import Config
 from orchtw.controllers import enabled
 from orchtw.controllers.controller import Host
 from orchtw.controllers.manager import Manager, Settings
+from orchtw.controllers.namespace import NamespaceController
 from orchtw.naming import Naming
 from orchtw.request import UserInfo
 
@@ -31,13 +32,19 @@ def embedded(
 
     host = Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
     settings = Settings(
-        enabled=config.enabled_controllers,
+        enabled=_useful(config.enabled_controllers, registry),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
         concurrent_gc_syncs=config.concurrent_gc_syncs,
         namespace_sync_period_s=config.namespace_sync_period_s,
     )
     election = _terms(config, naming) if config.leader_elect else None
     return Manager(host, enabled(host, settings), election, lost)
+
+
+def _useful(names: frozenset[str], registry: Registry) -> frozenset[str]:
+    """The controllers that have something to do: where namespaces are not served, none is ever deleted."""
+    served = registry.targets.find("", "v1", "namespaces") is not None
+    return names if served else names - {NamespaceController.name}
 
 
 def service_account(name: str, naming: Naming) -> UserInfo:
