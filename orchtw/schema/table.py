@@ -85,19 +85,14 @@ class TableLayout:
         row["object"] = self._included(stored if served is None else served, include, version)
         return row
 
-    def lasting_row(
-        self, stored: Object, now_s: float, *, include: IncludeObject, served: Object, version: str
-    ) -> tuple[Object, bool]:
-        """A row that `write_rows` can write at any time, and whether it stays true as time goes by.
+    def lasting_cells(self, stored: Object, now_s: float) -> tuple[list[Any], bool] | None:
+        """Cells that `write_table` can write at any time, and whether they stay true as time goes by.
 
-        Its ages are `Age` values and its object is encoded.
+        Ages are `Age` values. None for a row that has more than cells and an object.
         """
         view = View(time_s=now_s, naming=self._naming, lazy=True)
-        row: Object = {"cells": self._cells(stored, view)}
-        if view.conditions:
-            row["conditions"] = view.conditions
-        row["object"] = orjson.Fragment(orjson.dumps(self._included(served, include, version)))
-        return row, not view.passing
+        cells = self._cells(stored, view)
+        return None if view.conditions else (cells, not view.passing)
 
     def table(self, meta: Object, rows: Iterable[Object], *, version: str = "v1", headed: bool = True) -> Object:
         """The Table of `rows`. `meta` is its ListMeta: the list's, or for one object just its resourceVersion.

@@ -15,12 +15,15 @@ from orchtw.rules.options import IncludeObject, include_object
 from orchtw.schema.codec import Codecs
 from orchtw.schema.envelope import wrap
 from orchtw.schema.partial import partial_metadata, partial_metadata_list
+from orchtw.schema.splice import split_owned
 from orchtw.schema.table import TableLayout, write_table
 from orchtw.watch.entry import Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
 
 Object = dict[str, Any]
 Params = Mapping[str, list[str]]
+CELLS = ("cells",)
+"""Where an entry keeps the cells of its Table row."""
 
 
 class Transforms:
@@ -71,27 +74,37 @@ class Transforms:
     def table_json(
         self, target: Target, entries: Iterable[Entry], meta: Object, version: str, params: Params
     ) -> bytes:
-        """A list as a Table in compact JSON; its rows are kept with the entries for the next time."""
+        """A list as a Table in compact JSON; cells are kept with the entries for the next time."""
         layout, include, now_s = self._layout(target), include_object(params), self._now()
-        key = ("table", include, version, target.resource.api_version)
+        if include != "Metadata" or target.from_storage is not None:
+            return orjson.dumps(self.table(target, entries, meta, version, include))
+        head = f'{{"kind":"PartialObjectMetadata","apiVersion":"{self._naming.meta_group}/{version}",'.encode()
         rows = []
         for entry in entries:
-            row = None if entry.other is None else entry.other.get(key)
-            rows.append(self._lasting_row(target, layout, entry, key, now_s) if row is None else row)
+            cells, end = self._cells(target, layout, entry, now_s)
+            if end:
+                shown = orjson.Fragment(b"%b%b}" % (head, target.json_tail(entry)[:end]))
+                rows.append({"cells": cells, "object": shown})
+            else:
+                rows.append(layout.row(target.load(entry), now_s, version=version))
         return write_table(layout.table(meta, rows, version=version), now_s)
 
     @staticmethod
-    def _lasting_row(
-        target: Target, layout: TableLayout, entry: Entry, key: tuple[str, IncludeObject, str, str], now_s: float
-    ) -> Object:
-        stored = target.stored.load(entry)
-        served = target.load(entry) if target.from_storage else stored
-        row, lasts = layout.lasting_row(stored, now_s, include=key[1], served=served, version=key[2])
+    def _cells(target: Target, layout: TableLayout, entry: Entry, now_s: float) -> tuple[list[Any], int]:
+        """The cells of a row, and where the object's metadata ends in its JSON; 0: make the row from the object."""
+        kept: tuple[list[Any], int] | None = None if entry.other is None else entry.other.get(CELLS)
+        if kept is not None:
+            return kept
+        parts = split_owned(target.json_tail(entry))
+        found = layout.lasting_cells(parts[0], now_s) if parts else None
+        if found is None or parts is None:
+            return [], 0
+        cells, lasts = found
         if lasts:
             if entry.other is None:
                 entry.other = {}
-            entry.other[key] = row
-        return row
+            entry.other[CELLS] = cells, parts[1]
+        return cells, parts[1]
 
     def wire(self, target: Target, accept: Negotiated, params: Params) -> Wire:
         """The form of a watch's events; one per resource, form and included object."""

@@ -15,7 +15,7 @@ from orchtw.watch.frames import Wire
 HISTORY_S: Final = 300.0  # seed 1 §4.3(4): the default history of the store, which lists at a revision share
 MAX_EVENTS: Final = 100_000  # 5 minutes at 333 writes/s; some 200 bytes each beyond the encodings
 MIN_EVENTS: Final = 100  # supplement A5: at least 100 events per kind, however old or large
-MAX_SUPERSEDED_BYTES: Final = 64 * 1024 * 1024  # encodings that only the log still holds
+MAX_SUPERSEDED_BYTES: Final = 32 * 1024 * 1024  # encodings that only the log still holds
 
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import Codecs
-from orchtw.schema.splice import set_json_version, set_protobuf_version
+from orchtw.schema.splice import set_json_version, set_protobuf_version, split_owned
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
 TRICKY = 'x","resourceVersion":"9","metadata":{"\\'
@@ -83,3 +84,30 @@ class SpliceTests(SynchronousTestCase):
         """What has no metadata raises ValueError."""
         self.assertRaises(ValueError, set_json_version, b'"items":[]', b"1")
         self.assertRaises(ValueError, set_protobuf_version, b"\x12\x00", b"1")
+
+
+class SplitTests(SynchronousTestCase):
+    """`split_owned`."""
+
+    def test_parts(self) -> None:
+        """The object without its entries, and the end of its metadata, entries included."""
+        entries = [{"manager": "m", "fieldsV1": {"f:a": {}}}]
+        tail = orjson.dumps({"metadata": {"name": "a", "managedFields": entries}, "spec": {"x": [1]}})[1:]
+        found = split_owned(tail)
+        assert found is not None
+        obj, end = found
+        self.assertEqual(obj, {"metadata": {"name": "a"}, "spec": {"x": [1]}})
+        self.assertEqual(
+            orjson.loads(b"{" + tail[:end] + b"}"), {"metadata": {"name": "a", "managedFields": entries}}
+        )
+
+    def test_not_split(self) -> None:
+        """Without entries of its own, or where the cut would be wrong, an object is left whole."""
+        inner = {"template": {"metadata": {"name": "t", "managedFields": []}}, "x": 1}
+        for obj in (
+            {"metadata": {"name": "a"}, "spec": {}},
+            {"metadata": {"name": "a"}, "spec": inner},
+            {"metadata": {"name": "a", "managedFields": [{"fieldsV1": {'f:]},': {}}}]}, "spec": {}},
+            {"metadata": {"name": "a", "managedFields": [{"manager": "m"}]}},
+        ):
+            self.assertIsNone(split_owned(orjson.dumps(obj)[1:]), obj)
