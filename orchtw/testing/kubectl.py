@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,17 @@ LIMIT_S = 60.0
 def find() -> str | None:
     """Where `kubectl` is, or None where it is not on the PATH: skip the test then."""
     return shutil.which("kubectl")
+
+
+@cache
+def minor_version() -> int:
+    """The 20 of a `kubectl` 1.20, whose flags are fewer than those of later ones; 0 where there is none."""
+    program = find()
+    if program is None:
+        return 0
+    told = subprocess.run((program, "version", "--client", "-o", "json"), capture_output=True, timeout=LIMIT_S)
+    minor: str = json.loads(told.stdout)["clientVersion"]["minor"]
+    return int("".join(filter(str.isdigit, minor)))
 
 
 @attrs.frozen(slots=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import orjson
-
 from orchtw.testing.kubectl import Kubectl, Result
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 
@@ -47,8 +45,7 @@ class KubectlApplyTests(ServerCase):
         return await self.run_kubectl("apply", "--server-side", *flags, "-f", "-", stdin=manifest)
 
     async def live(self) -> dict[str, Any]:
-        result = await self.run_kubectl("get", "deployment", "web", "-o", "json", "--show-managed-fields")
-        found: dict[str, Any] = orjson.loads(result.output)
+        found: dict[str, Any] = (await self.client.get(self.group("apps/v1", "deployments", "web"))).json
         return found
 
     async def test_apply_twice(self) -> None:
@@ -85,11 +82,11 @@ class KubectlApplyTests(ServerCase):
         before = await self.live()
         self.assertEqual((await self.apply("--dry-run=server", image="two")).status, 0)
         manifest = DEPLOYMENT.format(replicas=2, image="two")
-        shown = await self.run_kubectl("diff", "--server-side", "-f", "-", stdin=manifest)
+        shown = await self.run_kubectl("diff", "--server-side", "--field-manager=kubectl", "-f", "-", stdin=manifest)
         self.assertEqual(shown.status, 1, shown.errors)
         self.assertIn("image: two", shown.output)
         same = DEPLOYMENT.format(replicas=2, image="one")
-        self.assertEqual((await self.run_kubectl("diff", "--server-side", "-f", "-", stdin=same)).status, 0)
+        self.assertEqual((await self.run_kubectl("diff", "--server-side", "--field-manager=kubectl", "-f", "-", stdin=same)).status, 0)
         self.assertEqual(await self.live(), before)
 
     async def test_migration_from_client_side(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
-from orchtw.testing.kubectl import Kubectl, Result
+from orchtw.testing.kubectl import Kubectl, Result, minor_version
 from tests.end_to_end.case import NO_KUBECTL, Object, ServerCase, reactor
 from tests.end_to_end.client import Answer
 
@@ -352,7 +352,8 @@ class KubectlCase(ServerCase):
         second = await self.changes_once("deployment/web", "apply", "-f", "-", stdin=text)
         self.assertIn("unchanged", second.output)
         selector = f"app={labels['app']}"
-        prune = ("apply", "--prune", "-l", selector, "--prune-allowlist=core/v1/ConfigMap", "-f", "-")
+        kinds = "--prune-allowlist" if minor_version() >= 26 else "--prune-whitelist"
+        prune = ("apply", "--prune", "-l", selector, f"{kinds}=core/v1/ConfigMap", "-f", "-")
         for pruned in (True, False):
             result = await self.run_any(*prune, stdin=text)
             self.assertEqual((result.status, "configmap/cm pruned" in result.output), (0, pruned), result)
@@ -369,8 +370,12 @@ class KubectlCase(ServerCase):
             result = await self.changes_once("deployment/web", "patch", "deployment/web", "--type", kind, "-p", body)
             self.assertIn("patched (no change)", result.output)
         for subresource, body in (("scale", '{"spec":{"replicas":4}}'), ("status", '{"status":{"replicas":4}}')):
-            arguments = ("patch", "deployment/web", f"--subresource={subresource}", "--type=merge", "-p", body)
-            await self.changes_once("deployment/web", *arguments)
+            if minor_version() >= 24:
+                arguments = ("patch", "deployment/web", f"--subresource={subresource}", "--type=merge", "-p", body)
+                await self.changes_once("deployment/web", *arguments)
+            else:  # the flag is not there yet
+                path = self.group("apps/v1", "deployments", "web", subresource)
+                self.assertEqual((await self.client.merge(path, json.loads(body))).code, 200)
         live = (await self.client.get(self.group("apps/v1", "deployments", "web"))).json
         self.assertEqual((live["spec"]["replicas"], live["status"]["replicas"]), (4, 4))
         images = [each["image"] for each in live["spec"]["template"]["spec"]["containers"]]
