@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from orchtw.testing.kubectl import Kubectl, Result
+from twisted.trial.unittest import SkipTest
+
+from orchtw.testing.kubectl import Kubectl, Result, minor_version
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 
 DEPLOYMENT = """\
@@ -78,15 +80,17 @@ class KubectlApplyTests(ServerCase):
 
     async def test_dry_run_and_diff(self) -> None:
         """A dry run and a diff show what would be, and leave things as they are."""
+        if self.vocabulary == "orch" and minor_version() < 24:
+            raise SkipTest("this kubectl asks an OpenAPI extension of Kubernetes' name for dry runs: not run")
         await self.apply()
         before = await self.live()
         self.assertEqual((await self.apply("--dry-run=server", image="two")).status, 0)
-        manifest = DEPLOYMENT.format(replicas=2, image="two")
-        shown = await self.run_kubectl("diff", "--server-side", "--field-manager=kubectl", "-f", "-", stdin=manifest)
+        diff = ("diff", "--server-side", "--field-manager=kubectl", "-f", "-")
+        shown = await self.run_kubectl(*diff, stdin=DEPLOYMENT.format(replicas=2, image="two"))
         self.assertEqual(shown.status, 1, shown.errors)
         self.assertIn("image: two", shown.output)
-        same = DEPLOYMENT.format(replicas=2, image="one")
-        self.assertEqual((await self.run_kubectl("diff", "--server-side", "--field-manager=kubectl", "-f", "-", stdin=same)).status, 0)
+        same = await self.run_kubectl(*diff, stdin=DEPLOYMENT.format(replicas=2, image="one"))
+        self.assertEqual((same.status, same.output), (0, ""), same)
         self.assertEqual(await self.live(), before)
 
     async def test_migration_from_client_side(self) -> None:
