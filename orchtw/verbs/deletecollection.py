@@ -18,11 +18,8 @@ async def deletecollection(context: Context, call: Call) -> Response:
     """
     options = options_of(context, call)
     how = read_options(context, call)
-    state = await state_of(context, call, options)
-    selection = selection_of(call, options)
-    chosen = [entry for entry in state.entries if selection.matches(entry)]
-    if options.limit:
-        chosen = chosen[: options.limit]
+    state = await state_of(context, call, options, selection_of(call, options))
+    chosen = state.entries[: options.limit] if options.limit else state.entries
     refusal: StatusError | None = None
     deleted: list[Entry] = []
     for entry in chosen:

@@ -17,13 +17,10 @@ from orchtw.verbs.freshness import not_older_than
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
 
-NOW = frozenset({"latest", "any", "not older"})
-"""Consistencies that the present state satisfies: selections of it may use the cache's indexes."""
-
 
 @attrs.frozen(slots=True)
 class State:
-    """The objects below a listed prefix at one revision, in key order, from where the list goes on."""
+    """The selected objects at one revision, in key order, from where the list goes on."""
 
     entries: Sequence[Entry]
     revision: int
@@ -36,11 +33,8 @@ async def list_objects(context: Context, call: Call) -> Response:
     """
     options = options_of(context, call)
     selection = selection_of(call, options)
-    state = await state_of(context, call, options)
-    if options.consistency in NOW:
-        entries = call.target.stored.cache.select(selection)
-    else:
-        entries = [entry for entry in state.entries if selection.matches(entry)]
+    state = await state_of(context, call, options, selection)
+    entries = state.entries
     meta: dict[str, Any] = {"resourceVersion": str(state.revision)}
     if 0 < options.limit < len(entries):
         last = entries[options.limit - 1].key.removeprefix(_scope(call))
@@ -74,20 +68,27 @@ def selection_of(call: Call, options: ListOptions) -> Selection:
     return Selection(namespace, options.labels, fields, call.target.stored.field_names)
 
 
-async def state_of(context: Context, call: Call, options: ListOptions) -> State:
-    """The state that the options ask for (the tables of seed 1 §4.6)."""
-    cache, namespace = call.target.stored.cache, call.info.namespace if call.target.resource.namespaced else ""
+async def state_of(context: Context, call: Call, options: ListOptions, selection: Selection) -> State:
+    """What is selected of the state that the options ask for (the tables of seed 1 §4.6)."""
+    if options.consistency in ("exact", "continue"):
+        past = await _past(context, call, options)
+        chosen = past.entries if selection.everything else list(filter(selection.matches, past.entries))
+        return State(chosen, past.revision)
     if options.consistency == "not older":
         await not_older_than(context, options.revision or 0)
-    elif options.consistency == "exact":
+    return State(call.target.stored.cache.select(selection), context.cacher.revision)
+
+
+async def _past(context: Context, call: Call, options: ListOptions) -> State:
+    """Everything below the listed prefix at an exact revision, or from where a continue token goes on."""
+    if options.position is None:
         return await _exactly(context, call, options.revision or 0, "")
-    elif options.consistency == "continue" and options.position is not None:
-        context.tokens.check(options.position, call.target.stored.prefix + _scope(call))
-        start = _scope(call) + options.position.start
-        if options.position.revision == paging.LATEST:
-            return State(cache.page(start, namespace), context.cacher.revision)
-        return await _continued(context, call, options.position.revision, start)
-    return State(cache.snapshot(namespace), context.cacher.revision)
+    context.tokens.check(options.position, call.target.stored.prefix + _scope(call))
+    start = _scope(call) + options.position.start
+    if options.position.revision == paging.LATEST:
+        namespace = call.info.namespace if call.target.resource.namespaced else ""
+        return State(call.target.stored.cache.page(start, namespace), context.cacher.revision)
+    return await _continued(context, call, options.position.revision, start)
 
 
 async def _continued(context: Context, call: Call, revision: int, start: str) -> State:
