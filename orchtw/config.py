@@ -22,7 +22,7 @@ from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, TEXT, Fl
 
 VOCABULARIES = ("orch", "kubernetes")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
-STORAGE_BACKENDS = ("sqlite",)
+STORAGE_BACKENDS = ("sqlite",)  # the names in `storage.STORES`
 AUTHORIZATION_MODES = (("Node", "RBAC"), ("AlwaysAllow",), ("AlwaysDeny",))
 CONTROLLERS = ("garbagecollector", "namespace")
 # What the field knows as modes; those that the server cannot serve are told apart from misspelt ones.

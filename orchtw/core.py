@@ -12,6 +12,8 @@ from functools import partial
 from random import SystemRandom
 from typing import Any
 
+from twisted.python.reflect import namedAny
+
 from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.authn.method import Authenticator
@@ -49,6 +51,7 @@ from orchtw.rules.runtime_config import enabled
 from orchtw.rules.uuids import SIZE, uuid_text
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import Codecs
+from orchtw.storage import STORES
 from orchtw.storage.cache import Cacher
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.verbs.accept import Acceptance
@@ -81,7 +84,8 @@ class Core:
         self.codecs = Codecs(self.catalogue)
         self._enabled = enabled(self.catalogue, config.runtime_config)
         self.targets = Targets(self.catalogue, self.codecs, self._enabled)
-        self.store = SqliteStore(
+        backend = namedAny(STORES[config.storage_backend])  # type: ignore[no-untyped-call]
+        self.store: SqliteStore = backend(
             str(config.data_dir / STORE_FILE),
             naming.vocabulary,
             reactor=reactor,

@@ -23,8 +23,6 @@ from orchtw.apply.managed import (
     with_old_times,
 )
 from orchtw.apply.merge_type import MapType
-from orchtw.apply.path_element import FieldName
-from orchtw.apply.scale import parent_entries, scale_entries
 from tests.apply.merging import TYPE
 
 
@@ -174,38 +172,3 @@ class ManagerNameTests(SynchronousTestCase):
         ):
             with self.subTest(agent):
                 self.assertEqual(manager_name(asked, agent), name)
-
-
-class ScaleTests(SynchronousTestCase):
-    PATHS = {"apps/v1": (FieldName("spec"), FieldName("replicas"))}
-    OWNS: dict[str, Any] = {"f:spec": {"f:replicas": {}, "f:paused": {}}}
-
-    def test_to_scale(self) -> None:
-        """Owners of the parent's replicas own spec.replicas of the Scale (supplement B6, sub-resources)."""
-        parent = [
-            entry("a", "Apply", "apps/v1", fieldsV1=self.OWNS),
-            entry("b", version="apps/v1", fieldsV1={"f:spec": {"f:paused": {}}}),
-        ]
-        (made,) = scale_entries(parent, self.PATHS)
-        self.assertEqual((made["manager"], made["apiVersion"]), ("a", "autoscaling/v1"))
-        self.assertEqual(made["fieldsV1"], {"f:spec": {"f:replicas": {}}})
-
-    def test_to_parent(self) -> None:
-        """Who lost the replicas keeps the rest; who won them has an entry for the sub-resource."""
-        parent = [entry("a", "Apply", "apps/v1", fieldsV1=self.OWNS)]
-        scale = [entry("u", version="autoscaling/v1", subresource="scale", fieldsV1={"f:spec": {"f:replicas": {}}})]
-        kept, won = parent_entries(parent, scale, self.PATHS, "apps/v1")
-        self.assertEqual(kept["fieldsV1"], {"f:spec": {"f:paused": {}}})
-        self.assertEqual(
-            (won["manager"], won["apiVersion"], won["subresource"], won["fieldsV1"]),
-            ("u", "apps/v1", "scale", {"f:spec": {"f:replicas": {}}}),
-        )
-
-    def test_unchanged_both_ways(self) -> None:
-        """Without a change of owners the parent's entries come back as they were."""
-        parent = [
-            entry("a", "Apply", "apps/v1", fieldsV1=self.OWNS),
-            entry("u", version="apps/v1", subresource="scale", fieldsV1={"f:spec": {"f:replicas": {}}}),
-        ]
-        scale = scale_entries(parent, self.PATHS)
-        self.assertEqual(parent_entries(parent, scale, self.PATHS, "apps/v1"), parent)
