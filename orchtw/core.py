@@ -42,6 +42,7 @@ from orchtw.registry.bootstrap import create_namespaces
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.metadata import Stamp
 from orchtw.registry.namespaces import Namespaces
+from orchtw.registry.offload import Offload
 from orchtw.registry.ownership import Ownership
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
@@ -80,6 +81,7 @@ class Core:
         self._naming = naming
         self._reactor = reactor
         self._tokens = Tokens(secret, naming)
+        self.offload = Offload(reactor)
         self.catalogue = Catalogue.load(naming)
         self.codecs = Codecs(self.catalogue)
         self._enabled = enabled(self.catalogue, config.runtime_config)
@@ -117,6 +119,7 @@ class Core:
 
         Raises ConfigError for a store that is damaged, in use or of another vocabulary.
         """
+        self.offload.start()
         await self.store.start()
         stored = list(self.targets.stored())
         await self.cacher.start(stored)
@@ -142,6 +145,7 @@ class Core:
         await self.controllers.stopService()
         await self.cacher.stop()
         await self.store.stop()
+        self.offload.stop()
 
     def _add_checks(self) -> None:
         """The checks in the order of supplement G1; conditions are set as the start goes on."""
@@ -234,6 +238,7 @@ class Core:
             negotiator=negotiator,
             tokens=self._tokens,
             representations=representations,
+            offload=self.offload,
             writes=self.writes,
             deletion=self.deletion,
             delete_options=self.codecs.kind("v1", "DeleteOptions"),

@@ -30,6 +30,9 @@ from orchtw.start import begin
 SPARE_FILES = 256
 """Open files beside connections: the store, logs, outgoing calls."""
 
+SWITCH_S = 0.001
+"""How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""
+
 
 def make_service(config: Config) -> IService:
     """The API server as a service that is yet to be started.
@@ -39,6 +42,7 @@ def make_service(config: Config) -> IService:
     """
     from twisted.internet import reactor
 
+    sys.setswitchinterval(SWITCH_S)
     naming = Naming.of(config.vocabulary)
     _allow_connections(config.max_connections)
     bound = bind(config.bind_address, config.secure_port)

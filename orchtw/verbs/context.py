@@ -9,6 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.naming import Naming
 from orchtw.registry.deletion import Deletion
+from orchtw.registry.offload import Offload
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.paging import Tokens
@@ -31,6 +32,7 @@ class Context:
     negotiator: Negotiator
     tokens: Tokens
     representations: Representations
+    offload: Offload
     writes: WritePath
     deletion: Deletion
     delete_options: KindCodec

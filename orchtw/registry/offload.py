@@ -1,0 +1,57 @@
+"""Work that would hold the reactor is done in a thread of its own, one piece at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from twisted.internet.threads import deferToThreadPool
+from twisted.python.threadpool import ThreadPool
+
+from orchtw.errors import TooManyRequests
+
+T = TypeVar("T")
+
+INLINE_BYTES: Final = 64 * 1024
+"""What is smaller is done at once: decoding it takes a few milliseconds, a thread's detour as long again."""
+
+MAX_WAITING_BYTES: Final = 256 << 20
+"""Input that may wait for the thread, of all requests together."""
+
+
+class Offload:
+    """One worker thread for pure computations on large inputs.
+
+    One, because threads share the interpreter: each more that computes would make the reactor wait for another turn.
+    """
+
+    def __init__(self, reactor: Any, *, inline_bytes: int = INLINE_BYTES) -> None:
+        self._reactor = reactor
+        self._inline_bytes = inline_bytes
+        self._pool: Any = ThreadPool(minthreads=0, maxthreads=1, name="compute")
+        self._waiting_bytes = 0
+
+    def start(self) -> None:
+        """Allow threads; until then, and after `stop`, everything is done at once."""
+        self._pool.start()
+
+    def stop(self) -> None:
+        """Finish what has been accepted; returns when the thread has ended."""
+        self._pool.stop()
+
+    async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
+        """The result of `work`, which `size_bytes` of input go into: at once if they are few, else from the thread.
+
+        `work` must not touch what others change meanwhile. Raises what `work` raises, and TooManyRequests (429) when
+        too much is waiting.
+        """
+        if size_bytes <= self._inline_bytes or not self._pool.started:
+            return work()
+        if self._waiting_bytes + size_bytes > MAX_WAITING_BYTES:
+            raise TooManyRequests("too many large requests are being worked on", {"retryAfterSeconds": 1})
+        self._waiting_bytes += size_bytes
+        try:
+            result: T = await deferToThreadPool(self._reactor, self._pool, work)
+            return result
+        finally:
+            self._waiting_bytes -= size_bytes
