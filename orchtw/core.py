@@ -73,7 +73,8 @@ class Core:
     """Store, cache, registry and the line of filters, started and stopped in order (supplement G4).
 
     `address` (host and port) is what discovery tells clients; `secret` (32 bytes) signs continue tokens and is
-    the same after a restart. Raises ConfigError for a store that cannot be used.
+    the same after a restart. `reactor` measures every duration: its time should be one that nobody sets (see
+    `monotonic`). Stamps are the wall clock's. Raises ConfigError for a store that cannot be used.
     """
 
     def __init__(self, config: Config, naming: Naming, reactor: Any, *, address: str, secret: bytes) -> None:

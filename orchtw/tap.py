@@ -13,6 +13,7 @@ from twisted.python import usage
 from orchtw.config import FLAGS, Config, parse
 from orchtw.errors import ConfigError
 from orchtw.flags import help_text
+from orchtw.monotonic import keep_monotonic_time
 from orchtw.naming import Naming
 from orchtw.start import EXIT_FAILED, end_on_signals, lines_of
 
@@ -56,6 +57,7 @@ def makeService(options: Options) -> IService:
 
     from orchtw.server import make_service
 
+    keep_monotonic_time(reactor)
     try:
         service = make_service(options.config.rooted(Path.cwd()))
     except ConfigError as error:

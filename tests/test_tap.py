@@ -195,6 +195,7 @@ class MakeServiceTests(SynchronousTestCase):
         """Run `makeService` with this server in place of the real one."""
         self.reactors: list[object] = []
         self.patch(tap, "end_on_signals", self.reactors.append)
+        self.patch(tap, "keep_monotonic_time", self.reactors.append)
         options = Options()
         options.parseOptions([])
         server = types.ModuleType("orchtw.server")
@@ -216,7 +217,7 @@ class MakeServiceTests(SynchronousTestCase):
 
         self.assertIs(self.make(make_service), service)
         self.assertEqual(seen[0].data_dir, Path.cwd() / "orch-data")
-        self.assertEqual(len(self.reactors), 1)
+        self.assertEqual(len(self.reactors), 2)
 
     def test_early_failure(self) -> None:
         """A ConfigError before the fork is printed a line a problem, with status 1."""

@@ -33,7 +33,7 @@ class Cacher:
     """The caches of all resources, fed by one subscription.
 
     `call_soon` runs a function once the reactor has handled what it is handling now: a batch's writers are
-    answered first, then its watchers get one write each.
+    answered first, then its watchers get one write each. `clock` must be one that nobody sets (see `monotonic`).
     """
 
     log_failures = Logger()
@@ -193,7 +193,6 @@ class Cacher:
     def _deliver(self, changes: Sequence[Change]) -> None:
         """Take over a batch of committed changes; runs before the batch's writers are answered."""
         head = self._head
-        idle = not self._touched
         for change in changes:
             if change.revision < head.revision:
                 continue
@@ -204,7 +203,8 @@ class Cacher:
                 elif change.revision > cache.loaded_revision:
                     self._apply(cache, change)
             head.revision = change.revision
-        if self._touched and idle:
+        if self._touched:
+            # For each batch anew: should one call be late or lost, the next batch, or the next tick, makes up for it.
             self._call_soon(self._flush)
         if self._waiters:
             self._answer_waiters()
@@ -226,8 +226,10 @@ class Cacher:
             cache.dispatcher.flush()
 
     def _tick(self) -> None:
-        """Bookmarks, deadlines, and the age of logs."""
+        """What was not flushed, bookmarks, deadlines, and the age of logs."""
         self._ticking = self._clock.callLater(RESOLUTION_S, self._tick)
+        if self._touched:
+            self._flush()
         now = self._clock.seconds()
         self.timers.tick(now)
         if now >= self._next_trim:
