@@ -7,13 +7,20 @@ filters add `info` (what is asked, seed 1 §4.2), `user` (who asks) and `audit_i
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import parse_qs
 
 import attrs
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
+
+
+class UnreadableCertificate:
+    """Stands for a client certificate that TLS let pass and that cannot be read: a credential, and a wrong one."""
+
+
+UNREADABLE: Final = UnreadableCertificate()
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -26,7 +33,7 @@ class Peer:
 
     address: str
     port: int
-    certificate: Certificate | None = None
+    certificate: Certificate | UnreadableCertificate | None = None
     verified: bool = False
 
 

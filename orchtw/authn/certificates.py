@@ -10,7 +10,7 @@ from cryptography.x509.oid import NameOID
 
 from orchtw.authn.method import authenticated
 from orchtw.errors import Unauthorized
-from orchtw.request import Request, UserInfo
+from orchtw.request import Request, UnreadableCertificate, UserInfo
 
 # Users of so many certificates are remembered; the edge keeps as many parsed certificates.
 _KEPT = 1024
@@ -36,11 +36,14 @@ class ClientCertificates:
         self._known: dict[int, _Known] = {}
 
     def authenticate(self, request: Request) -> UserInfo | None:
-        """The subject; None without a certificate or common name. Raises Unauthorized (401) for one not verified."""
+        """The subject; None without a certificate or common name.
+
+        Raises Unauthorized (401) for a certificate that was not verified, is out of date or cannot be read.
+        """
         certificate = request.peer.certificate
         if certificate is None:
             return None
-        if not request.peer.verified:
+        if isinstance(certificate, UnreadableCertificate) or not request.peer.verified:
             raise Unauthorized
         known = self._known.get(id(certificate))
         if known is None:
@@ -50,12 +53,16 @@ class ClientCertificates:
         return known.user
 
     def _learn(self, certificate: Certificate) -> _Known:
-        known = _Known(
-            certificate,
-            user_of(certificate),
-            certificate.not_valid_before_utc.timestamp(),
-            certificate.not_valid_after_utc.timestamp(),
-        )
+        try:
+            known = _Known(
+                certificate,
+                user_of(certificate),
+                certificate.not_valid_before_utc.timestamp(),
+                certificate.not_valid_after_utc.timestamp(),
+            )
+        except ValueError:
+            # Parts are decoded when they are asked for: a subject of undecodable text gets that far.
+            raise Unauthorized from None
         if len(self._known) >= _KEPT:
             self._known.clear()
         self._known[id(certificate)] = known
@@ -63,7 +70,10 @@ class ClientCertificates:
 
 
 def user_of(certificate: Certificate) -> UserInfo | None:
-    """The user whom the subject names, or None without a common name (of several, the last counts)."""
+    """The user whom the subject names, or None without a common name (of several, the last counts).
+
+    Raises ValueError for a subject that cannot be decoded.
+    """
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     if not names or not names[-1].value:
         return None

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import attrs
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -159,9 +159,12 @@ def ends_before(certificate: x509.Certificate, moment: datetime) -> bool:
 
 
 def matches(certificate: x509.Certificate, key: PrivateKeyTypes) -> bool:
-    """Whether the certificate is about this key."""
+    """Whether the certificate is about this key; it is not if its own key is of an unknown kind."""
     form = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-    return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)
+    try:
+        return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)
+    except (ValueError, UnsupportedAlgorithm):
+        return False
 
 
 def issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
@@ -27,7 +28,7 @@ def read_certificates(path: Path) -> tuple[x509.Certificate, ...]:
     """The certificates of a PEM file, one at least. Raises ConfigError."""
     try:
         return tuple(x509.load_pem_x509_certificates(read(path)))
-    except ValueError as error:
+    except (ValueError, x509.InvalidVersion) as error:
         raise ConfigError(f"{path}: holds no readable PEM certificate") from error
 
 
@@ -35,6 +36,8 @@ def read_key(path: Path) -> PrivateKeyTypes:
     """The unencrypted private key of a PEM file. Raises ConfigError."""
     try:
         return serialization.load_pem_private_key(read(path), password=None)
+    except UnsupportedAlgorithm as error:
+        raise ConfigError(f"{path}: holds a private key of a kind that is not supported: {error}") from error
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{path}: holds no readable, unencrypted PEM private key") from error
 

@@ -15,6 +15,7 @@ from orchtw.serving.tls_context import ServingTLS, TLSOptions
 INTERVAL_S = 60.0
 """How often the files are looked at: renewals come days before an old certificate ends."""
 
+_STAYS = "the new serving certificate cannot be used, the old one stays"
 _log = Logger()
 
 
@@ -43,7 +44,9 @@ class CertificateReload(TimerService):
         try:
             self._tls.reload(self._read())
         except ConfigError as error:
-            _log.error("the new serving certificate cannot be used, the old one stays: {why}", why=str(error))
+            _log.error(_STAYS + ": {why}", why=str(error))
+        except Exception:  # noqa: BLE001 - a timer whose call fails is called no more
+            _log.failure(_STAYS)
         else:
             _log.info("serving with the new certificate from now on")
 

@@ -1,7 +1,7 @@
 """The TLS settings of a listener, made into OpenSSL contexts.
 
-Client certificates are requested and never required; one from an unknown CA does not end the handshake,
-so that the authenticator can answer 401 (PITFALLS 4, seed 2 §2). `verified` tells the two apart.
+Client certificates are requested and never required; one from an unknown CA, or one that cannot be read, does not
+end the handshake, so that the authenticator can answer 401 (PITFALLS 4, seed 2 §2). `verified` tells them apart.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from typing import Any, cast
 
 import attrs
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import dsa, ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.x509.oid import ExtendedKeyUsageOID, PublicKeyAlgorithmOID
 from OpenSSL import SSL, crypto
 
 from orchtw.cipher_suites import openssl_names
 from orchtw.errors import ConfigError
+from orchtw.request import UNREADABLE, UnreadableCertificate
 
 # Flag values of the reference server; what is older than TLS 1.2 is not offered at all.
 MIN_VERSIONS = {"VersionTLS12": SSL.TLS1_2_VERSION, "VersionTLS13": SSL.TLS1_3_VERSION}
@@ -25,6 +28,14 @@ _SSL: Any = SSL
 # AES-128 before AES-256: less CPU a delivered byte, and no attack tells the two apart.
 _TLS12_DEFAULT = "ECDHE+AES128+AESGCM:ECDHE+AESGCM:ECDHE+CHACHA20"
 _TLS13 = b"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+
+# Curves that TLS clients accept of a server, Go's among them.
+_CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
+
+# What the verification of a client's chain has shown so far.
+_PASSED, _DOUBTED, _FAILED = 1, 2, 4
+_INVALID_PURPOSE = 26  # OpenSSL's X509_V_ERR_INVALID_PURPOSE
+_CLIENT_USAGES = frozenset({ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE})
 
 # A thousand watches of one client share one parsed certificate; so many different ones are remembered.
 _KEPT_CERTIFICATES = 1024
@@ -59,11 +70,17 @@ class ServingTLS:
         """Use `options` for the connections to come; when that fails (ConfigError), the old context stays."""
         self.context = build_context(options)
 
-    def certificate_of(self, connection: Any) -> x509.Certificate | None:
-        """The certificate that the client presented, or None; one object for all who present the same one."""
-        found: x509.Certificate | None = connection.get_peer_certificate(as_cryptography=True)
-        if found is None:
-            return None
+    def certificate_of(self, connection: Any) -> x509.Certificate | UnreadableCertificate | None:
+        """The certificate that the client presented, UNREADABLE, or None.
+
+        One object for all who present the same verified one; strangers do not fill the memory of others.
+        """
+        try:
+            found: x509.Certificate | None = connection.get_peer_certificate(as_cryptography=True)
+        except Exception:  # noqa: BLE001 - OpenSSL accepts more than the parser knows, and that raises what it likes
+            return UNREADABLE
+        if found is None or not verified(connection):
+            return found
         if len(self._certificates) >= _KEPT_CERTIFICATES:
             self._certificates.clear()
         return self._certificates.setdefault(found.fingerprint(SHA256()), found)
@@ -87,17 +104,41 @@ def build_context(options: TLSOptions) -> SSL.Context:
 
 
 def verified(connection: SSL.Connection) -> bool:
-    """Whether the client's certificate chain ended in a configured CA, without any error on the way."""
-    return connection.get_app_data() is True
+    """Whether the client's certificate chain ended in a configured CA, without any error on the way.
+
+    Purposes count as in the reference server's verifier: extended key usage alone decides, and one that names any
+    purpose is fine.
+    """
+    seen = connection.get_app_data()
+    return seen == _PASSED or (seen == _PASSED | _DOUBTED and _made_for_clients(connection))
 
 
-def _note_verification(connection: SSL.Connection, _cert: object, _error: int, depth: int, ok: int) -> bool:
+def _note_verification(connection: SSL.Connection, _cert: object, error: int, depth: int, ok: int) -> bool:
     # Returning True clears OpenSSL's error, and a later call may say ok: what went wrong once stays wrong.
+    seen = connection.get_app_data() or 0
     if not ok:
-        connection.set_app_data(False)
-    elif depth == 0 and connection.get_app_data() is None:
-        connection.set_app_data(True)
+        seen |= _DOUBTED if error == _INVALID_PURPOSE else _FAILED
+    elif depth == 0:
+        seen |= _PASSED
+    connection.set_app_data(seen)
     return True
+
+
+def _made_for_clients(connection: Any) -> bool:
+    """Whether every certificate of the verified chain that limits its purposes allows clients."""
+    try:
+        chain: list[x509.Certificate] = connection.get_verified_chain(as_cryptography=True) or []
+        return bool(chain) and all(map(_allows_clients, chain))
+    except Exception:  # noqa: BLE001 - what cannot be read allows nothing
+        return False
+
+
+def _allows_clients(certificate: x509.Certificate) -> bool:
+    try:
+        usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    except x509.ExtensionNotFound:
+        return True
+    return not _CLIENT_USAGES.isdisjoint(usages)
 
 
 def _select_protocol(_connection: SSL.Connection, offered: list[bytes]) -> object:
@@ -105,22 +146,46 @@ def _select_protocol(_connection: SSL.Connection, offered: list[bytes]) -> objec
 
 
 def _use_key_pair(context: Any, options: TLSOptions) -> None:
+    _check_kind(options.certificates[0], options.key)
     try:
         context.use_certificate(options.certificates[0])
         for intermediate in options.certificates[1:]:
             context.add_extra_chain_cert(intermediate)
         context.use_privatekey(options.key)
         context.check_privatekey()
-    except SSL.Error:
-        raise ConfigError("the TLS private key does not belong to the serving certificate") from None
+    except SSL.Error as problem:
+        raise ConfigError(f"the serving certificate and its key cannot be used: {_reason(problem)}") from None
+
+
+def _check_kind(certificate: x509.Certificate, key: PrivateKeyTypes) -> None:
+    """Refuse what OpenSSL loads and no handshake succeeds with. Raises ConfigError."""
+    kind = ""
+    if isinstance(key, ec.EllipticCurvePrivateKey) and not isinstance(key.curve, _CURVES):
+        kind = f"of curve {key.curve.name}"
+    elif isinstance(key, dsa.DSAPrivateKey):
+        kind = "for DSA"
+    elif certificate.public_key_algorithm_oid == PublicKeyAlgorithmOID.RSASSA_PSS:
+        kind = "for RSASSA-PSS only"
+    if kind:
+        raise ConfigError(
+            f"the serving certificate has a key {kind}, which TLS clients do not accept; "
+            "use P-256, P-384, P-521, Ed25519 or RSA"
+        )
+
+
+def _reason(problem: SSL.Error) -> str:
+    """OpenSSL's words, such as `key values mismatch`."""
+    stack = problem.args[0] if problem.args else ()
+    return ", ".join(dict.fromkeys(entry[-1] for entry in stack)) or "OpenSSL gives no reason"
 
 
 def _trust(context: Any, authorities: tuple[x509.Certificate, ...]) -> None:
     if not authorities:
         return
     store = context.get_cert_store()
+    # An intermediate by itself is as good an anchor as a root.
+    store.set_flags(crypto.X509StoreFlags.PARTIAL_CHAIN)
     for authority in authorities:
-        if store is not None:
-            store.add_cert(crypto.X509.from_cryptography(authority))
+        store.add_cert(crypto.X509.from_cryptography(authority))
         context.add_client_ca(authority)
     context.set_verify(SSL.VERIFY_PEER, _note_verification)

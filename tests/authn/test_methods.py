@@ -22,7 +22,8 @@ from orchtw.authn.union import Union, chain
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.pki import certificates
-from orchtw.request import Peer, Request, UserInfo
+from orchtw.request import UNREADABLE, Peer, Request, UserInfo
+from tests.serving.malformed import malformed
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = bytes(32)
@@ -79,6 +80,17 @@ class CertificateTests(SynchronousTestCase):
         self.now = shown.not_valid_after_utc.timestamp()
         self.assertIsNotNone(self.method.authenticate(asked))
         self.now += 1
+        self.assertRaises(Unauthorized, self.method.authenticate, asked)
+
+    def test_unreadable(self) -> None:
+        """A certificate that cannot be parsed, or whose subject cannot be decoded, is a 401 and no fault of ours."""
+        peer = Peer(address="127.0.0.1", port=1, certificate=UNREADABLE, verified=True)
+        asked = Request(method="GET", path="/", peer=peer)
+        self.assertRaises(Unauthorized, self.method.authenticate, asked)
+        authority = certificates.new_authority("test", NOW)
+        shown = certificates.issue(authority, certificates.new_key(), "bob", certificates.CLIENT, NOW)
+        pem = malformed(shown, authority.key, "bob")["name is no telex text"]
+        asked = request(certificate=x509.load_pem_x509_certificate(pem), verified=True)
         self.assertRaises(Unauthorized, self.method.authenticate, asked)
 
     def test_no_common_name(self) -> None:

@@ -22,6 +22,8 @@ from orchtw.pki import certificates, files
 from orchtw.pki.first_start import Pki, prepare
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+# Object identifiers of two curves, of equal length; the second is one that no library here has.
+P256, PRIME239V1 = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a8648ce3d030104")
 PRIVATE = ("ca.key", "apiserver.key", "admin.key", "sa.key")
 
 
@@ -232,6 +234,16 @@ class FirstStartTests(SynchronousTestCase):
         file, _, _ = self.own()
         _, other, _ = self.own()
         self.refused(str(other), tls_cert_file=file, tls_private_key_file=other)
+
+    def test_given_key_of_unknown_kind(self) -> None:
+        """A key of a curve that nobody here knows is named, before and after its certificate is looked at."""
+        file, key, _ = self.own()
+        content = certificates.key_pem(certificates.new_key())
+        der = base64.b64decode(b"".join(content.splitlines()[1:-1]))
+        odd = base64.b64encode(der.replace(P256, PRIME239V1))
+        key.write_bytes(b"-----BEGIN PRIVATE KEY-----\n" + odd + b"\n-----END PRIVATE KEY-----\n")
+        line = self.refused(str(key), tls_cert_file=file, tls_private_key_file=key)
+        self.assertIn("of a kind that is not supported", line)
 
     def test_client_authorities(self) -> None:
         """The generated CA is believed unless --client-ca-file names others (DESIGN, command-line contract)."""

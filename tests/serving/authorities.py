@@ -8,9 +8,10 @@ import ssl
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -30,8 +31,9 @@ class Identity:
         is_ca: bool = False,
         expired: bool = False,
         usage: x509.ObjectIdentifier | None = None,
+        key: Any = None,
     ) -> None:
-        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.key: Any = key or ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         now = datetime.now(UTC)
         builder = (
@@ -46,7 +48,9 @@ class Identity:
         )
         if usage is not None:
             builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
-        self.certificate: x509.Certificate = builder.sign(issuer.key if issuer else self.key, SHA256())
+        signer = issuer.key if issuer else self.key
+        digest = None if isinstance(signer, ed25519.Ed25519PrivateKey) else SHA256()
+        self.certificate: x509.Certificate = builder.sign(signer, digest)
 
     def pem(self, *chain: Identity) -> bytes:
         """Certificate, chain and key in one file's content."""

@@ -40,6 +40,8 @@ class CertificateReloadTests(SynchronousTestCase):
         text = self.file.read_text()
         if text == "bad":
             raise ConfigError("bad")
+        if text == "odd":
+            raise OverflowError("odd")
         return text
 
     def replace(self, text: str) -> None:
@@ -64,6 +66,16 @@ class CertificateReloadTests(SynchronousTestCase):
         self.replace("bad")
         self.clock.advance(INTERVAL_S)
         self.assertEqual(self.tls.reloaded, [])
+        self.replace("three")
+        self.clock.advance(INTERVAL_S)
+        self.assertEqual(self.tls.reloaded, ["three"])
+
+    def test_unforeseen(self) -> None:
+        """Whatever reading raises is logged once for each state of the files, and ends neither looks nor serving."""
+        self.replace("odd")
+        self.clock.advance(INTERVAL_S)
+        self.clock.advance(INTERVAL_S)
+        self.assertEqual(len(self.flushLoggedErrors(OverflowError)), 1)
         self.replace("three")
         self.clock.advance(INTERVAL_S)
         self.assertEqual(self.tls.reloaded, ["three"])
