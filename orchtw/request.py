@@ -74,7 +74,8 @@ class Request:
     """One HTTP request: complete head and bounded body.
 
     `path` is the raw path without the query, `query` the raw query string. `headers` maps lower-case
-    names to values (several lines of one name joined by ", "). `warnings` become Warning headers of the answer,
+    names to values (several lines of one name joined by ", "), in which each character is a byte: see `utf8_text`.
+    `warnings` become Warning headers of the answer,
     whatever it is; `annotations` belong to the audit event.
     """
 
@@ -155,6 +156,11 @@ class Response:
     headers: list[tuple[str, str]] = attrs.field(factory=list)
     stream: StreamBody | None = None
     upgrade: Callable[[Any, bytes], None] | None = None
+
+
+def utf8_text(header: str, errors: str = "replace") -> str:
+    """The text of a header's value, whose characters are bytes; `errors` says what becomes of what is no UTF-8."""
+    return header if header.isascii() else header.encode("latin-1").decode("utf-8", errors)
 
 
 def chunk(data: bytes) -> bytes:

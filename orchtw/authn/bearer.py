@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Sequence
 
 from orchtw.authn.method import TokenMethod
 from orchtw.errors import Unauthorized
-from orchtw.request import Request, UserInfo
+from orchtw.request import Request, UserInfo, utf8_text
 
 
 class BearerTokens:
@@ -52,6 +52,9 @@ def _accept(request: Request, user: UserInfo) -> UserInfo:
 
 
 def bearer_token(header: str) -> str:
-    """The token of an Authorization header; empty for another scheme (in any case of letters) or none."""
-    parts = header.strip().split(" ", 2)
+    """The token of an Authorization header; empty for another scheme (in any case of letters) or none.
+
+    Bytes of the token that are no UTF-8 are kept as surrogates, so that each token has one text.
+    """
+    parts = utf8_text(header, "surrogateescape").strip().split(" ", 2)
     return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""

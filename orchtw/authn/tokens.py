@@ -1,14 +1,14 @@
-"""The static token file: CSV lines of `token,user,uid[,"group1,group2"]`, read once (supplement D3)."""
+"""The static token file: records of `token,user,uid[,"group1,group2"]`, read once (supplement D3)."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
 from twisted.logger import Logger
 
+from orchtw.authn.csv_records import MalformedRecord, records
 from orchtw.authn.method import authenticated
 from orchtw.errors import ConfigError
 from orchtw.request import UserInfo
@@ -39,38 +39,36 @@ class StaticTokens:
 def load(path: Path, key: bytes) -> StaticTokens:
     """The tokens of a file; `key` is 16 to 64 random bytes.
 
-    A token given twice counts as given last, and a line without one is left out, each with a warning in the
-    log that names the line. Raises ConfigError for a file that cannot be read or a line too short.
+    The file is CSV in UTF-8; a byte-order mark is no part of the first token. A token given twice counts as given
+    last, and a record without one is left out, each with a warning in the log that names the line. Raises ConfigError
+    for a file that cannot be read or a record too short.
     """
     try:
-        text = path.read_text("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"token file '{path}': {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"token file '{path}': is not UTF-8 text") from error
-    return StaticTokens(_parse(text, path).items(), key)
-
-
-def _parse(text: str, path: Path) -> dict[str, UserInfo]:
-    users: dict[str, UserInfo] = {}
-    lines = csv.reader(text.splitlines(keepends=True), strict=True)
     try:
-        for columns in lines:
-            if not columns:
-                continue
-            if len(columns) < _MIN_COLUMNS:
-                raise ConfigError(
-                    f"token file '{path}' must have at least {_MIN_COLUMNS} columns (token, user name, user uid), "
-                    f"found {len(columns)} on line {lines.line_num}"
-                )
-            token, name, uid = columns[:_MIN_COLUMNS]
-            if not token:
-                _log.warn("empty token in token file {path}, line {line}", path=path, line=lines.line_num)
-                continue
-            if token in users:
-                _log.warn("duplicate token in token file {path}, line {line}", path=path, line=lines.line_num)
-            groups = columns[_MIN_COLUMNS] if len(columns) > _MIN_COLUMNS else ""
-            users[token] = UserInfo(name=name, uid=uid, groups=tuple(groups.split(",")) if groups else ())
-    except csv.Error as error:
-        raise ConfigError(f"token file '{path}': line {lines.line_num}: {error}") from error
+        return StaticTokens(_users(text, path).items(), key)
+    except MalformedRecord as error:
+        raise ConfigError(f"token file '{path}': {error}") from error
+
+
+def _users(text: str, path: Path) -> dict[str, UserInfo]:
+    users: dict[str, UserInfo] = {}
+    for line, columns in records(text):
+        if len(columns) < _MIN_COLUMNS:
+            raise ConfigError(
+                f"token file '{path}' must have at least {_MIN_COLUMNS} columns (token, user name, user uid), "
+                f"found {len(columns)} on line {line}"
+            )
+        token, name, uid = columns[:_MIN_COLUMNS]
+        if not token:
+            _log.warn("empty token in token file {path}, line {line}", path=path, line=line)
+            continue
+        if token in users:
+            _log.warn("duplicate token in token file {path}, line {line}", path=path, line=line)
+        groups = columns[_MIN_COLUMNS] if len(columns) > _MIN_COLUMNS else ""
+        users[token] = UserInfo(name=name, uid=uid, groups=tuple(groups.split(",")) if groups else ())
     return users

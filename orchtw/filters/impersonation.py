@@ -10,9 +10,9 @@ import attrs
 from orchtw.authn.method import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.refusal import forbidden
+from orchtw.errors import BadRequest
 from orchtw.naming import Naming
-from orchtw.request import Request, RequestInfo, Response, UserInfo
-from orchtw.rules.causes import go_quote
+from orchtw.request import Request, RequestInfo, Response, UserInfo, utf8_text
 
 PREFIX = "impersonate-"
 EXTRA = "impersonate-extra-"
@@ -38,13 +38,13 @@ class ImpersonationStage:
         self._group = naming.authentication_group
 
     async def handle(self, request: Request) -> Response | None:
-        """Refuses with 403 what the requester may not take on; without a user's name the rest is a 500."""
+        """Refuses with 403 what the requester may not take on; the rest of it without a user's name is a 400."""
         if not any(name.startswith(PREFIX) for name in request.headers):
             return None
         wanted = _wanted(request)
         if not wanted.user:
             if wanted.groups or wanted.uid or wanted.extra:
-                return _nameless(request, wanted)
+                raise BadRequest(_nameless(wanted))
             return None
         assert request.user is not None
         for part in self._parts(wanted):
@@ -85,15 +85,15 @@ def _wanted(request: Request) -> Wanted:
         if name.startswith(EXTRA)
     }
     return Wanted(
-        user=headers.get("impersonate-user", ""),
+        user=utf8_text(headers.get("impersonate-user", "")),
         groups=_several(headers.get("impersonate-group", "")),
-        uid=headers.get("impersonate-uid", ""),
+        uid=utf8_text(headers.get("impersonate-uid", "")),
         extra=extra,
     )
 
 
 def _several(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    return tuple(part.strip() for part in utf8_text(text).split(",") if part.strip())
 
 
 def _asked(
@@ -124,8 +124,6 @@ def _user(wanted: Wanted) -> UserInfo:
     return UserInfo(name=wanted.user, uid=wanted.uid, groups=groups, extra=wanted.extra)
 
 
-def _nameless(request: Request, wanted: Wanted) -> Response:
+def _nameless(wanted: Wanted) -> str:
     parts = [*wanted.groups, *wanted.extra, *((wanted.uid,) if wanted.uid else ())]
-    text = f"requested [{' '.join(parts)}] without impersonating a user"
-    body = f"Internal Server Error: {go_quote(request.path)}: {text}\n"
-    return Response(code=500, content_type="text/plain; charset=utf-8", body=body.encode())
+    return f"requested [{' '.join(parts)}] without impersonating a user"

@@ -109,8 +109,9 @@ class Reviews:
 
     async def _bearer(self, token: str) -> UserInfo | None:
         """The token's user; the same methods that requests pass, with nothing but the token to go by."""
+        header = f"Bearer {token}".encode("utf-8", "surrogatepass").decode("latin-1")
         question = Request(
-            method="GET", path="/", headers={"authorization": f"Bearer {token}"}, peer=Peer(address="", port=0)
+            method="GET", path="/", headers={"authorization": header}, peer=Peer(address="", port=0)
         )
         try:
             user = self.authenticator.authenticate(question)

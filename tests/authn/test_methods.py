@@ -132,6 +132,21 @@ class TokenFileTests(SynchronousTestCase):
         found = self.load("\r\nt1,alice,1\r\n\r\n#t2,bob,2\r\n")
         self.assertEqual([bool(found.find(token)) for token in ("t1", "#t2")], [True, True])
 
+    def test_byte_order_mark(self) -> None:
+        """A byte-order mark, as editors on Windows write it, is no part of the first token."""
+        found = self.load("\xef\xbb\xbft1,alice,1\r\nt2,bob,2\r\n")
+        self.assertEqual([bool(found.find(token)) for token in ("t1", "t2")], [True, True])
+
+    def test_not_ascii(self) -> None:
+        """Tokens, users and groups may have any characters of Unicode, those that end lines elsewhere too."""
+        token, name = "schl\u00fcssel\u2028\x85\u00e0", "J\u00fcrgen \u0416"
+        found = self.load(f'{token},{name},1,"\u00e4,\u00f6"\n'.encode().decode("latin-1"))
+        user = UserInfo(name=name, uid="1", groups=("\u00e4", "\u00f6", "system:authenticated"))
+        self.assertEqual(found.find(token), user)
+        header = f"Bearer {token}".encode().decode("latin-1")
+        self.assertEqual(BearerTokens([found]).authenticate(request(header)), user)
+        self.assertRaises(Unauthorized, BearerTokens([found]).authenticate, request("Bearer schl\xfcssel"))
+
     def test_short_line(self) -> None:
         """A line with fewer than three columns ends the start, with its number (supplement D3)."""
         self.assertEqual(

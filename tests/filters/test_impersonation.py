@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authz.decision import ALLOWED, Decision
-from orchtw.errors import Forbidden
+from orchtw.errors import BadRequest, Forbidden
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.naming import Naming
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
@@ -94,10 +94,19 @@ class ImpersonationTests(SynchronousTestCase):
         )
 
     def test_without_user(self) -> None:
-        """Groups without a user are a 500 in plain text."""
-        _, response, _ = self.passed(impersonate_group="a")
-        assert response is not None
-        self.assertEqual(response.code, 500)
-        self.assertEqual(
-            response.body, b'Internal Server Error: "/x": requested [a] without impersonating a user\n'
-        )
+        """Groups, extra values or a uid without a user are a 400 that names them (supplement D12)."""
+        for header, text in (("impersonate-group", "a, b"), ("impersonate-uid", "7"), ("impersonate-extra-k", "v")):
+            request = Request(method="GET", path="/x", headers={header: text}, peer=Peer(address="", port=0))
+            stage = ImpersonationStage(Recorder(), Naming.orch())
+            error = self.failureResultOf(Deferred.fromCoroutine(stage.handle(request)), BadRequest).value
+            named = {"impersonate-group": "a b", "impersonate-uid": "7", "impersonate-extra-k": "k"}[header]
+            self.assertEqual(error.message, f"requested [{named}] without impersonating a user")
+
+    def test_not_ascii(self) -> None:
+        """Names are UTF-8, of which the head's characters are the bytes; what is none is replaced."""
+        user = "J\u00fcrgen".encode().decode("latin-1")
+        request, _, recorder = self.passed(impersonate_user=user, impersonate_group="\xfc", impersonate_uid="\xc3")
+        names = [name for *_, name in recorder.asked]
+        self.assertEqual(names, ["J\u00fcrgen", "\ufffd", "\ufffd"])
+        assert request.user is not None
+        self.assertEqual(request.user.name, "J\u00fcrgen")
