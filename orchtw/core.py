@@ -38,6 +38,7 @@ from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import VERBOSITY, RequestLog
 from orchtw.naming import Naming
+from orchtw.pki.files import refuse_link
 from orchtw.registry.bootstrap import create_namespaces
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.metadata import Stamp
@@ -67,6 +68,8 @@ from orchtw.verbs.transforms import Transforms
 from orchtw.watch.log import HISTORY_S
 
 STORE_FILE = "store.sqlite"
+STORE_SUFFIXES = ("", "-wal", "-shm", ".lock")
+"""Of the store's own name, and of the files that lie beside it."""
 
 
 class Core:
@@ -87,6 +90,8 @@ class Core:
         self.codecs = Codecs(self.catalogue)
         self._enabled = enabled(self.catalogue, config.runtime_config)
         self.targets = Targets(self.catalogue, self.codecs, self._enabled)
+        for suffix in STORE_SUFFIXES:
+            refuse_link(config.data_dir / f"{STORE_FILE}{suffix}")
         backend = namedAny(STORES[config.storage_backend])  # type: ignore[no-untyped-call]
         self.store: SqliteStore = backend(
             str(config.data_dir / STORE_FILE),

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from twisted.logger import Logger
 
 from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
@@ -26,6 +27,8 @@ from orchtw.pki.certificates import Authority
 FOLDER, KUBECONFIG = "pki", "admin.kubeconfig"
 CA, SERVING, ADMIN, SERVICE_ACCOUNT = "ca", "apiserver", "admin", "sa"
 CLUSTER_DOMAIN = "cluster.local"
+
+_log = Logger()
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -61,11 +64,14 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
     Made where missing as a whole; a serving certificate that nears its end or lacks an address is renewed.
     `now` is an aware time. Raises ConfigError naming the file that is damaged, missing or not accessible.
     """
-    files.make_folder(config.data_dir)
-    folder = config.data_dir / FOLDER
+    data = files.make_folder(config.data_dir)
+    folder = data / FOLDER
+    files.refuse_link(folder)
     hosts = _hosts(config, naming)
     if not folder.is_dir() or not any(folder.iterdir()):
         files.write_folder(folder, _first_files(naming, hosts, now))
+    for each in (data, folder):
+        files.warn_of_rights(each)
     authority = _authority(folder, now)
     serving = _renewed(folder, SERVING, authority, now, naming, hosts)
     admin = _renewed(folder, ADMIN, authority, now, naming, ())
@@ -73,15 +79,15 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
     ca_pem = certificates.pem(authority.certificate)
     trust = b"".join(map(certificates.pem, chain)) if config.tls_cert_file else ca_pem
     client_cas = files.read_certificates(config.client_ca_file) if config.client_ca_file else (authority.certificate,)
-    path = config.data_dir / KUBECONFIG
-    _write_kubeconfig(path, f"https://{host_and_port(config.public_address, port)}", naming, trust, admin)
+    server = f"https://{host_and_port(config.public_address, port)}"
+    _write_kubeconfig(data / KUBECONFIG, server, naming, trust, admin)
     return Pki(
         ca_pem=trust,
         serving_chain=chain,
         serving_key=key,
         client_cas=client_cas,
         service_account_key=_key(folder / f"{SERVICE_ACCOUNT}.key"),
-        kubeconfig=path,
+        kubeconfig=config.data_dir / KUBECONFIG,
     )
 
 
@@ -141,7 +147,7 @@ def _renewed(
 
 
 def _pair(folder: Path, name: str) -> _Pair:
-    certificate = files.read_certificates(folder / f"{name}.crt")[0]
+    certificate = files.read_certificates(folder / f"{name}.crt", files.read_own)[0]
     key = _key(folder / f"{name}.key")
     if not certificates.matches(certificate, key):
         raise ConfigError(f"{folder / name}.key: is not the key of {name}.crt")
@@ -149,17 +155,23 @@ def _pair(folder: Path, name: str) -> _Pair:
 
 
 def _key(path: Path) -> ec.EllipticCurvePrivateKey:
-    key = files.read_key(path)
+    key = files.read_key(path, files.read_private)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ConfigError(f"{path}: is not an elliptic-curve key")
     return key
 
 
 def given(config: Config) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes] | None:
-    """The operator's own serving certificate and key (`--tls-cert-file`, `--tls-private-key-file`), if given."""
+    """The operator's own serving certificate and key (`--tls-cert-file`, `--tls-private-key-file`), if given.
+
+    Where those lie is the operator's affair, links and rights included; but a key in the data folder is for the owner
+    only, as the others there are. Raises ConfigError.
+    """
     if config.tls_cert_file is None or config.tls_private_key_file is None:
         return None
     chain = files.read_certificates(config.tls_cert_file)
+    if config.tls_private_key_file.absolute().is_relative_to(config.data_dir.absolute()):
+        files.check_private(config.tls_private_key_file)
     key = files.read_key(config.tls_private_key_file)
     if not certificates.matches(chain[0], key):
         raise ConfigError(f"{config.tls_private_key_file}: is not the key of {config.tls_cert_file}")
@@ -175,7 +187,7 @@ def _hosts(config: Config, naming: Naming) -> tuple[str, ...]:
 
 
 def _write_kubeconfig(path: Path, server: str, naming: Naming, ca_pem: bytes, admin: _Pair) -> None:
-    """Write the administrator's file unless it already says the same."""
+    """Write the administrator's file unless it already says the same, to the owner only."""
     content = kubeconfig.compose(
         cluster=naming.product,
         user=naming.administrator_user,
@@ -184,5 +196,10 @@ def _write_kubeconfig(path: Path, server: str, naming: Naming, ca_pem: bytes, ad
         certificate_pem=certificates.pem(admin.certificate),
         key_pem=certificates.key_pem(admin.key),
     )
-    if not path.is_file() or files.read(path) != content:
-        files.replace(path, content, files.PRIVATE_FILE)
+    files.refuse_link(path)
+    there = path.is_file()
+    if there and not files.is_private(path):
+        _log.warn("{path}: others had rights on the administrator's file, who have no more", path=str(path))
+    elif there and files.read_own(path) == content:
+        return
+    files.replace(path, content, files.PRIVATE_FILE)

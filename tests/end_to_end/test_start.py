@@ -153,6 +153,26 @@ class RefusedStartTests(ProcessCase):
         self.assertEqual((await self.client(server).get("/readyz")).code, 200)
 
 
+    async def test_key_of_others(self) -> None:
+        """A private key that others can read is named, with what to type."""
+        server = self.server()
+        await server.start()
+        await server.terminate()
+        key = server.data_dir / "pki" / "ca.key"
+        key.chmod(0o640)
+        self.assertTrue((await self.refusal(server)).endswith(f"run: chmod 600 {key}"))
+
+    async def test_planted_store(self) -> None:
+        """A link where the store or its lock should be is named, and what it points to stays as it is."""
+        for name in ("store.sqlite", "store.sqlite-wal", "store.sqlite.lock"):
+            server = self.server()
+            server.data_dir.mkdir(mode=0o700)
+            victim = server.data_dir.with_name(f"{name}.victim")
+            (server.data_dir / name).symlink_to(victim)
+            self.assertIn(f"{name}: is a symbolic link, which is not followed", await self.refusal(server))
+            self.assertFalse(victim.exists())
+
+
 class ShutdownTests(ProcessCase):
     async def test_delay(self) -> None:
         """After SIGTERM `/readyz` fails while requests are served; then watches end cleanly (supplement G4)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import ssl
+import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from unittest import mock
 import yaml
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import implementer
 
 from orchtw.config import Config
 from orchtw.errors import ConfigError
@@ -164,11 +167,10 @@ class FirstStartTests(SynchronousTestCase):
         """Each missing file is named; nothing is made anew in its place."""
         for name in ("ca.crt", "ca.key", "apiserver.crt", "apiserver.key", "admin.crt", "admin.key", "sa.key"):
             self.start()
-            path = self.pki / name
-            content = path.read_bytes()
-            path.unlink()
+            path, aside = self.pki / name, self.data / name
+            path.rename(aside)
             self.assertIn("No such file", self.refused(name))
-            path.write_bytes(content)
+            aside.rename(path)
 
     def test_damaged_file(self) -> None:
         """Each damaged file is named."""
@@ -210,6 +212,100 @@ class FirstStartTests(SynchronousTestCase):
         self.data.write_text("")
         self.refused(str(self.data))
 
+    def warnings(self) -> list[str]:
+        """What is logged from now on, a list that grows."""
+        lines: list[str] = []
+
+        @implementer(ILogObserver)
+        def observe(event: LogEvent) -> None:
+            lines.append(formatEvent(event))
+
+        globalLogPublisher.addObserver(observe)
+        self.addCleanup(globalLogPublisher.removeObserver, observe)
+        return lines
+
+    def test_keys_of_others(self) -> None:
+        """A key on which group or world has any right ends the start; what to type to mend it is in the line."""
+        self.start()
+        for name in PRIVATE:
+            for mode in (0o640, 0o604, 0o620, 0o601):
+                (self.pki / name).chmod(mode)
+                path = self.pki.resolve() / name
+                self.assertEqual(
+                    self.refused(name),
+                    f"{path}: others have rights on this private key (mode {mode:04o}); run: chmod 600 {path}",
+                )
+            (self.pki / name).chmod(0o400)
+            self.start()
+
+    def test_folder_of_others(self) -> None:
+        """A folder on which others have rights is a warning that says what to type, and nothing is changed."""
+        self.start()
+        lines = self.warnings()
+        self.start()
+        self.assertEqual(lines, [])
+        for folder in (self.data, self.pki):
+            folder.chmod(0o750)
+            self.start()
+            path = folder.resolve()
+            self.assertEqual(
+                lines.pop(), f"{path}: others have rights on this folder (mode 0750); run: chmod 700 {path}"
+            )
+            self.assertEqual((lines, stat.S_IMODE(folder.stat().st_mode)), ([], 0o750))
+            folder.chmod(0o700)
+
+    def test_kubeconfig_of_others(self) -> None:
+        """An administrator's file that others could read is theirs no more, and the log says so."""
+        self.start()
+        file = self.data / "admin.kubeconfig"
+        content = file.read_bytes()
+        file.chmod(0o644)
+        lines = self.warnings()
+        self.start()
+        self.assertEqual((file.read_bytes(), stat.S_IMODE(file.stat().st_mode)), (content, 0o600))
+        self.assertIn("others had rights on the administrator's file", lines[0])
+
+    def test_planted_links(self) -> None:
+        """A link in place of a file or folder of ours is refused by name, and not followed."""
+        self.start()
+        for path in (self.pki, *self.pki.iterdir(), self.data / "admin.kubeconfig"):
+            if path.suffix == ".pub":
+                continue  # never read
+            aside = Path(self.mktemp()).absolute()
+            path.rename(aside)
+            path.symlink_to(aside)
+            self.assertIn("is a symbolic link, which is not followed", self.refused(path.name))
+            path.unlink()
+            aside.rename(path)
+        self.start()
+
+    def test_planted_pipe(self) -> None:
+        """A pipe in place of a key is refused, not waited for."""
+        self.start()
+        (self.pki / "sa.key").unlink()
+        os.mkfifo(self.pki / "sa.key", 0o600)
+        self.assertIn("is no regular file", self.refused("sa.key"))
+
+    def test_replaced_by_a_link(self) -> None:
+        """A file is written beside and renamed: a link in the way is replaced itself, or nothing is written."""
+        self.data.mkdir()
+        victim = self.data / "victim"
+        victim.write_text("kept")
+        for name in ("file", f".file.{os.getpid()}"):
+            (self.data / name).symlink_to(victim.absolute())
+            files.replace(self.data / "file", b"new", 0o600)
+            self.assertEqual(((self.data / "file").read_bytes(), victim.read_text()), (b"new", "kept"))
+            self.assertFalse((self.data / "file").is_symlink())
+
+    def test_linked_data_folder(self) -> None:
+        """The data folder itself may be a link: it is the operator who names it."""
+        self.start()
+        link = Path(self.mktemp())
+        link.symlink_to(self.data.absolute())
+        before = self.contents()
+        pki = prepare(Config(data_dir=link), Naming.orch(), 6443, NOW)
+        self.assertEqual((self.contents(), pki.kubeconfig), (before, link / "admin.kubeconfig"))
+
     def own(self, *, now: datetime = NOW) -> tuple[Path, Path, x509.Certificate]:
         """An operator's own authority's serving certificate, in files."""
         authority = certificates.new_authority("own", now)
@@ -234,6 +330,21 @@ class FirstStartTests(SynchronousTestCase):
         file, _, _ = self.own()
         _, other, _ = self.own()
         self.refused(str(other), tls_cert_file=file, tls_private_key_file=other)
+
+    def test_given_key_of_others(self) -> None:
+        """A --tls-private-key-file in the data folder is for the owner only; elsewhere it is as given."""
+        file, key, _ = self.own()
+        link = key.with_name("link.key")
+        link.symlink_to(key.name)
+        key.chmod(0o644)
+        self.start(tls_cert_file=file, tls_private_key_file=link)
+        inside = self.data / "tls.key"
+        inside.write_bytes(key.read_bytes())
+        inside.chmod(0o640)
+        line = self.refused(str(inside), tls_cert_file=file, tls_private_key_file=inside)
+        self.assertIn("others have rights on this private key (mode 0640)", line)
+        inside.chmod(0o600)
+        self.start(tls_cert_file=file, tls_private_key_file=inside)
 
     def test_given_key_of_unknown_kind(self) -> None:
         """A key of a curve that nobody here knows is named, before and after its certificate is looked at."""
