@@ -32,7 +32,8 @@ def records(text: str) -> Iterator[tuple[int, list[str]]]:
         while end == ",":
             field = _FIELD.match(text, position)
             if field is None:
-                raise MalformedRecord(f"line {line + text.count(chr(10), begin, position)}: a stray or missing quote")
+                line += text.count("\n", begin, position)
+                raise MalformedRecord(f"line {line}: a stray or missing quote")
             quoted, plain, end = field.groups()
             fields.append(plain if quoted is None else quoted.replace('""', '"'))
             position = field.end()
