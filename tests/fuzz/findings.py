@@ -1,0 +1,73 @@
+"""What a run found, told apart by what failed; and the files in which it is kept for later runs."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from tests.fuzz.case import Case
+
+KEPT = Path(__file__).parent / "kept"
+_LAST_CALL = re.compile(r'File "[^"]*?(orchtw/[^"]+)", line \d+, in (\S+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: `what` in words, `signature` equal for what is probably the same fault.
+
+    `before` are the writes without which the case may not fail.
+    """
+
+    what: str
+    signature: str
+    audit_id: str
+    case: Case
+    before: Sequence[Case] = ()
+
+    def text(self) -> str:
+        """A reproducer for people."""
+        return f"FOUND {self.signature}\n  {self.what[:2000]}\n  request {self.audit_id}: {self.case.to_json()}"
+
+
+def signature_of(what: str, case: Case) -> str:
+    """What failed, without numbers and names."""
+    text = re.sub(r"[0-9a-f-]{8,}|\d+|'[^']*'|\"[^\"]*\"", "#", what)[:100]
+    return f"{text} ({case.method})"
+
+
+def signature_of_failure(log: str, audit_id: str) -> str:
+    """The exception that the server logged for a request, and where it came from; "" if it logged none."""
+    start = log.find(f"request {audit_id} failed")
+    if start < 0:
+        return ""
+    lines = []
+    for line in log[start:].splitlines()[1:]:
+        if line[:1] not in "\t " and lines:
+            break
+        lines.append(line)
+    calls = _LAST_CALL.findall("\n".join(lines))
+    error = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f"{error[:120]} in {':'.join(calls[-1]) if calls else '?'}"
+
+
+def keep(finding: Finding, vocabulary: str) -> Path:
+    """Write the finding's requests to their file."""
+    name = hashlib.blake2b(finding.signature.encode(), digest_size=6).hexdigest()
+    path = KEPT / f"{name}.json"
+    cases = [case.to_json() for case in (*finding.before, finding.case)]
+    content = {"found": finding.signature, "vocabulary": vocabulary, "requests": cases}
+    path.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    return path
+
+
+def kept(vocabulary: str) -> Iterator[Case]:
+    """The requests of all kept files that were found with this vocabulary."""
+    for path in sorted(KEPT.glob("*.json")):
+        content = orjson.loads(path.read_bytes())
+        if content["vocabulary"] == vocabulary:
+            yield from map(Case.from_json, content["requests"])
