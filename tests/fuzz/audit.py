@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,7 +15,9 @@ from bench.http1 import Connection, Endpoint
 from tests.fuzz.surface import Surface
 
 _PAGE_ITEMS = 3
-_TROUBLE = ("Traceback (most recent call last)", "Unhandled Error", "Unhandled error")
+_ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\dT)", re.MULTILINE)
+_FAILED = re.compile(r"request (\S+) failed: ")
+_TROUBLE = ("Traceback (most recent call last)", "Unhandled ", "#critical]")
 
 
 class Log:
@@ -28,12 +32,16 @@ class Log:
         """All of it."""
         return self._path.read_text(errors="replace") if self._path.exists() else ""
 
-    def trouble(self) -> str:
-        """The new part from its first traceback on; empty if there is none."""
+    def trouble(self, answered: Container[str]) -> list[str]:
+        """The new entries with a traceback, but for those of requests (by audit id) whose client has been told."""
         text = self.text
         new, self._read = text[self._read :], len(text)
-        starts = [at for word in _TROUBLE if (at := new.find(word)) >= 0]
-        return new[max(0, min(starts) - 300) : min(starts) + 3000] if starts else ""
+        found = []
+        for entry in _ENTRY.split(new):
+            failed = _FAILED.search(entry)
+            if any(word in entry for word in _TROUBLE) and not (failed and failed[1] in answered):
+                found.append(entry)
+        return found
 
 
 class Auditor:
@@ -45,10 +53,9 @@ class Auditor:
 
     def pages(self, random: Random) -> list[str]:
         """What is wrong with the pages of a few collections: together they are the list at their revision."""
-        stored = [each for each in self._surface.resources if each.storage_version]
         connection = Connection(self._endpoint)
         found = []
-        for resource in random.sample(stored, 5):
+        for resource in random.sample(self._surface.stored, 5):
             found += self._paged(connection, self._surface.collection(resource, ""))
         connection.close()
         return found
@@ -74,12 +81,11 @@ class Auditor:
         """All stored objects by the path of their collection."""
         connection = Connection(self._endpoint)
         out = {}
-        for resource in self._surface.resources:
-            if resource.storage_version:
-                path = self._surface.collection(resource, "")
-                found = self._list(connection, path)
-                if found is not None:
-                    out[path] = found["items"]
+        for resource in self._surface.stored:
+            path = self._surface.collection(resource, "")
+            found = self._list(connection, path)
+            if found is not None:
+                out[path] = found["items"]
         connection.close()
         return out
 

@@ -41,7 +41,7 @@ class Case:
             return self.raw
         lines = [
             f"{self.method} {self.target} HTTP/1.1", f"Host: {host}", f"Audit-Id: {audit_id}",
-            f"Authorization: Bearer {token}", *(f"{name}: {value}" for name, value in self.headers.items()),
+            *([] if "Authorization" in self.headers else [f"Authorization: Bearer {token}"]), *(f"{name}: {value}" for name, value in self.headers.items()),
         ]  # fmt: skip
         body = self.body
         if self.chunked:

@@ -17,6 +17,8 @@ _KINDS: dict[Callable[[Draw, ResourceType], Case], float] = {
     writes.patch: 24,
     writes.delete: 6,
     writes.subresource: 10,
+    writes.review: 1.5,
+    writes.large: 0.03,
     reads.get: 8,
     reads.collect: 8,
     reads.watch: 0.7,

@@ -30,8 +30,8 @@ def problems(case: Case, audit_id: str, answer: Answer, surface: Surface) -> tup
 
 
 def _unread(answer: Answer) -> bool:
-    """Whether the server could not make a request of what it got: then it knows no Audit-Id."""
-    return answer.code == 400 and b'"malformed HTTP request' in answer.body
+    """Whether the server did not make a request of what it got, or not read all of it: then it knows no Audit-Id."""
+    return answer.code == 413 or (answer.code == 400 and b'"malformed HTTP request' in answer.body)
 
 
 def _of_code(answer: Answer, value: Any) -> list[str]:

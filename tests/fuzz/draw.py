@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from random import Random
 from typing import Any
 from urllib.parse import quote
@@ -21,20 +22,32 @@ _FIELDS = (
     "involvedObject.name=a", "metadata.name=a,metadata.name=b", "metadata.name", "=", "spec.x=1", "metadata.name=a\\,b", "",
     "reason=\\", "metadata.name==", "a" * 400 + "=b",
 )  # fmt: skip
-_TOKENS = ("x", "eyJ2IjoidiJ9", "===", "e30", "\u00fc", "W10", "bnVsbA", "A" * 5000)
-_NUMBERS = ("0", "1", "3", "500", "-1", "x", "9" * 30, "9" * 5000, "1.5", "", "+2", "\u0663", str(2**63 - 1), str(-(2**63)))
-_WORDS = ("", "All", "Foreground", "Background", "Orphan", "Strict", "Warn", "Ignore", "x", "true", "0", "m1", "\u00fc\x07", "m" * 200)
+_TOKENS = (
+    "x", "===", "\u00fc", "A" * 5000,
+    *(
+        base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+        for text in (
+            "{}", "[]", "null", '{"v":"meta.orch.io/v1","rv":1,"start":"fuzz-0/a\\u0000","sig":"x"}', '{"v":1,"rv":"1","start":[]}',
+            '{"v":"meta.orch.io/v1","rv":-1,"start":"../a\\u0000"}', '{"v":"meta.orch.io/v1","rv":1e30,"start":"a"}',
+            '{"v":"meta.orch.io/v1","rv":9223372036854775808,"start":"\u00fc","sig":"\u00fc"}', "[" * 500,
+        )
+    ),
+)  # fmt: skip
+_NUMBERS = ("1", "3", "0", "500", "-1", "x", "9" * 30, "9" * 5000, "1.5", "", "+2", "\u0663", str(2**63 - 1), str(-(2**63)))
+_WORDS = ("m1", "m2", "m" * 128, "", "x", "true", "0", "\u00fc\x07", "m" * 200)
 _DURATIONS = ("1s", "30s", "1ns", "x", "", "-1s", "9" * 30 + "h", "1h", "0")
 _FLAGS = ("true", "false", "1", "0", "", "x", "True")
+_GOOD = 3
+"""The first values of a parameter are such that it may be given."""
 
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "limit": _NUMBERS,
     "continue": _TOKENS,
     "resourceVersion": words.VERSIONS,
-    "resourceVersionMatch": ("Exact", "NotOlderThan", "x", ""),
+    "resourceVersionMatch": ("Exact", "NotOlderThan", "NotOlderThan", "x", ""),
     "labelSelector": _SELECTORS,
     "fieldSelector": _FIELDS,
-    "dryRun": ("All", "", "x"),
+    "dryRun": ("All", "All", "", "x"),
     "fieldManager": _WORDS,
     "fieldValidation": ("Strict", "Warn", "Ignore", "", "x"),
     "force": _FLAGS,
@@ -43,7 +56,7 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "timeoutSeconds": _NUMBERS,
     "watch": _FLAGS,
     "allowWatchBookmarks": _FLAGS,
-    "propagationPolicy": _WORDS,
+    "propagationPolicy": ("Foreground", "Background", "Orphan", "", "x"),
     "orphanDependents": _FLAGS,
     "gracePeriodSeconds": _NUMBERS,
     "includeObject": ("Metadata", "Object", "None", "x", ""),
@@ -62,7 +75,7 @@ _HEADERS = (
     ("Impersonate-User", "bob"), ("Impersonate-User", "system:serviceaccount:fuzz-0:a"), ("Impersonate-User", "\u00fc"),
     ("User-Agent", "fuzz/1 (x)"), ("User-Agent", ""), ("User-Agent", "\u00fc\u4e2d" * 100), ("Accept-Encoding", "gzip"),
     ("Accept-Encoding", "gzip;q=0, br"), ("Expect", "100-continue"), ("Connection", "keep-alive"), ("X-Remote-User", "root"),
-    ("Cookie", "a=b"), ("Content-Encoding", "gzip"), ("If-None-Match", "*"), ("Range", "bytes=0-1"), ("X-Long", "y" * 8000),
+    ("Cookie", "a=b"), ("Content-Encoding", "gzip"), ("If-None-Match", "*"), ("Authorization", ""), ("Authorization", "Bearer nobody"), ("Range", "bytes=0-1"), ("X-Long", "y" * 8000),
 )  # fmt: skip
 JSON, YAML = "application/json", "application/yaml"
 
@@ -85,13 +98,15 @@ class Draw:
 
     def namespace(self) -> str:
         """A namespace that is there, seldom another one."""
-        if self.chance(0.03):
+        if self.chance(0.05):
             return self.random.choice((*words.BAD_NAMES, "default", "absent", *words.NAMES))
         return self.random.choice(words.NAMESPACES)
 
     def resource(self) -> ResourceType:
-        """Any resource in any version."""
-        return self.random.choice(self.surface.resources)
+        """Any resource in any version; mostly one that is stored, often one with rules of its own."""
+        draw = self.random.random()
+        some = self.surface.special if draw < 0.5 else self.surface.stored if draw < 0.93 else self.surface.resources
+        return self.random.choice(some)
 
     def collection(self, resource: ResourceType) -> str:
         """The path of a collection."""
@@ -107,16 +122,20 @@ class Draw:
         if self.chance(0.7):
             obj |= self.values.struct(self.surface.codec(resource).schema)
         meta = obj.get("metadata")
-        obj["metadata"] = self._metadata(meta if isinstance(meta, dict) else {}, name)
+        obj["metadata"] = self._metadata(resource, meta if isinstance(meta, dict) else {}, name)
         obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
         if self.chance(0.04):
             del obj[self.random.choice(list(obj))]
         return obj
 
-    def _metadata(self, meta: dict[str, Any], name: str) -> dict[str, Any]:
+    def _metadata(self, resource: ResourceType, meta: dict[str, Any], name: str) -> dict[str, Any]:
         if self.chance(0.9):
             meta = {key: meta[key] for key in ("ownerReferences", "managedFields") if key in meta and self.chance(0.3)}
         meta["name"] = name
+        if self.chance(0.04):
+            meta["managedFields"] = self.values.managed_fields(resource.api_version)
+        if self.chance(0.04):
+            meta["ownerReferences"] = self.values.owners(self.surface.kinds)
         if self.chance(0.03):
             meta["generateName"] = meta.pop("name")
         if self.chance(0.3):
@@ -165,7 +184,8 @@ class Draw:
     def _parameter(self, name: str) -> str:
         if name == "resourceVersion" and self.chance(0.003):
             return self.random.choice(words.FUTURE_VERSIONS)
-        return self.random.choice(_PARAMETERS[name])
+        known = _PARAMETERS[name]
+        return self.random.choice(known[:_GOOD] if self.chance(0.75) else known)
 
     def headers(self, **given: str) -> dict[str, str]:
         """Headers of a request: the given ones, an Accept, and seldom others."""
@@ -173,7 +193,7 @@ class Draw:
         draw = self.random.random()
         if draw < 0.15:
             out["Accept"] = self.surface.naming.protobuf_media_type
-        elif draw < 0.35:
+        elif draw < 0.28:
             out["Accept"] = self.surface.translate(self.random.choice(_ACCEPTS))
         if self.chance(0.06):
             name, value = self.random.choice(_HEADERS)

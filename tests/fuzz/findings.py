@@ -13,6 +13,7 @@ import orjson
 from tests.fuzz.case import Case
 
 KEPT = Path(__file__).parent / "kept"
+_NEXT_ENTRY = re.compile(r"^\d{4}-\d\d-\d\dT", re.MULTILINE)
 _LAST_CALL = re.compile(r'File "[^"]*?(orchtw/[^"]+)", line \d+, in (\S+)')
 
 
@@ -43,15 +44,13 @@ def signature_of(what: str, case: Case) -> str:
 def signature_of_failure(log: str, audit_id: str) -> str:
     """The exception that the server logged for a request, and where it came from; "" if it logged none."""
     start = log.find(f"request {audit_id} failed")
-    if start < 0:
-        return ""
-    lines = []
-    for line in log[start:].splitlines()[1:]:
-        if line[:1] not in "\t " and lines:
-            break
-        lines.append(line)
-    calls = _LAST_CALL.findall("\n".join(lines))
-    error = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return "" if start < 0 else signature_of_exception(_NEXT_ENTRY.split(log[start:], 1)[0])
+
+
+def signature_of_exception(entry: str) -> str:
+    """The exception in an entry of the log, and where it came from."""
+    calls = _LAST_CALL.findall(entry)
+    error = next((line.strip() for line in reversed(entry.splitlines()) if line.strip()), "")
     return f"{error[:120]} in {':'.join(calls[-1]) if calls else '?'}"
 
 

@@ -80,7 +80,9 @@ def watch(draw: Draw, resource: ResourceType) -> Case:
     """A watch of a collection, soon left."""
     path = draw.surface.collection(resource, "") if draw.chance(0.3) else draw.collection(resource)
     query = draw.query("resourceVersion", "labelSelector", "fieldSelector", "allowWatchBookmarks", "resourceVersionMatch")
-    return _watched(draw, Case("GET", f"{path}{query}{'&' if query else '?'}watch=1&timeoutSeconds=1", draw.headers()))
+    timeout = "1" if draw.chance(0.8) else draw.random.choice(("0", "-1", "x", str(2**63 - 1), "9" * 25))
+    target = f"{path}{query}{'&' if query else '?'}watch=1&timeoutSeconds={timeout}"
+    return _watched(draw, Case("GET", target, draw.headers()))
 
 
 def other(draw: Draw, resource: ResourceType) -> Case:

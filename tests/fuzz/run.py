@@ -18,7 +18,7 @@ from tests.fuzz.case import Case
 from tests.fuzz.cases import Cases
 from tests.fuzz.checks import object_path, problems
 from tests.fuzz.connection import Connection, Sent
-from tests.fuzz.findings import Finding, signature_of, signature_of_failure
+from tests.fuzz.findings import Finding, signature_of, signature_of_exception, signature_of_failure
 from tests.fuzz.surface import Surface
 from tests.fuzz.visits import Visit
 
@@ -73,6 +73,7 @@ class Run:
         self._again: deque[tuple[Case, str]] = deque()
         self._reading: dict[str, ReadBack] = {}
         self._history: dict[str, deque[Case]] = {}
+        self._failed: set[str] = set()
         self._auditor = Auditor(endpoint, surface)
         self._poll = select.poll()
 
@@ -221,15 +222,15 @@ class Run:
     def _audit(self) -> None:
         for text in self._auditor.pages(Random(f"{self._label}{self.totals.sent}")):
             self._found(text, Sent(Case(), self._label, 0.0))
-        if trouble := self._log.trouble():
-            audit_id = trouble.partition("request ")[2].partition(" failed")[0]
-            signature = signature_of_failure(trouble, audit_id) if audit_id else signature_of(trouble[-200:], Case())
+        for entry in self._log.trouble(self._failed):
+            signature = signature_of_exception(entry)
             if signature not in self.findings:
-                self._note(Finding(f"logged:\n{trouble}", signature, audit_id or self._label, Case()))
+                self._note(Finding(f"logged: {entry}", signature, self._label, Case()))
 
     def _found(self, what: str, sent: Sent) -> None:
         signature = ""
         if what.startswith("500"):
+            self._failed.add(sent.audit_id)
             signature = signature_of_failure(self._log.text, sent.audit_id)
         signature = signature or signature_of(what, sent.case)
         if signature not in self.findings:

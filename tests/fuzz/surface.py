@@ -12,6 +12,15 @@ from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec import Codecs, KindCodec
 from tests.end_to_end.minimal import Minimal
 
+_SPECIAL = frozenset(
+    {
+        "CertificateSigningRequest", "CronJob", "Deployment", "EndpointSlice", "Event", "HorizontalPodAutoscaler", "Namespace",
+        "Node", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget", "ReplicaSet", "ReplicationController", "Secret", "Service",
+        "StatefulSet",
+    }
+)  # fmt: skip
+"""Kinds that have conversions, sub-resources, strategies or rows of their own."""
+
 
 class Surface:
     """One vocabulary; everything is made once, since requests are made by the thousand."""
@@ -21,6 +30,10 @@ class Surface:
         self.catalogue = Catalogue.load(self.naming)
         self.codecs = Codecs(self.catalogue)
         self.resources = self.catalogue.resources
+        self.stored = tuple(each for each in self.resources if each.storage_version)
+        self.virtual = tuple(each for each in self.resources if not each.storage_version)
+        self.kinds = tuple((each.api_version, each.kind) for each in self.stored)
+        self.special = tuple(each for each in self.stored if each.kind in _SPECIAL)
         self.translate = cache(self.naming.translate)
         self._minimal = Minimal(self.catalogue, self.codecs)
         self._objects: dict[tuple[str, str], bytes] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -44,7 +44,7 @@ class Values:
             Form.QUANTITY: lambda: choice(words.QUANTITIES[: choice((14, 14, 14, len(words.QUANTITIES)))]),
             Form.INT_OR_STRING: lambda: choice((0, 80, -1, "", "http", "50%", 2**31 - 1)),
             Form.ANY: lambda: choice(({}, 1, "x", {"b": [1, {"a": None}]}, [[None]], 2.5, True)),
-            Form.OBJECT: lambda: choice(({}, {"f:metadata": {"f:labels": {".": {}}}}, {"i:" + "9" * 5000: {}})),
+            Form.OBJECT: self._fields,
             Form.STRINGS: lambda: [self._text() for _ in range(choice(_FEW))],
         }
 
@@ -76,6 +76,40 @@ class Values:
         """Labels that are mostly right."""
         choice = self._random.choice
         return {choice(("app", "x/y", "tier")): choice(("a", "b", "", "web-1")) for _ in range(choice(_FEW))}
+
+    def managed_fields(self, api_version: str) -> list[dict[str, Any]]:
+        """Entries of field managers that can mostly be read."""
+        choice = self._random.choice
+        return [
+            {
+                "manager": choice(("m0", "m1", "fuzz", "", "\u00fc")),
+                "operation": choice(("Apply", "Update", "Update", "x")),
+                "apiVersion": choice((api_version, api_version, api_version, "v1", "nope/v1")),
+                "time": choice(words.TIMES[:4]),
+                "fieldsType": choice(("FieldsV1", "FieldsV1", "FieldsV1", "")),
+                "fieldsV1": self._fields(),
+                **choice(({}, {}, {"subresource": "status"})),
+            }
+            for _ in range(choice(_FEW))
+        ]
+
+    def owners(self, kinds: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+        """References to owners that are hardly ever there; `kinds` are apiVersion and kind."""
+        choice = self._random.choice
+        out = []
+        for _ in range(choice(_FEW)):
+            api_version, kind = choice((choice(kinds), ("v1", "Event"), ("nope/v1", "Nope"), ("a/b/c", "")))
+            owner = {"apiVersion": api_version, "kind": kind, "name": choice(words.NAMES), "uid": choice(("u1", "u2", "u3"))}
+            out.append(owner | choice(({}, {"controller": True}, {"blockOwnerDeletion": True})))
+        return out
+
+    def _fields(self, depth: int = 1) -> dict[str, Any]:
+        """FieldsV1, more or less."""
+        choice = self._random.choice
+        return {
+            choice(words.STEPS): self._fields(depth + 1) if depth < MAX_DEPTH else choice(({}, {}, {}, None, 1, []))
+            for _ in range(choice(_FEW))
+        }
 
     def _key(self) -> str:
         return self._translate(self._random.choice(words.KEYS))

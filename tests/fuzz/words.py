@@ -66,6 +66,12 @@ _WRONG: Final[tuple[Any, ...]] = (
     {"": ""}, {"a": {"b": []}}, "9" * 5000, 0.1, [1, "a", None], {"key": 1}, {"matchLabels": 1}, "\ud800", -0.0,
 )  # fmt: skip
 
+STEPS: Final = (
+    "f:metadata", "f:spec", "f:data", "f:labels", "f:a", "f:", ".", 'k:{"name":"c"}', 'k:{"containerPort":1e30}', "k:{", "k:[]",
+    'k:{"uid":null}', 'v:"x"', "v:", "v:{}", "v:1e400", "i:0", "i:-1", "i:x", "i:" + "9" * 5000, "x:y", "", ":", "f", "k:null",
+)  # fmt: skip
+"""Keys of FieldsV1."""
+
 VERSIONS: Final = ("0", "1", "3", "5", "-1", "abc", "9" * 5000, "٣", "1e3", "0x1", " 1", "+1", "00", "18446744073709551616")
 FUTURE_VERSIONS: Final = ("18446744073709551615", "999999999")
 

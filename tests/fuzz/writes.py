@@ -36,6 +36,27 @@ def create(draw: Draw, resource: ResourceType) -> Case:
     return _with_body(draw, "POST", draw.collection(resource), obj, draw.surface.codec(resource))
 
 
+def review(draw: Draw, resource: ResourceType) -> Case:
+    """POST of something that is asked and not stored."""
+    return create(draw, draw.random.choice(draw.surface.virtual))
+
+
+def large(draw: Draw, resource: ResourceType) -> Case:
+    """A body about as long as one may be."""
+    found = draw.surface.catalogue.find("", "v1", "configmaps")
+    assert found is not None
+    obj = draw.surface.minimal(found)
+    obj["metadata"]["name"] = draw.name()
+    size = draw.random.choice((200_000, 1 << 20, 3_000_000, (3 << 20) - 200, 3 << 20, 4_000_000))
+    if draw.chance(0.5):
+        obj["data"] = {"a": "x" * size}
+    else:
+        obj["data"] = {f"k{number}": "x" * 10 for number in range(size // 25)}
+    content_type, body = draw.body(obj, draw.surface.codec(found))
+    path = draw.collection(found) + draw.query("fieldValidation")
+    return Case("POST", path, draw.headers(Content_Type=content_type), body, chunked=draw.chance(0.3))
+
+
 def update(draw: Draw, resource: ResourceType) -> Case:
     """PUT on an object."""
     name = draw.name()
@@ -84,6 +105,8 @@ def _partial(draw: Draw, codec: KindCodec) -> dict[str, Any]:
 def _operations(draw: Draw, codec: KindCodec) -> list[dict[str, Any]]:
     out = []
     wrong = partial(words.wrong, draw.random)
+    if draw.chance(0.6):
+        return [_sensible(draw, codec) for _ in range(draw.random.choice((1, 1, 2, 3)))]
     for _ in range(draw.random.choice((0, 1, 1, 2, 3, 8))):
         out.append(
             {
@@ -94,6 +117,20 @@ def _operations(draw: Draw, codec: KindCodec) -> list[dict[str, Any]]:
             }
         )
     return out
+
+
+def _sensible(draw: Draw, codec: KindCodec) -> dict[str, Any]:
+    """An operation that may well succeed: a field at the top or one level below gets a value of its type."""
+    schema, pointer = codec.schema, ""
+    fields = [field for name, field in schema.keys.items() if name not in ("kind", "apiVersion", "metadata")]
+    if not fields:
+        return {"op": "add", "path": "/metadata/labels", "value": draw.values.labels()}
+    field = draw.random.choice(fields)
+    if isinstance(field.node, StructSchema) and field.node.keys and draw.chance(0.7):
+        pointer = f"/{field.name}"
+        field = draw.random.choice(list(field.node.keys.values()))
+    value = draw.values.value(field.node)
+    return {"op": draw.random.choice(("add", "add", "replace", "test")), "path": f"{pointer}/{field.name}", "value": value}
 
 
 def _directed(draw: Draw, value: Any) -> Any:
