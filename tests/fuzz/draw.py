@@ -187,14 +187,16 @@ class Draw:
         known = _PARAMETERS[name]
         return self.random.choice(known[:_GOOD] if self.chance(0.75) else known)
 
-    def headers(self, **given: str) -> dict[str, str]:
-        """Headers of a request: the given ones, an Accept, and seldom others."""
+    def headers(self, *, odd: float = 0.13, **given: str) -> dict[str, str]:
+        """Headers of a request: the given ones, an Accept (an `odd` one in that share), and seldom others."""
         out = {name.replace("_", "-"): value for name, value in given.items()}
         draw = self.random.random()
         if draw < 0.15:
             out["Accept"] = self.surface.naming.protobuf_media_type
-        elif draw < 0.28:
+        elif draw < 0.15 + odd:
             out["Accept"] = self.surface.translate(self.random.choice(_ACCEPTS))
+        if self.chance(0.03):
+            out["Accept-Encoding"] = "gzip"
         if self.chance(0.06):
             name, value = self.random.choice(_HEADERS)
             out[name] = value

@@ -13,6 +13,7 @@ import orjson
 from tests.fuzz.case import Case
 
 KEPT = Path(__file__).parent / "kept"
+_PARTICULAR = re.compile(r"[0-9a-f-]{8,}|\d+|'[^']*'|\"[^\"]*\"")
 _NEXT_ENTRY = re.compile(r"^\d{4}-\d\d-\d\dT", re.MULTILINE)
 _LAST_CALL = re.compile(r'File "[^"]*?(orchtw/[^"]+)", line \d+, in (\S+)')
 
@@ -37,8 +38,7 @@ class Finding:
 
 def signature_of(what: str, case: Case) -> str:
     """What failed, without numbers and names."""
-    text = re.sub(r"[0-9a-f-]{8,}|\d+|'[^']*'|\"[^\"]*\"", "#", what)[:100]
-    return f"{text} ({case.method})"
+    return f"{_plain(what)} ({case.method})"
 
 
 def signature_of_failure(log: str, audit_id: str) -> str:
@@ -51,16 +51,22 @@ def signature_of_exception(entry: str) -> str:
     """The exception in an entry of the log, and where it came from."""
     calls = _LAST_CALL.findall(entry)
     error = next((line.strip() for line in reversed(entry.splitlines()) if line.strip()), "")
-    return f"{error[:120]} in {':'.join(calls[-1]) if calls else '?'}"
+    return f"{_plain(error)} in {':'.join(calls[-1]) if calls else '?'}"
+
+
+def _plain(text: str) -> str:
+    """The beginning of a text, without what may differ from one time to the next."""
+    return _PARTICULAR.sub("#", text)[:100]
 
 
 def keep(finding: Finding, vocabulary: str) -> Path:
-    """Write the finding's requests to their file."""
+    """Write the finding's requests to their file, unless it is there; returns its path."""
     name = hashlib.blake2b(finding.signature.encode(), digest_size=6).hexdigest()
     path = KEPT / f"{name}.json"
     cases = [case.to_json() for case in (*finding.before, finding.case)]
     content = {"found": finding.signature, "vocabulary": vocabulary, "requests": cases}
-    path.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    if not path.exists():
+        path.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     return path
 
 

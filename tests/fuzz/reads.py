@@ -21,6 +21,7 @@ _PATHS = (
     "/api/v1/\u00fc", "/api/v1/namespaces/%ff/pods", "/.well-known/openid-configuration", "/openid/v1/jwks", "/debug/pprof/",
 )  # fmt: skip
 _METHODS = ("GET", "GET", "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND")
+_ODD = 0.45  # of the answers to reads in a form that is made for them
 _LIST_OPTIONS = ("limit", "resourceVersion", "resourceVersionMatch", "labelSelector", "fieldSelector", "continue", "pretty")
 _RAW = (
     b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 3,
@@ -67,13 +68,13 @@ _RAW = (
 def get(draw: Draw, resource: ResourceType) -> Case:
     """GET of an object."""
     target = draw.object_path(resource, draw.name()) + draw.query("resourceVersion", "pretty", "includeObject")
-    return _watched(draw, Case("GET", target, draw.headers()))
+    return _watched(draw, Case("GET", target, draw.headers(odd=_ODD)))
 
 
 def collect(draw: Draw, resource: ResourceType) -> Case:
     """GET of a collection, of one namespace or of all."""
     path = draw.surface.collection(resource, "") if draw.chance(0.3) else draw.collection(resource)
-    return _watched(draw, Case("GET", path + draw.query(*_LIST_OPTIONS, "includeObject"), draw.headers()))
+    return _watched(draw, Case("GET", path + draw.query(*_LIST_OPTIONS, "includeObject"), draw.headers(odd=_ODD)))
 
 
 def watch(draw: Draw, resource: ResourceType) -> Case:
@@ -82,7 +83,7 @@ def watch(draw: Draw, resource: ResourceType) -> Case:
     query = draw.query("resourceVersion", "labelSelector", "fieldSelector", "allowWatchBookmarks", "resourceVersionMatch")
     timeout = "1" if draw.chance(0.8) else draw.random.choice(("0", "-1", "x", str(2**63 - 1), "9" * 25))
     target = f"{path}{query}{'&' if query else '?'}watch=1&timeoutSeconds={timeout}"
-    return _watched(draw, Case("GET", target, draw.headers()))
+    return _watched(draw, Case("GET", target, draw.headers(odd=_ODD)))
 
 
 def other(draw: Draw, resource: ResourceType) -> Case:

@@ -67,6 +67,7 @@ class Run:
         self._total = total
         self._label = label
         self._first = first
+        self._kept = next(first, None)
         self._number = 0
         self._connections: list[Connection] = []
         self._visits: list[Visit] = []
@@ -124,12 +125,15 @@ class Run:
             return self._again.popleft()
         if self.totals.sent >= self._total:
             return None
+        if self._kept is not None:
+            if self._busy:
+                return None  # kept requests build on each other
+            self._kept, case = next(self._first, None), self._kept
+            self.totals.sent += 1
+            return case, f"{self._label}-kept-{self.totals.sent}"
         self.totals.sent += 1
-        kept = next(self._first, None)
-        number, self._number = self._number, self._number + (kept is None)
-        return (kept, f"{self._label}-kept-{self.totals.sent}") if kept else (
-            self._cases.case(number), f"{self._label}-{number}"
-        )
+        number, self._number = self._number, self._number + 1
+        return self._cases.case(number), f"{self._label}-{number}"
 
     # Receiving
 
