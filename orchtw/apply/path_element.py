@@ -20,6 +20,9 @@ CACHED_STEPS = 4096
 CACHED_LENGTH = 200
 """Longer steps than any name or usual key are worked out each time: a cache of them would be a client's to fill."""
 
+_INTEGERS_END = 1 << 63
+"""The first number that is none of Go's integers: a float from there on is written as a float."""
+
 Result = TypeVar("Result")
 
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -74,7 +77,7 @@ PathElement = FieldName | Key | Value | Index
 
 def value_text(value: Any) -> str:
     """A scalar as the reference spells it inside a step: Go's JSON, which escapes what HTML would read."""
-    if type(value) is float and value.is_integer():
+    if type(value) is float and value.is_integer() and abs(value) < _INTEGERS_END:
         value = int(value)
     text = orjson.dumps(value).decode()
     if type(value) is str:

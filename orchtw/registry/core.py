@@ -12,8 +12,7 @@ class NamespaceStrategy(Strategy):
     """Namespaces carry their own finalizers in the spec and end only when those are gone (supplement A14)."""
 
     def default(self, obj: Object) -> None:
-        if obj["metadata"].get("name"):
-            self._label(obj)
+        self._label(obj)
 
     def prepare_create(self, obj: Object) -> None:
         super().prepare_create(obj)
@@ -43,7 +42,10 @@ class NamespaceStrategy(Strategy):
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
     def _label(self, obj: Object) -> None:
+        """Label the namespace with its name; one that has none yet, or never gets one, is for others to refuse."""
         meta = obj["metadata"]
+        if not meta.get("name"):
+            return
         labels = dict(meta.get("labels") or {})
         labels[self.naming.namespace_name_label] = meta["name"]
         meta["labels"] = dict(sorted(labels.items()))

@@ -18,6 +18,9 @@ from orchtw.watch.entry import Entry
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 
+LONGEST_GRACE_S = (2**63 - 1) // 10**9
+"""The longest time that Go's durations hold, 292 years: a longer period ends no later than that."""
+
 
 @attrs.frozen(slots=True)
 class Deleted:
@@ -91,7 +94,7 @@ class Deletion:
         self._set_finalizers(meta, finalizers)
         first = not meta.get("deletionTimestamp")
         if first or grace_s < (meta.get("deletionGracePeriodSeconds") or 0):
-            meta["deletionTimestamp"] = rfc3339(int(self._writes.stamp.now()) + grace_s)
+            meta["deletionTimestamp"] = rfc3339(int(self._writes.stamp.now()) + min(grace_s, LONGEST_GRACE_S))
             meta["deletionGracePeriodSeconds"] = grace_s
         if first and meta.get("generation"):
             meta["generation"] += 1

@@ -76,7 +76,11 @@ class ServedVersions:
         return None if target is None else self._types.root(target.codec.schema)
 
     def convert(self, obj: dict[str, Any], source: str, wanted: str) -> dict[str, Any]:
-        """The object in another version, as a new one."""
-        stored = self._targets[source].store_form(obj)
+        """The object in another version, as a new one. Raises BadRequest (400) where it fits its own version no more.
+
+        What comes here is half merged: fields may be missing that every canonical object has, and conversions read.
+        """
+        given = self._targets[source]
+        stored = given.store_form(given.codec.normalise(obj))
         from_storage = self._targets[wanted].from_storage
         return from_storage(stored) if from_storage else stored

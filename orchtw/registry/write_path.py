@@ -17,6 +17,7 @@ from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.target import Object, Target
 from orchtw.request import UserInfo
 from orchtw.rules.metadata import generate_name
+from orchtw.rules.options import parse_revision
 from orchtw.storage.interface import KeyValue, Op, Store
 from orchtw.watch.entry import Entry
 
@@ -87,10 +88,10 @@ class WritePath:
         attributes = self.attributes(write, "CREATE", obj, None)
         await self.chain.admit(attributes)
         meta = obj["metadata"]
-        stored.strategy.prepare_create(obj)
-        self.stamp.created(meta)
         if generated:
             meta["name"] = generate_name(meta["generateName"], self.random)
+        stored.strategy.prepare_create(obj)
+        self.stamp.created(meta)
         obj["metadata"] = ordered(meta)
         self._refuse(write, obj, stored.strategy.validate_create(obj))
         await self.chain.validate(attributes)
@@ -261,9 +262,11 @@ class WritePath:
                               "metadata.resourceVersion")
                 raise Invalid.of(resource.plural, resource.group, write.name, [cause])
             return ""
-        if not version.isdecimal():
-            raise BadRequest(f'strconv.ParseUint: parsing "{version}": invalid syntax')
-        if int(version) != live.revision:
+        try:
+            revision = parse_revision(version)
+        except ValueError as error:
+            raise BadRequest(str(error)) from None
+        if revision != live.revision:
             raise Conflict.modified(resource.plural, resource.group, write.name)
         return version
 

@@ -293,13 +293,22 @@ _OBJECT_OPERATORS: Final = {"In": "in", "NotIn": "notin", "Exists": "exists", "D
 
 
 def selector_of_object(selector: Mapping[str, Any] | None) -> LabelSelector:
-    """The meaning of a valid LabelSelector object: None matches nothing, an empty one everything."""
+    """The meaning of a LabelSelector object: None matches nothing, an empty one everything.
+
+    Raises BadRequest (400) for one that means nothing, such as an unknown operator: objects may hold any.
+    """
     if selector is None:
         return NO_LABELS
     requirements = [Requirement(key, "=", (value,)) for key, value in (selector.get("matchLabels") or {}).items()]
     for entry in selector.get("matchExpressions") or ():
+        operator = _OBJECT_OPERATORS.get(entry["operator"])
+        if operator is None:
+            raise BadRequest(f"{go_quote(entry['operator'])} is not a valid label selector operator")
         values = tuple(sorted(set(entry.get("values") or ())))
-        requirements.append(Requirement(entry["key"], _OBJECT_OPERATORS[entry["operator"]], values))
+        if bool(values) is not (operator in _KEYWORDS):
+            raise BadRequest(f"values: the operator {entry['operator']} at key {go_quote(entry['key'])} takes "
+                             + ("none" if values else "at least one"))
+        requirements.append(Requirement(entry["key"], operator, values))
     return LabelSelector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
 
 

@@ -67,7 +67,7 @@ async def _charge(context: Context, budgets: Target, call: Call, pod: Object, *,
     found = [
         entry
         for entry in budgets.stored.cache.snapshot(namespace)
-        if selector_of_object(budgets.stored.load(entry)["spec"].get("selector")).matches(labels)
+        if _selects(budgets.stored.load(entry)["spec"].get("selector"), labels)
     ]
     if not found:
         return
@@ -88,6 +88,14 @@ async def _charge(context: Context, budgets: Target, call: Call, pod: Object, *,
         return budgets.codec.normalise({**live, "status": status})
 
     await context.writes.update(write, take)
+
+
+def _selects(selector: Object | None, labels: dict[str, str]) -> bool:
+    """Whether a budget's selector matches; one that means nothing matches no pod."""
+    try:
+        return selector_of_object(selector).matches(labels)
+    except BadRequest:
+        return False
 
 
 def _check_budget(budget: Object, status: Object) -> None:

@@ -19,6 +19,9 @@ from orchtw.verbs.context import Context
 from orchtw.verbs.get import find
 from orchtw.verbs.patch import Changes
 
+_PLAIN_SELECTOR = "ReplicationController"
+"""The one workload whose selector is a map of labels."""
+
 
 async def get_scale(context: Context, call: Call) -> Response:
     """200 and the Scale of a workload; NotFound (404)."""
@@ -88,10 +91,10 @@ async def _write(context: Context, call: Call, change: Callable[[Object], Object
 
 
 def scale_of(codec: KindCodec, obj: Object) -> Object:
-    """The Scale of a workload in canonical form."""
+    """The Scale of a workload in canonical form. Raises BadRequest (400) if its selector means nothing."""
     meta, spec, status = obj["metadata"], obj["spec"], obj.get("status", {})
     selector = spec.get("selector")
-    if selector is not None and "matchLabels" not in selector and "matchExpressions" not in selector:
+    if selector is not None and obj["kind"] == _PLAIN_SELECTOR:
         selector = {"matchLabels": selector}
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     return codec.normalise(

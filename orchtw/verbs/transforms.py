@@ -96,8 +96,12 @@ class Transforms:
         if kept is not None:
             return kept
         parts = split_owned(target.json_tail(entry))
-        found = layout.lasting_cells(parts[0], now_s) if parts else None
-        if found is None or parts is None:
+        if parts is None:
+            return [], 0
+        obj = parts[0]
+        obj["kind"], obj["apiVersion"] = target.resource.kind, target.resource.api_version  # cells may ask
+        found = layout.lasting_cells(obj, now_s)
+        if found is None:
             return [], 0
         cells, lasts = found
         if lasts:

@@ -1,0 +1,115 @@
+"""`python -m tests.fuzz --requests N [--seed S] [--vocabulary V]`: exit status 1 when anything was found."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+
+from bench.http1 import JSON, Connection
+from bench.server import Server, data_directory
+from tests.fuzz import findings, words
+from tests.fuzz.audit import Auditor, Log
+from tests.fuzz.case import Case
+from tests.fuzz.cases import Cases
+from tests.fuzz.findings import Finding
+from tests.fuzz.run import Run, Totals
+from tests.fuzz.surface import Surface
+
+VOCABULARIES = ("orch", "kubernetes")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Fuzz; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=sys.modules["tests.fuzz"].__doc__)
+    parser.add_argument("--requests", type=int, default=10_000, help="how many to send, over all vocabularies")
+    parser.add_argument("--seed", default="1", help="any text; the same one sends the same requests")
+    parser.add_argument("--vocabulary", choices=VOCABULARIES, help="only this one")
+    parser.add_argument("--keep", action="store_true", help="write what is found to tests/fuzz/kept")
+    options = parser.parse_args(arguments)
+    vocabularies = (options.vocabulary,) if options.vocabulary else VOCABULARIES
+    found = 0
+    for vocabulary in vocabularies:
+        for finding in fuzz(vocabulary, options.seed, options.requests // len(vocabularies)):
+            found += 1
+            if options.keep and finding.case != Case():
+                print(f"kept in {findings.keep(finding, vocabulary)}")
+    return 1 if found else 0
+
+
+def fuzz(vocabulary: str, seed: str, requests: int) -> list[Finding]:
+    """Run against a fresh server, then against the same one started again; what was found."""
+    surface = Surface(vocabulary)
+    flags = (f"--vocabulary={vocabulary}", "--runtime-config=api/all=true")
+    with data_directory() as directory:
+        log = Log(directory / "server.log")
+        server = Server(directory, flags)
+        try:
+            _prepare(server)
+            began, before = time.monotonic(), _resident_mib(server.pid)
+            run = Run(server.endpoint, surface, Cases(surface, seed), log, requests, f"fuzz-{seed}", findings.kept(vocabulary))
+            run.run()
+            _report(vocabulary, run, time.monotonic() - began, (before, _resident_mib(server.pid)))
+            stored = Auditor(server.endpoint, surface).everything()
+        finally:
+            server.stop()
+        found = [*run.findings.values()]
+        restarted = Server(directory, flags)
+        try:
+            found += _changed(stored, Auditor(restarted.endpoint, surface).everything())
+        finally:
+            restarted.stop()
+    return found
+
+
+def _prepare(server: Server) -> None:
+    """The namespaces that requests go to."""
+    connection = Connection(server.endpoint)
+    for name in words.NAMESPACES:
+        body = orjson.dumps({"metadata": {"name": name}})
+        connection.call(server.endpoint.request("POST", "/api/v1/namespaces", JSON, JSON, body))
+    connection.close()
+
+
+def _changed(before: dict[str, list[dict[str, object]]], after: dict[str, list[dict[str, object]]]) -> list[Finding]:
+    """Collections that are not as they were before the restart, but for what controllers went on to do."""
+    found = []
+    for path, items in before.items():
+        now = {_version(item): item for item in after.get(path, [])}
+        wrong = [item for item in items if _version(item) in now and now[_version(item)] != item]
+        if path not in after or wrong:
+            found.append(Finding(f"{path} has changed over a restart: {str(wrong[:1])[:1000]}", path, "", Case()))
+            print(found[-1].text())
+    return found
+
+
+def _version(item: dict[str, object]) -> object:
+    meta = item["metadata"]
+    assert isinstance(meta, dict)
+    return meta["resourceVersion"]
+
+
+def _report(vocabulary: str, run: Run, took_s: float, resident: tuple[float, float]) -> None:
+    totals: Totals = run.totals
+    codes = " ".join(f"{code or 'none'}:{count}" for code, count in sorted(totals.codes.items()))
+    print(
+        f"{vocabulary}: {totals.sent} requests in {took_s:.0f} s ({totals.sent / took_s:.0f}/s), {totals.stored} objects "
+        f"stored and read back, longest {totals.longest_s * 1000:.0f} ms, resident {resident[0]:.0f} to {resident[1]:.0f} "
+        f"MiB, {len(run.findings)} found; {codes}",
+        flush=True,
+    )
+
+
+def _resident_mib(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

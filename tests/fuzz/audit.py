@@ -1,0 +1,94 @@
+"""Looks at the whole server now and then: do list pages add up, is there a traceback in the log?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from bench.http1 import Connection, Endpoint
+from tests.fuzz.surface import Surface
+
+_PAGE_ITEMS = 3
+_ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\dT)", re.MULTILINE)
+_FAILED = re.compile(r"request (\S+) failed: ")
+_TROUBLE = ("Traceback (most recent call last)", "Unhandled ", "#critical]")
+
+
+class Log:
+    """The server's log file, read as it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = 0
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self._path.read_text(errors="replace") if self._path.exists() else ""
+
+    def trouble(self, answered: Container[str]) -> list[str]:
+        """The new entries with a traceback, but for those of requests (by audit id) whose client has been told."""
+        text = self.text
+        new, self._read = text[self._read :], len(text)
+        found = []
+        for entry in _ENTRY.split(new):
+            failed = _FAILED.search(entry)
+            if any(word in entry for word in _TROUBLE) and not (failed and failed[1] in answered):
+                found.append(entry)
+        return found
+
+
+class Auditor:
+    """Asks over a connection of its own."""
+
+    def __init__(self, endpoint: Endpoint, surface: Surface) -> None:
+        self._endpoint = endpoint
+        self._surface = surface
+
+    def pages(self, random: Random) -> list[str]:
+        """What is wrong with the pages of a few collections: together they are the list at their revision."""
+        connection = Connection(self._endpoint)
+        found = []
+        for resource in random.sample(self._surface.stored, 5):
+            found += self._paged(connection, self._surface.collection(resource, ""))
+        connection.close()
+        return found
+
+    def _paged(self, connection: Connection, path: str) -> list[str]:
+        first = self._list(connection, f"{path}?limit={_PAGE_ITEMS}")
+        if first is None:
+            return []
+        items, page = list(first["items"]), first
+        while token := page["metadata"].get("continue"):
+            following = self._list(connection, f"{path}?limit={_PAGE_ITEMS}&continue={quote(token)}")
+            if following is None:
+                return [f"{path}: a page is missing"]
+            items += following["items"]
+            page = following
+        version = first["metadata"]["resourceVersion"]
+        whole = self._list(connection, f"{path}?resourceVersion={version}&resourceVersionMatch=Exact")
+        if whole is None or whole["items"] == items:
+            return []
+        return [f"{path}: pages of {len(items)} objects do not add up to {len(whole['items'])}"]
+
+    def everything(self) -> dict[str, list[Any]]:
+        """All stored objects by the path of their collection."""
+        connection = Connection(self._endpoint)
+        out = {}
+        for resource in self._surface.stored:
+            path = self._surface.collection(resource, "")
+            found = self._list(connection, path)
+            if found is not None:
+                out[path] = found["items"]
+        connection.close()
+        return out
+
+    def _list(self, connection: Connection, target: str) -> Any:
+        answer = connection.call(self._endpoint.request("GET", target))
+        return orjson.loads(answer.content) if answer.status == 200 else None

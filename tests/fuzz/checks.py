@@ -1,0 +1,60 @@
+"""What must be true of every answer."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from orchtw.rules import names
+from tests.fuzz.answers import Answer
+from tests.fuzz.case import Case
+from tests.fuzz.surface import Surface
+
+_EXPECTED_500 = (
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+)
+"""Answers that the API itself gives with this code (supplement B10)."""
+
+
+def problems(case: Case, audit_id: str, answer: Answer, surface: Surface) -> tuple[list[str], Any]:
+    """Everything that is wrong with an answer, and the value of its body."""
+    found = []
+    if answer.headers.get("audit-id", "") != audit_id and not _unread(answer):
+        found.append(f"the answer's Audit-Id is {answer.headers.get('audit-id')!r}, not {audit_id!r}")
+    try:
+        value = answer.value(surface.codecs, surface.naming.protobuf_media_type)
+    except Exception as error:  # whatever a parser says: the body is not what its type says
+        return [*found, f"the body is no {answer.media_type}: {type(error).__name__}: {error}"], None
+    found += _of_code(answer, value)
+    return found, value
+
+
+def _unread(answer: Answer) -> bool:
+    """Whether the server did not make a request of what it got, or not read all of it: then it knows no Audit-Id."""
+    return answer.code == 413 or (answer.code == 400 and b'"malformed HTTP request' in answer.body)
+
+
+def _of_code(answer: Answer, value: Any) -> list[str]:
+    """What is wrong between the code and the body."""
+    code = answer.code
+    if code == 500:
+        message = value.get("message", "") if isinstance(value, dict) else answer.body[:200].decode(errors="replace")
+        return [] if message in _EXPECTED_500 else [f"500: {message}"]
+    if code < 400 or not isinstance(value, dict) or set(value) == {"paths"}:
+        return []
+    if (value.get("kind"), value.get("status"), value.get("code")) != ("Status", "Failure", code):
+        return [f"the body of a {code} is no Status of that code: {str(value)[:200]}"]
+    return []
+
+
+def object_path(value: Any, surface: Surface) -> str:
+    """Where a stored object can be read; "" for what is none."""
+    if not isinstance(value, dict):
+        return ""
+    resource = surface.resource_of(value.get("apiVersion", ""), value.get("kind", ""))
+    meta = value.get("metadata")
+    if resource is None or not isinstance(meta, dict) or not meta.get("resourceVersion"):
+        return ""
+    if names.path_segment(meta["name"]):
+        return ""
+    return f"{surface.collection(resource, meta.get('namespace', ''))}/{quote(meta['name'], safe='')}"

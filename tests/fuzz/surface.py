@@ -1,0 +1,68 @@
+"""What a server of one vocabulary can be asked: its resources, their codecs and a small valid object of each."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import orjson
+
+from orchtw.naming import Naming
+from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.schema.codec import Codecs, KindCodec
+from tests.end_to_end.minimal import Minimal
+
+_SPECIAL = frozenset(
+    {
+        "CertificateSigningRequest", "CronJob", "Deployment", "EndpointSlice", "Event", "HorizontalPodAutoscaler", "Namespace",
+        "Node", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget", "ReplicaSet", "ReplicationController", "Secret", "Service",
+        "StatefulSet",
+    }
+)  # fmt: skip
+"""Kinds that have conversions, sub-resources, strategies or rows of their own."""
+
+
+class Surface:
+    """One vocabulary; everything is made once, since requests are made by the thousand."""
+
+    def __init__(self, vocabulary: str) -> None:
+        self.naming = Naming.of(vocabulary)
+        self.catalogue = Catalogue.load(self.naming)
+        self.codecs = Codecs(self.catalogue)
+        self.resources = self.catalogue.resources
+        self.stored = tuple(each for each in self.resources if each.storage_version)
+        self.virtual = tuple(each for each in self.resources if not each.storage_version)
+        self.kinds = tuple((each.api_version, each.kind) for each in self.stored)
+        self.special = tuple(each for each in self.stored if each.kind in _SPECIAL)
+        self.translate = cache(self.naming.translate)
+        self._minimal = Minimal(self.catalogue, self.codecs)
+        self._objects: dict[tuple[str, str], bytes] = {}
+        self._by_kind = {(each.api_version, each.kind): each for each in self.resources if each.storage_version}
+
+    def codec(self, resource: ResourceType) -> KindCodec:
+        """The codec of a resource's kind."""
+        return self.codecs.kind(resource.api_version, resource.kind)
+
+    def resource_of(self, api_version: str, kind: str) -> ResourceType | None:
+        """The stored resource of a kind."""
+        return self._by_kind.get((api_version, kind))
+
+    def minimal(self, resource: ResourceType) -> dict[str, Any]:
+        """A new small object of the kind, with a name that is to be replaced; metadata holds nothing else."""
+        key = (resource.api_version, resource.kind)
+        text = self._objects.get(key)
+        if text is None:
+            obj = self._minimal.obj(resource, "minimal")
+            obj["metadata"] = {"name": "minimal"}
+            if resource.kind == "CertificateSigningRequest":
+                obj["spec"]["request"] = "AA=="  # a new key each time would make each run another one
+            text = self._objects[key] = orjson.dumps(obj)
+        out: dict[str, Any] = orjson.loads(text)
+        return out
+
+    @staticmethod
+    def collection(resource: ResourceType, namespace: str) -> str:
+        """The path of a collection; across namespaces without one."""
+        root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
+        scope = f"/namespaces/{namespace}" if resource.namespaced and namespace else ""
+        return f"{root}{scope}/{resource.plural}"

@@ -1,0 +1,103 @@
+"""The fuzzer itself, and a small run of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import orjson
+from twisted.trial.unittest import SynchronousTestCase
+
+from bench.server import ROOT
+from tests.fuzz.answers import Answer, Responses
+from tests.fuzz.case import Case
+from tests.fuzz.cases import Cases
+from tests.fuzz.checks import problems
+from tests.fuzz.findings import KEPT, signature_of_exception
+from tests.fuzz.surface import Surface
+
+REQUESTS = 3000
+LIMIT_S = 300  # a busy machine; a free one needs ten
+
+
+class RunTests(SynchronousTestCase):
+    def test_small_run(self) -> None:
+        """Some thousand requests, and all that were ever kept, find nothing in either vocabulary (issue 7)."""
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.fuzz", f"--requests={REQUESTS}", "--seed=trial"],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        self.assertEqual([line.split(b":")[0] for line in done.stdout.splitlines()], [b"orch", b"kubernetes"])
+
+
+class CasesTests(SynchronousTestCase):
+    surface = Surface("orch")
+
+    def test_reproducible(self) -> None:
+        """A request depends on its seed and number alone, and survives being written down."""
+        numbers = range(300)
+        first = [Cases(self.surface, "s").case(number) for number in numbers]
+        self.assertEqual([Cases(self.surface, "s").case(number) for number in reversed(numbers)], first[::-1])
+        self.assertNotEqual([Cases(self.surface, "t").case(number) for number in numbers], first)
+        for case in first:
+            self.assertEqual(Case.from_json(orjson.loads(orjson.dumps(case.to_json()))), case)
+
+    def test_kept_files(self) -> None:
+        """Every kept file says what it found, with which vocabulary, and holds requests."""
+        for path in KEPT.glob("*.json"):
+            content = orjson.loads(path.read_bytes())
+            self.assertEqual(set(content), {"found", "requests", "vocabulary"}, path)
+            self.assertTrue([Case.from_json(each) for each in content["requests"]])
+
+
+class ChecksTests(SynchronousTestCase):
+    surface = Surface("orch")
+
+    def wrong(self, code: int, body: bytes, **headers: str) -> list[str]:
+        """What is found wrong with an answer to a request whose Audit-Id is "id"."""
+        found = {"audit-id": "id", "content-type": "application/json", **headers}
+        return problems(Case(), "id", Answer(code, found, body), self.surface)[0]
+
+    def test_answers(self) -> None:
+        """Another request's answer, a 500, a body of another type and a Status of another code are wrong."""
+        status = b'{"kind":"Status","status":"Failure","code":404}'
+        self.assertEqual(self.wrong(404, status), [])
+        self.assertEqual(self.wrong(200, b"{}"), [])
+        self.assertEqual(self.wrong(404, b'{"paths":[]}'), [])
+        for code, body, headers in (
+            (404, status, {"audit-id": "other"}),
+            (409, status, {}),
+            (500, b'{"kind":"Status","status":"Failure","code":500,"message":"x"}', {}),
+            (200, b"{", {}),
+            (200, b"k8s\0", {"content-type": "application/vnd.orch.protobuf"}),
+        ):
+            self.assertEqual(len(self.wrong(code, body, **headers)), 1, (code, body, headers))
+
+    def test_signature(self) -> None:
+        """A fault is told by its exception and its place, whatever the value was."""
+        trace = 'Traceback\n  File "/x/orchtw/a/b.py", line 7, in f\n  File "/y/lib.py", line 8, in g\n    KeyError: \'{}\'\n'
+        self.assertEqual(signature_of_exception(trace.format("a")), "KeyError: # in orchtw/a/b.py:f")
+        self.assertEqual(signature_of_exception(trace.format("b")), signature_of_exception(trace.format("a")))
+
+
+class ResponsesTests(SynchronousTestCase):
+    def test_byte_by_byte(self) -> None:
+        """Answers of both framings and without a body come out whole, interim ones not at all."""
+        wire = (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n"
+            b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n"
+        )
+        responses, answers = Responses(), []
+        for at in range(len(wire)):
+            responses.feed(wire[at : at + 1])
+            while (answer := responses.next()) is not None:
+                answers.append((answer.code, answer.body, answer.last))
+        self.assertEqual(answers, [(200, b"ok", False), (200, b"abc", False), (304, b"", True)])
+        self.assertFalse(responses.mid)
