@@ -23,7 +23,7 @@ from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config
 from orchtw.controllers.embedded import embedded
-from orchtw.endpoints.checks import READYZ, Checks, LogFlow, store_check
+from orchtw.endpoints.checks import EVERYWHERE, LIVEZ, READYZ, Checks, Condition, LogFlow, filled, store_check
 from orchtw.endpoints.discovery import Discovery
 from orchtw.endpoints.health import Health
 from orchtw.endpoints.metrics import Metrics
@@ -69,14 +69,33 @@ from orchtw.watch.log import HISTORY_S
 STORE_FILE = "store.sqlite"
 
 
+def claim_store(config: Config, naming: Naming, reactor: Any) -> SqliteStore:
+    """The store in the data folder, ours from now on and yet to be started; everything else comes after it.
+
+    Raises ConfigError for a store that cannot be used or is another process'.
+    """
+    backend = namedAny(STORES[config.storage_backend])  # type: ignore[no-untyped-call]
+    store: SqliteStore = backend(
+        str(config.data_dir / STORE_FILE),
+        naming.vocabulary,
+        reactor=reactor,
+        clock=reactor,
+        compaction_interval_s=config.etcd_compaction_interval_s,
+    )
+    store.probe()
+    return store
+
+
 class Core:
     """Store, cache, registry and the line of filters, started and stopped in order (supplement G4).
 
-    `address` (host and port) is what discovery tells clients; `secret` (32 bytes) signs continue tokens and is
-    the same after a restart. Raises ConfigError for a store that cannot be used.
+    `store` is what `claim_store` returned. `address` (host and port) is what discovery tells clients; `secret` (32
+    bytes) signs continue tokens and is the same after a restart.
     """
 
-    def __init__(self, config: Config, naming: Naming, reactor: Any, *, address: str, secret: bytes) -> None:
+    def __init__(
+        self, config: Config, naming: Naming, reactor: Any, *, store: SqliteStore, address: str, secret: bytes
+    ) -> None:
         self._config = config
         self._naming = naming
         self._reactor = reactor
@@ -86,15 +105,7 @@ class Core:
         self.codecs = Codecs(self.catalogue)
         self._enabled = enabled(self.catalogue, config.runtime_config)
         self.targets = Targets(self.catalogue, self.codecs, self._enabled)
-        backend = namedAny(STORES[config.storage_backend])  # type: ignore[no-untyped-call]
-        self.store: SqliteStore = backend(
-            str(config.data_dir / STORE_FILE),
-            naming.vocabulary,
-            reactor=reactor,
-            clock=reactor,
-            compaction_interval_s=config.etcd_compaction_interval_s,
-        )
-        self.store.probe()
+        self.store = store
         self.cacher = Cacher(
             self.store,
             reactor,
@@ -152,8 +163,10 @@ class Core:
         checks, ready = self.checks, frozenset({READYZ})
         checks.add("ping", _pass)
         checks.add("log", LogFlow(self._reactor))
-        checks.add("etcd", store_check(self.store.check, self._reactor))
-        self._started = checks.condition("informer-sync", "caches are not filled yet", endpoints=ready)
+        checks.add("etcd", store_check(self.store.check, self._reactor), EVERYWHERE - {LIVEZ})
+        checks.add("etcd", store_check(self.store.alive, self._reactor), frozenset({LIVEZ}))
+        self._started = Condition("caches are not filled yet")
+        checks.add("informer-sync", filled(self._started, lambda: self.cacher.damaged), ready)
         self._filled = [checks.hook(name) for name in cache_hooks(self._naming)]
         self._bootstrap = checks.hook("bootstrap-controller")
         for controller in self.controllers.controllers:
@@ -170,6 +183,7 @@ class Core:
         authenticator = authenticators(config, time.time, os.urandom(32))
         authorizer = authorizers(config.authorization_mode)
         metrics = Metrics()
+        metrics.count_damaged(lambda: self.cacher.damaged)
         endpoints = Paths(
             [
                 Health(self.checks, self._reactor, config.livez_grace_period_s),
