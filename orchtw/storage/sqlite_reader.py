@@ -11,6 +11,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import attrs
@@ -336,6 +337,8 @@ class Readers:
 
     def _run(self) -> None:
         connection = self._file.reader()
+        with suppress(sqlite3.Error):  # whoever asks hears of it
+            read_head(connection)  # opens the log, which cannot be done any more once the file has been removed
         try:
             while (work := self._queue.get()) is not None:
                 work(connection)

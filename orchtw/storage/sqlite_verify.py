@@ -17,6 +17,7 @@ from orchtw.storage.sqlite_errors import is_damage
 _log = Logger()
 
 FINDINGS = 100
+PREAMBLE = "*** in database main ***"
 ROWS_AT_ONCE = 500
 ROW_FINDING = "NULL value in history."
 """How SQLite's check names what a row's own checksum finds: no reason to refuse all the others."""
@@ -42,7 +43,7 @@ def structure(connection: sqlite3.Connection) -> str:
         return str(error)
     for finding in findings:
         if finding != "ok" and not finding.startswith(ROW_FINDING):
-            return " ".join(finding.split())
+            return " ".join(finding.removeprefix(PREAMBLE).split())
     return ""
 
 
@@ -51,13 +52,18 @@ def mend_index(connection: sqlite3.Connection) -> str:
 
     Rows that are missing because they are damaged stay as they are: the index still knows their keys.
     """
-    verdicts = [_verdict(connection, revision) for (revision,) in connection.execute(MISPLACED).fetchall()]
+    verdicts = [_verdict(connection, revision) for revision in misplaced(connection)]
     if verdicts and all(verdicts):
         connection.execute("REINDEX history_by_key")
         _log.warn("the store's index did not have {count} of its rows: made anew", count=len(verdicts))
     elif any(verdict is not False for verdict in verdicts):
         return f"its index and {len(verdicts)} of its rows disagree"
     return ""
+
+
+def misplaced(connection: sqlite3.Connection) -> list[int]:
+    """The revisions of the rows that the index does not have as they are."""
+    return [revision for (revision,) in connection.execute(MISPLACED)]
 
 
 def is_sound(connection: sqlite3.Connection, revision: int) -> bool:
