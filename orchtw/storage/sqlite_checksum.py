@@ -15,9 +15,8 @@ def checksum(revision: int, key: str, created: int, previous: int, value: bytes 
         return total
     if len(value) <= PIECE_BYTES or len(value) > LONG_BYTES:
         return crc32(value, total)
-    pieces = memoryview(value)
     for start in range(0, len(value), PIECE_BYTES):
-        total = crc32(pieces[start : start + PIECE_BYTES], total)
+        total = crc32(value[start : start + PIECE_BYTES], total)
     return total
 
 

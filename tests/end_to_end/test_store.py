@@ -186,12 +186,17 @@ class DamageTests(StoreCase):
         """A server that started with config map `two` damaged."""
         server, _ = await self.started()
         self.assertEqual(await server.terminate(), 0)
-        with sqlite3.connect(self.store(server)) as connection:
-            key = "/registry/configmaps/default/two"
-            connection.execute("UPDATE history SET value = replace(value, x'76', x'77') WHERE key = ?", (key,))
-        connection.close()
+        self.damage(server, "/registry/configmaps/default/two")
         await server.start()
         return server, self.client(server)
+
+    def damage(self, server: ServerProcess, key: str) -> None:
+        """Change the last byte of what is stored under `key`."""
+        connection = sqlite3.connect(self.store(server), isolation_level=None)
+        ((value,),) = connection.execute("SELECT value FROM history WHERE key = ?", (key,)).fetchall()
+        wrong = value[:-1] + bytes([value[-1] ^ 1])
+        connection.execute("UPDATE history SET value = ? WHERE key = ?", (wrong, key))
+        connection.close()
 
     async def test_others_are_served(self) -> None:
         """The server starts; a GET of the damaged object is a 500 that names it, and lists go without it."""
@@ -235,13 +240,27 @@ class DamageTests(StoreCase):
         self.assertEqual(len((await self.client(server).get(CONFIG_MAPS)).json["items"]), 2)
         self.assertNotIn("Traceback", server.log)
 
+    async def test_what_it_owns_is_kept(self) -> None:
+        """The garbage collector does not take a damaged owner for a deleted one."""
+        server, client = await self.started()
+        for owner, dependent in (("two", "kept"), ("one", "collected")):
+            uid = (await client.get(f"{CONFIG_MAPS}/{owner}")).json["metadata"]["uid"]
+            reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": uid}
+            answer = await client.post(CONFIG_MAPS, {"metadata": {"name": dependent, "ownerReferences": [reference]}})
+            self.assertEqual(answer.code, 201, answer)
+        self.assertEqual(await server.terminate(), 0)
+        self.damage(server, "/registry/configmaps/default/two")
+        await server.start()
+        client = self.client(server)
+        self.assertEqual((await client.delete(f"{CONFIG_MAPS}/one")).code, 200)
+        await self.until(client, f"{CONFIG_MAPS}/collected", 404)
+        self.assertEqual((await client.get(f"{CONFIG_MAPS}/kept")).code, 200)
+
     async def test_damaged_namespace(self) -> None:
         """A damaged system namespace does not keep the server from its start, and writes into it are refused."""
         server, _ = await self.started()
         self.assertEqual(await server.terminate(), 0)
-        with sqlite3.connect(self.store(server)) as connection:
-            connection.execute("UPDATE history SET value = x'00' WHERE key = '/registry/namespaces/default'")
-        connection.close()
+        self.damage(server, "/registry/namespaces/default")
         await server.start()
         client = self.client(server)
         self.assertEqual((await client.get("/readyz")).code, 200)

@@ -81,7 +81,8 @@ class DamagedValueTests(FileCase):
     async def test_every_column_is_covered(self) -> None:
         """A value of another length or type, a wrong sum, and none at all, are damage like a wrong value."""
         await self.filled({f"{PODS}{name}": name.encode() * 20 for name in "abc"})
-        for column, wrong in (("value", b""), ("value", "text"), ("value", None), ("sum", 1), ("sum", None), ("prev", 2)):
+        values: tuple[tuple[str, object], ...] = (("value", b""), ("value", "text"), ("value", None))
+        for column, wrong in (*values, ("sum", 1), ("sum", None), ("prev", 2), ("created", 2)):
             before = self.query(f"SELECT {column} FROM history WHERE rev = 3")[0][0]
             self.query(f"UPDATE history SET {column} = ? WHERE rev = 3", wrong)
             store = await self.open()

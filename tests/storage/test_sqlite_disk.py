@@ -42,9 +42,9 @@ class SentenceTests(SynchronousTestCase):
             (sqlite3.SQLITE_CANTOPEN, "SQLITE_CANTOPEN", "cannot be opened or made"),
             (sqlite3.SQLITE_PERM, "SQLITE_PERM", "permissions"),
             (sqlite3.SQLITE_NOMEM, "SQLITE_NOMEM", "memory"),
-            (sqlite3.SQLITE_MISUSE, "SQLITE_MISUSE", "the store refuses: what\x20SQLite says"),
+            (sqlite3.SQLITE_MISUSE, "SQLITE_MISUSE", "the store refuses: what SQLite says"),
         ):
-            text = sentence(error(code, name, "what SQLite\nsays" if code != sqlite3.SQLITE_MISUSE else "what SQLite says"))
+            text = sentence(error(code, name, "what SQLite\nsays"))
             self.assertIn(words, text)
             self.assertNotIn("\n", text)
             self.assertNotIn("damaged", text)
@@ -52,7 +52,8 @@ class SentenceTests(SynchronousTestCase):
 
     def test_damage(self) -> None:
         """What is damaged says so, and what to do; so does what is no database."""
-        for code, words in ((sqlite3.SQLITE_CORRUPT, "damaged (x)"), (sqlite3.SQLITE_NOTADB, "damaged or not a store (x)")):
+        told = {sqlite3.SQLITE_CORRUPT: "damaged (x)", sqlite3.SQLITE_NOTADB: "damaged or not a store (x)"}
+        for code, words in told.items():
             text = sentence(error(code, "", "x"))
             self.assertTrue(text.startswith(words), text)
             self.assertIn("restore a backup", text)
