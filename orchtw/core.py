@@ -23,7 +23,7 @@ from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config
 from orchtw.controllers.embedded import embedded
-from orchtw.endpoints.checks import READYZ, Checks, LogFlow, store_check
+from orchtw.endpoints.checks import EVERYWHERE, LIVEZ, READYZ, Checks, Condition, LogFlow, filled, store_check
 from orchtw.endpoints.discovery import Discovery
 from orchtw.endpoints.health import Health
 from orchtw.endpoints.metrics import Metrics
@@ -72,15 +72,36 @@ STORE_SUFFIXES = ("", "-wal", "-shm", ".lock")
 """Of the store's own name, and of the files that lie beside it."""
 
 
+def claim_store(config: Config, naming: Naming, reactor: Any) -> SqliteStore:
+    """The store in the data folder, ours from now on and yet to be started; everything else comes after it.
+
+    Raises ConfigError for a store that cannot be used or is another process'.
+    """
+    for suffix in STORE_SUFFIXES:
+        refuse_link(config.data_dir / f"{STORE_FILE}{suffix}")
+    backend = namedAny(STORES[config.storage_backend])  # type: ignore[no-untyped-call]
+    store: SqliteStore = backend(
+        str(config.data_dir / STORE_FILE),
+        naming.vocabulary,
+        reactor=reactor,
+        clock=reactor,
+        compaction_interval_s=config.etcd_compaction_interval_s,
+    )
+    store.probe()
+    return store
+
+
 class Core:
     """Store, cache, registry and the line of filters, started and stopped in order (supplement G4).
 
-    `address` (host and port) is what discovery tells clients; `secret` (32 bytes) signs continue tokens and is
-    the same after a restart. `reactor` measures every duration: its time should be one that nobody sets (see
-    `monotonic`). Stamps are the wall clock's. Raises ConfigError for a store that cannot be used.
+    `store` is what `claim_store` returned. `address` (host and port) is what discovery tells clients; `secret` (32
+    bytes) signs continue tokens and is the same after a restart. `reactor` measures every duration: its time should
+    be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
     """
 
-    def __init__(self, config: Config, naming: Naming, reactor: Any, *, address: str, secret: bytes) -> None:
+    def __init__(
+        self, config: Config, naming: Naming, reactor: Any, *, store: SqliteStore, address: str, secret: bytes
+    ) -> None:
         self._config = config
         self._naming = naming
         self._reactor = reactor
@@ -90,17 +111,7 @@ class Core:
         self.codecs = Codecs(self.catalogue)
         self._enabled = enabled(self.catalogue, config.runtime_config)
         self.targets = Targets(self.catalogue, self.codecs, self._enabled)
-        for suffix in STORE_SUFFIXES:
-            refuse_link(config.data_dir / f"{STORE_FILE}{suffix}")
-        backend = namedAny(STORES[config.storage_backend])  # type: ignore[no-untyped-call]
-        self.store: SqliteStore = backend(
-            str(config.data_dir / STORE_FILE),
-            naming.vocabulary,
-            reactor=reactor,
-            clock=reactor,
-            compaction_interval_s=config.etcd_compaction_interval_s,
-        )
-        self.store.probe()
+        self.store = store
         self.cacher = Cacher(
             self.store,
             reactor,
@@ -158,8 +169,10 @@ class Core:
         checks, ready = self.checks, frozenset({READYZ})
         checks.add("ping", _pass)
         checks.add("log", LogFlow(self._reactor))
-        checks.add("etcd", store_check(self.store.check, self._reactor))
-        self._started = checks.condition("informer-sync", "caches are not filled yet", endpoints=ready)
+        checks.add("etcd", store_check(self.store.check, self._reactor), EVERYWHERE - {LIVEZ})
+        checks.add("etcd", store_check(self.store.alive, self._reactor), frozenset({LIVEZ}))
+        self._started = Condition("caches are not filled yet")
+        checks.add("informer-sync", filled(self._started, lambda: self.cacher.damaged), ready)
         self._filled = [checks.hook(name) for name in cache_hooks(self._naming)]
         self._bootstrap = checks.hook("bootstrap-controller")
         for controller in self.controllers.controllers:
@@ -176,6 +189,7 @@ class Core:
         authenticator = authenticators(config, time.time, os.urandom(32))
         authorizer = authorizers(config.authorization_mode)
         metrics = Metrics()
+        metrics.count_damaged(lambda: self.cacher.damaged)
         endpoints = Paths(
             [
                 Health(self.checks, self._reactor, config.livez_grace_period_s),

@@ -279,6 +279,11 @@ class InternalError(StatusError):
         """An internal error with its text as the one cause (supplement A4)."""
         return cls(f"Internal error occurred: {why}", {"causes": [{"message": why}]})
 
+    @classmethod
+    def damaged(cls, key: str) -> InternalError:
+        """The stored bytes of a key are not what was written, or nobody can read them."""
+        return cls.of(f"the stored object {key} is damaged; delete it, or restore a backup")
+
 
 class ServiceUnavailable(StatusError):
     """503: not now."""

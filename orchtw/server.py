@@ -17,15 +17,16 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from orchtw.config import Config, host_and_port
-from orchtw.core import Core
+from orchtw.core import Core, claim_store
 from orchtw.naming import Naming
-from orchtw.pki import first_start
+from orchtw.pki import files, first_start
 from orchtw.pki.first_start import Pki
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
 from orchtw.serving.reload import CertificateReload
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
+from orchtw.storage.sqlite import SqliteStore
 
 SPARE_FILES = 256
 """Open files beside connections: the store, logs, outgoing calls."""
@@ -38,7 +39,8 @@ def make_service(config: Config) -> IService:
     """The API server as a service that is yet to be started.
 
     What can go wrong before the reactor runs does so here, while `twistd` is still in the terminal: raises
-    ConfigError for a port that is taken and for files that cannot be used.
+    ConfigError for a port that is taken and for files that cannot be used. The store is claimed first: a server whose
+    folder is another one's touches nothing in it.
     """
     from twisted.internet import reactor
 
@@ -47,8 +49,14 @@ def make_service(config: Config) -> IService:
     _allow_connections(config.max_connections)
     bound = bind(config.bind_address, config.secure_port)
     try:
-        pki = first_start.prepare(config, naming, bound.getsockname()[1], datetime.now(UTC))
-        return APIServer(config, naming, pki, bound, reactor)
+        files.make_folder(config.data_dir)
+        store = claim_store(config, naming, reactor)
+        try:
+            pki = first_start.prepare(config, naming, bound.getsockname()[1], datetime.now(UTC))
+            return APIServer(config, naming, store, pki, bound, reactor)
+        except BaseException:
+            store.release()
+            raise
     except BaseException:
         bound.close()
         raise
@@ -57,12 +65,15 @@ def make_service(config: Config) -> IService:
 class APIServer(Service):
     """Starts the core and then the listener, and stops them in reverse (supplement G4)."""
 
-    def __init__(self, config: Config, naming: Naming, pki: Pki, bound: socket.socket, reactor: Any) -> None:
+    def __init__(
+        self, config: Config, naming: Naming, store: SqliteStore, pki: Pki, bound: socket.socket, reactor: Any
+    ) -> None:
         self._config = config
         self._pki = pki
         self._reactor = reactor
         address = host_and_port(config.public_address, bound.getsockname()[1])
-        self._core = Core(config, naming, reactor, address=address, secret=pki.derived_key(b"continue"))
+        secret = pki.derived_key(b"continue")
+        self._core = Core(config, naming, reactor, store=store, address=address, secret=secret)
         self._address = address
         tls = ServingTLS(self._tls_options(pki.serving_chain, pki.serving_key))
         self._reload = self._certificate_reload(tls)

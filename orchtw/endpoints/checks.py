@@ -19,6 +19,9 @@ STORE_TIMEOUT_S = 2.0
 LOG_BLOCKED_S = 120.0
 
 
+Run = Callable[[], Awaitable[str | None]]
+
+
 class CheckFailed(Exception):
     """A check's reason to fail; it is shown on the check's own path and in the log."""
 
@@ -62,8 +65,19 @@ class LogFlow:
             self._flushed_at = now
 
 
-def store_check(check: Callable[[], Any], clock: IReactorTime) -> Callable[[], Awaitable[None]]:
-    """Check `etcd`: the store's own coroutine function `check`, given STORE_TIMEOUT_S."""
+def filled(caches: Condition, damaged: Callable[[], int]) -> Run:
+    """Check `informer-sync`: fails until the `caches` are filled; says how many stored objects they do without."""
+
+    async def run() -> str | None:
+        await caches()
+        count = damaged()
+        return f"damaged objects set aside: {count} (the log names them)" if count else None
+
+    return run
+
+
+def store_check(check: Callable[[], Any], clock: IReactorTime) -> Run:
+    """Check `etcd`: one of the store's own coroutine functions `check` and `alive`, given STORE_TIMEOUT_S."""
 
     async def within_time() -> None:
         try:
@@ -80,11 +94,11 @@ def store_check(check: Callable[[], Any], clock: IReactorTime) -> Callable[[], A
 class Check:
     """A check under its name: the endpoints that ask it, and whether `/livez` forgives it for a time after the start.
 
-    `run` raises an exception that tells why the check fails.
+    `run` raises an exception that tells why the check fails; what it returns, if anything, is for the verbose answer.
     """
 
     name: str
-    run: Callable[[], Awaitable[None]]
+    run: Run
     endpoints: frozenset[str] = EVERYWHERE
     graced: bool = False
 
@@ -94,10 +108,10 @@ class Checks:
 
     def __init__(self, naming: Naming) -> None:
         self._naming = naming
-        self._checks: dict[str, Check] = {}
+        self._checks: list[Check] = []
 
-    def add(self, name: str, run: Callable[[], Awaitable[None]], endpoints: frozenset[str] = EVERYWHERE) -> None:
-        """Add a check; ValueError if the name is taken."""
+    def add(self, name: str, run: Run, endpoints: frozenset[str] = EVERYWHERE) -> None:
+        """Add a check; ValueError if one of the endpoints has one of that name."""
         self._add(Check(name=name, run=run, endpoints=endpoints))
 
     def condition(
@@ -116,9 +130,9 @@ class Checks:
 
     def of(self, endpoint: str) -> tuple[Check, ...]:
         """The checks that `endpoint` asks."""
-        return tuple(check for check in self._checks.values() if endpoint in check.endpoints)
+        return tuple(check for check in self._checks if endpoint in check.endpoints)
 
     def _add(self, check: Check) -> None:
-        if check.name in self._checks:
+        if any(other.name == check.name and other.endpoints & check.endpoints for other in self._checks):
             raise ValueError(f"two health checks are named {check.name}")
-        self._checks[check.name] = check
+        self._checks.append(check)

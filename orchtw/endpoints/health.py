@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from orchtw.endpoints.checks import HEALTHZ, LIVEZ, READYZ, Check, Checks
+from orchtw.endpoints.checks import HEALTHZ, LIVEZ, READYZ, Check, CheckFailed, Checks
 from orchtw.endpoints.paths import TEXT
 from orchtw.request import Request, Response
 
@@ -48,8 +48,11 @@ class Health:
         return await self._all(endpoint, checks, "verbose" in request.params, request.params.get("exclude", ()))
 
     async def _single(self, endpoint: str, check: Check) -> Response:
-        reason = await self._reason(endpoint, check)
-        return _text("ok") if reason is None else _text(f"internal server error: {reason}\n", 500)
+        try:
+            await self._run(endpoint, check)
+        except CheckFailed as failure:
+            return _text(f"internal server error: {failure}\n", 500)
+        return _text("ok")
 
     async def _all(self, endpoint: str, checks: Sequence[Check], verbose: bool, excluded: Iterable[str]) -> Response:
         left = set(excluded)
@@ -59,11 +62,14 @@ class Health:
             if check.name in left:
                 left.discard(check.name)
                 lines.append(f"[+]{check.name} excluded: ok")
-            elif (reason := await self._reason(endpoint, check)) is None:
-                lines.append(f"[+]{check.name} ok")
-            else:
+                continue
+            try:
+                remark = await self._run(endpoint, check)
+            except CheckFailed as failure:
                 lines.append(f"[-]{check.name} failed: reason withheld")
-                failed.append(f"{check.name}: {reason}")
+                failed.append(f"{check.name}: {failure}")
+            else:
+                lines.append(f"[+]{check.name} ok: {remark}" if remark else f"[+]{check.name} ok")
         if left:
             names = ",".join(f'"{name}"' for name in sorted(left))
             lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
@@ -72,21 +78,16 @@ class Health:
             return _text("\n".join([*lines, f"{endpoint} check failed\n"]), 500)
         return _text("\n".join([*lines, f"{endpoint} check passed\n"]) if verbose else "ok")
 
-    async def _reason(self, endpoint: str, check: Check) -> str | None:
-        """Why the check fails, or None."""
+    async def _run(self, endpoint: str, check: Check) -> str | None:
+        """What a check that passes has to say. Raises CheckFailed, whatever the check raises."""
         if check.graced and endpoint == LIVEZ and self._clock.seconds() < self._forgiven_until:
             return None
-        return await _failure(check.run)
-
-
-async def _failure(run: Callable[[], Awaitable[None]]) -> str | None:
-    try:
-        await run()
-    except CancelledError:
-        raise
-    except Exception as error:
-        return str(error)
-    return None
+        try:
+            return await check.run()
+        except CancelledError:
+            raise
+        except Exception as error:
+            raise CheckFailed(str(error)) from error
 
 
 def _text(text: str, code: int = 200) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.exposition import choose_encoder
@@ -27,6 +27,14 @@ class Metrics:
             ("group", "version", "resource", "subresource", "removed_release"),
             registry=self.registry,
         )
+
+    def count_damaged(self, count: Callable[[], int]) -> None:
+        """Show how many stored objects `count` says are damaged, whenever somebody asks."""
+        Gauge(
+            "apiserver_storage_damaged_objects",
+            "[ALPHA] Stored objects that cannot be read and are set aside; the log names them.",
+            registry=self.registry,
+        ).set_function(count)
 
     def paths(self) -> Iterable[str]:
         """The one path."""

@@ -12,6 +12,7 @@ from orchtw.registry.target import Object
 from orchtw.registry.traits import orphans_by_default
 from orchtw.registry.write_path import MAX_ATTEMPTS, Write, WritePath
 from orchtw.rules.options import DeleteOptions
+from orchtw.storage.cache_resource import DamagedObject
 from orchtw.storage.interface import Op
 from orchtw.watch.entry import Entry
 
@@ -44,17 +45,33 @@ class Deletion:
     async def delete(self, write: Write, options: DeleteOptions) -> Deleted:
         """Remove an object, or begin its termination.
 
-        Raises NotFound (404) and Conflict (409, a precondition does not hold).
+        One that cannot be read goes at once: nobody knows what would hold it. Raises NotFound (404), Conflict
+        (409, a precondition does not hold) and DamagedObject (500, nobody knows whether it does).
         """
         stored, resource = write.target.stored, write.target.resource
         for _ in range(MAX_ATTEMPTS):
-            live = stored.get(write.namespace, write.name)
+            try:
+                live = stored.get(write.namespace, write.name)
+            except DamagedObject as damage:
+                return await self._remove_damaged(write, options, damage)
             if live is None:
                 raise NotFound.of(resource.plural, resource.group, write.name)
             deleted = await self._try_delete(write, options, live)
             if deleted is not None:
                 return deleted
         raise Conflict.modified(resource.plural, resource.group, write.name)
+
+    async def _remove_damaged(self, write: Write, options: DeleteOptions, damage: DamagedObject) -> Deleted:
+        if options.precondition_uid or options.precondition_version not in ("", str(damage.revision)):
+            raise damage
+        live = write.target.stored.nameplate(write.namespace, write.name, damage.revision)
+        attributes = self._writes.attributes(write, "DELETE", None, write.target.stored.load(live))
+        await self._writes.chain.admit(attributes)
+        await self._writes.chain.validate(attributes)
+        deleted = await self._remove(write, live)
+        if deleted is None:
+            raise Conflict.modified(write.target.resource.plural, write.target.resource.group, write.name)
+        return deleted
 
     async def _try_delete(self, write: Write, options: DeleteOptions, live: Entry) -> Deleted | None:
         """One round; None: another writer was faster."""

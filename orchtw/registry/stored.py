@@ -44,7 +44,7 @@ class Stored:
         return f"{namespace}/{name}" if self.resource.namespaced else name
 
     def get(self, namespace: str, name: str) -> Entry | None:
-        """The cached entry of an object, or None."""
+        """The cached entry of an object, or None. Raises DamagedObject (500) for one that cannot be read."""
         return self.cache.get(f"{namespace}/{name}" if self.resource.namespaced else name)
 
     def load(self, entry: Entry) -> dict[str, Any]:
@@ -86,6 +86,12 @@ class Stored:
         entry = self.entry(obj, raw, revision, key)
         entry.json = None
         return entry
+
+    def nameplate(self, namespace: str, name: str, revision: int) -> Entry:
+        """What can be shown of an object that cannot be read: its names and its version."""
+        meta = {"name": name, "namespace": namespace} if self.resource.namespaced else {"name": name}
+        obj = self.codec.normalise({"metadata": meta})
+        return self.entry(obj, self.codec.encode_protobuf(obj), revision, self.tail(namespace, name))
 
     def prepare(self, obj: dict[str, Any]) -> Prepared:
         """Encode `obj` for the store."""

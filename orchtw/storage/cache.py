@@ -14,7 +14,7 @@ from twisted.internet.defer import TimeoutError as DeferredTimeout
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from orchtw.errors import ConfigError, NotFound, Timeout
+from orchtw.errors import NotFound, Timeout
 from orchtw.storage.cache_resource import ResourceCache, StoredResource
 from orchtw.storage.interface import Change, Store, Subscription
 from orchtw.watch.log import HISTORY_S, Head
@@ -72,6 +72,11 @@ class Cacher:
         """The caches of all resources."""
         return self._caches.values()
 
+    @property
+    def damaged(self) -> int:
+        """How many stored objects cannot be read."""
+        return sum(len(cache.damaged) for cache in self._caches.values())
+
     def of(self, resource: StoredResource) -> ResourceCache:
         """The cache of a stored resource; raises NotFound (404) when it has been removed or never added."""
         cache = self._caches.get(resource.prefix)
@@ -82,7 +87,7 @@ class Cacher:
     async def start(self, resources: Iterable[StoredResource]) -> None:
         """Load everything and follow the store from there.
 
-        Raises ConfigError, naming the key, when a stored value cannot be decoded.
+        An object that cannot be read is logged and set aside (see `ResourceCache.damaged`); all others are served.
         """
         for resource in resources:
             self._caches[resource.prefix] = self._new_cache(resource)
@@ -176,11 +181,20 @@ class Cacher:
                 if cache is not None:
                     try:
                         cache.load(item.key, item.value, item.revision)
-                    except Exception as error:
-                        raise ConfigError(f"{item.key}: the stored object cannot be read: {error}") from error
+                    except Exception as error:  # noqa: BLE001 - one bad object must not be the end of the start
+                        self._set_aside(cache, item.key, item.revision, f"it cannot be decoded ({error})")
+            for lost in page.damaged:
+                cache = self._find(lost.key)
+                if cache is not None:
+                    self._set_aside(cache, lost.key, lost.revision, "its checksum is wrong")
             if page.items:
                 start = page.items[-1].key + "\0"
         return revision
+
+    def _set_aside(self, cache: ResourceCache, key: str, revision: int, why: str) -> None:
+        cache.set_aside(key, revision)
+        text = "{key} at {revision} is damaged and set aside: {why}"
+        self.log_failures.error(text, key=key, revision=revision, why=why)
 
     def _find(self, key: str) -> ResourceCache | None:
         """The cache that a store key belongs to: `/registry/<plural>/…` or `/registry/<group>/<plural>/…`."""
@@ -210,12 +224,13 @@ class Cacher:
             self._answer_waiters()
 
     def _apply(self, cache: ResourceCache, change: Change) -> None:
-        """One change; one that cannot be read is logged and left out, and the others go on."""
+        """One change; one that cannot be read is logged and set aside, and the others go on."""
+        now = self._clock.seconds()
         try:
-            concerns_watchers = cache.apply(change, self._clock.seconds())
+            concerns_watchers = cache.apply(change, now)
         except Exception:  # noqa: BLE001 - one bad object must not stop the feed
             self.log_failures.failure("{key} at {revision} cannot be read", key=change.key, revision=change.revision)
-            return
+            concerns_watchers = change.value is not None and cache.set_aside(change.key, change.revision, now)
         if concerns_watchers:
             self._touched[cache] = None
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from sortedcontainers import SortedList  # type: ignore[import-untyped]
 
-from orchtw.errors import Expired, Timeout
+from orchtw.errors import Expired, InternalError, Timeout
 from orchtw.storage.interface import Change
 from orchtw.watch.dispatch import Dispatcher
 from orchtw.watch.entry import Entry, LabelSets
@@ -43,10 +43,20 @@ class Noted(Protocol):
         """The entry once the store has committed the object at `revision`."""
 
 
+class DamagedObject(InternalError):
+    """500: an object is stored at `revision`, and cannot be read."""
+
+    def __init__(self, store_key: str, revision: int) -> None:
+        shown = InternalError.damaged(store_key)
+        super().__init__(shown.message, shown.details)
+        self.revision = revision
+
+
 class ResourceCache:
     """Entries of one resource as of `revision`, the store's revision that the whole cache has reached.
 
     Keys are tails: "namespace/name" or "name". Lists that come out are shared: callers leave them as they are.
+    `damaged` has the revisions of objects that cannot be read: lists and watches are without them.
     """
 
     def __init__(
@@ -56,9 +66,11 @@ class ResourceCache:
         self.dispatcher = Dispatcher(self.log, head, budget)
         self.loaded_revision = 0
         self._resource = resource
+        self._prefix = resource.prefix
         self._prefix_length = len(resource.prefix)
         self._head = head
         self._timers = timers
+        self.damaged: dict[str, int] = {}
         self._entries: dict[str, Entry] = {}
         self._keys: SortedList[str] = SortedList()
         self._all: list[Entry] | None = None
@@ -74,8 +86,11 @@ class ResourceCache:
         return self._head.revision
 
     def get(self, key: str) -> Entry | None:
-        """The entry at that key, or None."""
-        return self._entries.get(key)
+        """The entry at that key, or None. Raises DamagedObject (500) for one that is stored and cannot be read."""
+        entry = self._entries.get(key)
+        if entry is None and key in self.damaged:
+            raise DamagedObject(self._prefix + key, self.damaged[key])
+        return entry
 
     def snapshot(self, namespace: str = "") -> Sequence[Entry]:
         """All entries, or those of one namespace, in key order."""
@@ -158,6 +173,18 @@ class ResourceCache:
         key = store_key[self._prefix_length :]
         self._entries[key] = self._adopt(self._resource.build(key, value, revision), None)
 
+    def set_aside(self, store_key: str, revision: int, now: float = 0.0) -> bool:
+        """Do without an object that cannot be read at `revision`; returns whether that may concern a watch.
+
+        To watches that had it in an earlier state it is deleted, as it is to lists.
+        """
+        key = store_key[self._prefix_length :]
+        old = self._entries.get(key)
+        if old is not None and old.revision >= revision:
+            return False
+        self.damaged[key] = revision
+        return old is not None and self._removed(key, old, revision, now)
+
     def begin(self, revision: int) -> None:
         """Everything up to `revision` has been loaded: changes follow."""
         self._keys = SortedList(self._entries)
@@ -168,19 +195,25 @@ class ResourceCache:
         """Take over a committed change at time `now`; returns whether it may concern a watch."""
         key = change.key[self._prefix_length :]
         old = self._entries.get(key)
-        new: Entry | None = None
-        if change.value is not None:
-            new = self._adopt(self._new_entry(change, key), old)
-            if old is None:
-                self._keys.add(new.key)
-            self._entries[new.key] = new
-        elif old is not None:
-            self._keys.remove(key)
-            del self._entries[key]
-        else:
-            return False
+        if change.value is None:
+            self.damaged.pop(key, None)
+            return old is not None and self._removed(key, old, change.revision, now)
+        new = self._adopt(self._new_entry(change, key), old)
+        if old is None:
+            self._keys.add(new.key)
+            self.damaged.pop(key, None)
+        self._entries[new.key] = new
+        return self._happened(change.revision, key, old, new, now)
+
+    def _removed(self, key: str, old: Entry, revision: int, now: float) -> bool:
+        self._keys.remove(key)
+        del self._entries[key]
+        return self._happened(revision, key, old, None, now)
+
+    def _happened(self, revision: int, key: str, old: Entry | None, new: Entry | None, now: float) -> bool:
+        """Tell the log, the watches and the followers; returns whether it may concern a watch."""
         self._all = None
-        event = self.log.append(change.revision, key, old, new, now)
+        event = self.log.append(revision, key, old, new, now)
         concerns_watchers = self.dispatcher.dispatch(event)
         for deliver in self._followers:
             deliver(event)

@@ -30,8 +30,8 @@ class KeyValue:
 class Change:
     """One committed write.
 
-    `value` is None for a delete. `previous` is what the write replaced; None for a create. `note` is the
-    `Op.note` of a write that this process made while the subscriber was live, else None.
+    `value` is None for a delete. `previous` is what the write replaced; None for a create; its value is empty if it
+    was damaged. `note` is the `Op.note` of a write that this process made while the subscriber was live, else None.
     """
 
     revision: int
@@ -61,7 +61,7 @@ class Outcome:
     """What became of an `Op`: the revision it was committed at, or 0 and what stands there instead.
 
     `current` is only filled when `revision` is 0; None then means that the key does not exist. Deleting a
-    key that does not exist commits nothing, whatever was expected.
+    key that does not exist commits nothing, whatever was expected. The value of a damaged one is empty.
     """
 
     revision: int
@@ -69,16 +69,26 @@ class Outcome:
 
 
 @attrs.frozen(slots=True)
+class Damaged:
+    """A key whose stored bytes are not what was written at `revision`."""
+
+    key: str
+    revision: int
+
+
+@attrs.frozen(slots=True)
 class Page:
     """A part of a list, in key order, as of `revision`.
 
-    `more` says whether keys follow the last item, `remaining` how many (0 when `more` is False).
+    `more` says whether keys follow the last item, `remaining` how many (0 when `more` is False). `damaged` are the
+    keys among the items that are left out of them, for their bytes cannot be believed.
     """
 
     items: list[KeyValue]
     revision: int
     more: bool = False
     remaining: int = 0
+    damaged: Sequence[Damaged] = ()
 
 
 class Subscription(abc.ABC):
@@ -111,7 +121,8 @@ class Store(abc.ABC):
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:
         """The key as of `revision` (0: the latest, which includes every acknowledged write), or None.
 
-        Raises Expired (410) for a compacted revision and Timeout (504) for one that has not happened yet.
+        Raises Expired (410) for a compacted revision, Timeout (504) for one that has not happened yet and
+        InternalError (500) when the stored bytes are not what was written.
         """
 
     @abc.abstractmethod
@@ -155,3 +166,10 @@ class Store(abc.ABC):
     @abc.abstractmethod
     async def check(self) -> None:
         """Return when the store can take a write now; raise a StatusError when it cannot (health checks)."""
+
+    @abc.abstractmethod
+    async def alive(self) -> None:
+        """Return when the store works and is in its place; raise a StatusError when a restart is called for.
+
+        A store that only lacks room is alive: it serves reads, and a restart makes no room.
+        """

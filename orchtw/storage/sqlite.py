@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file, one writer thread, a few reader threads.
 
-This module is the reactor's side of it: limits, subscribers, the compaction timer. `sqlite_writer`, `sqlite_reader`,
-`sqlite_compaction` and `sqlite_file` are the threads' side.
+This module is the reactor's side of it: limits, subscribers, the compaction timer. The other `sqlite_*` modules are
+the threads' side.
 """
 
 from __future__ import annotations
@@ -68,17 +68,23 @@ class SqliteStore(Store):
         self._queued_ops = self._queued_bytes = 0
 
     def probe(self) -> None:
-        """Open the file, or create it, and close it again: what is wrong with it is known before `start`.
+        """Take and open the file, or create it, and close it again: what is wrong with it is known before `start`.
 
-        Raises ConfigError as `start` does. For use before `twistd` goes to the background.
+        Raises ConfigError as `start` does. For use before `twistd` goes to the background. The file stays taken until
+        `stop` or `release`, through a fork too.
         """
         self._file.open().close()
-        self._file.unlock()
+
+    def release(self) -> None:
+        """Give up a file that was probed, and not started, after all."""
+        if not self._open:
+            self._file.release()
 
     async def start(self) -> None:
         """See `Store.start`."""
         self._feed.revision = self._mark = await self._writer.start()
-        self._readers.start()
+        if not self._file.alone:
+            self._readers.start()
         self._open = True
         if self._interval_s:
             self._timer.start(self._interval_s, now=False)
@@ -86,6 +92,7 @@ class SqliteStore(Store):
     async def stop(self) -> None:
         """See `Store.stop`."""
         if not self._open:
+            self.release()
             return
         self._open = False
         if self._timer.running:
@@ -141,14 +148,11 @@ class SqliteStore(Store):
 
     async def check(self) -> None:
         """See `Store.check`. After a failed write, tries one; waits for the writer thread CHECK_TIMEOUT_S at most."""
-        if not self._open:
-            raise _closed()
-        late = errors.ServiceUnavailable(f"the store did not answer within {CHECK_TIMEOUT_S:.0f} s")
+        await self._in_time(self._writer.check)
 
-        def give_up(result: object, timeout_s: float) -> None:
-            raise late
-
-        await self._writer.check().addTimeout(CHECK_TIMEOUT_S, self._clock, onTimeoutCancel=give_up)
+    async def alive(self) -> None:
+        """See `Store.alive`. Waits as `check` does."""
+        await self._in_time(self._writer.alive)
 
     def wal_bytes(self) -> int:
         """The size of the write-ahead log now."""
@@ -175,10 +179,20 @@ class SqliteStore(Store):
             else:
                 waiting.errback(answer)
 
+    async def _in_time(self, ask: Callable[[], Deferred[None]]) -> None:
+        if not self._open:
+            raise _closed()
+        late = errors.ServiceUnavailable(f"the store did not answer within {CHECK_TIMEOUT_S:.0f} s")
+
+        def give_up(result: object, timeout_s: float) -> None:
+            raise late
+
+        await ask().addTimeout(CHECK_TIMEOUT_S, self._clock, onTimeoutCancel=give_up)
+
     async def _read(self, work: Callable[[sqlite_reader.Connection], T]) -> T:
         if not self._open:
             raise _closed()
-        return await self._readers.ask(work)
+        return await (self._writer.read(work) if self._file.alone else self._readers.ask(work))
 
     async def _history(self, after: int, upto: int) -> Sequence[Change]:
         return await self._read(lambda connection: sqlite_reader.changes_since(connection, after, upto))

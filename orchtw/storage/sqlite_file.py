@@ -1,113 +1,141 @@
-"""The store's file: its tables, how it is created, recognised, locked and opened.
-
-One `history` row per committed write, by revision; `history_by_key` finds a key's rows without touching
-values. A row names the one it replaced (`prev`), so compaction looks at rows written since the last one only.
-A tombstone is a row with `created` 0. `meta` has one row: who made the file and how far it is compacted.
-"""
+"""The store's file: how it is taken, opened, checked, and what is said when that fails."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 from typing import NoReturn
 
 import attrs
+from twisted.logger import Logger
 
 from orchtw.errors import ConfigError
+from orchtw.storage import sqlite_schema, sqlite_verify
+from orchtw.storage.sqlite_errors import RESTORE, is_damage, may_be_no_room, sentence
+from orchtw.storage.sqlite_hold import Hold
 
-APPLICATION_ID = 0x6F726368  # "orch" in the file's header: tells our files from other programs'
-FORMAT = 1
-PAGE_BYTES = 8192  # a 6 KiB value fits in one; 16 KiB reads no faster, and each scattered index write costs a page
 WAL_PAGES = 1000  # checkpoint at 8 MiB: pauses of ~10 ms; half as often saves 5 % CPU and doubles the pause
 WAL_LIMIT_BYTES = 64 << 20
-CHECKED_BYTES = 64 << 20  # a full check reads ~0.5 GiB/s; above this the start would be felt
+CHECKED_BYTES = 256 << 20  # a full check reads ~0.6 GiB/s; above this the start would be felt
+REWRITTEN_BYTES = 64 << 20  # rewriting so much to make a file shrinkable takes about as long as a start
 CACHE_KIB = 8 << 10
-
-SCHEMA = """
-CREATE TABLE meta (
-    id INTEGER PRIMARY KEY CHECK (id = 1), vocabulary TEXT NOT NULL,
-    compacted INTEGER NOT NULL, swept INTEGER NOT NULL, probe BLOB
-);
-CREATE TABLE history (
-    rev INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, prev INTEGER NOT NULL,
-    size INTEGER NOT NULL, value BLOB
-);
-CREATE INDEX history_by_key ON history (key, rev, created, size);
-"""
-
-HEAD = "SELECT compacted, max(1, compacted, ifnull((SELECT max(rev) FROM history), 0)) AS head FROM meta"
+INCREMENTAL = 2
 
 
 @attrs.define(slots=True, kw_only=True)
 class StoreFile:
-    """Where the store is and what it must say of itself. `quota_bytes` 0 means no limit but the disk's."""
+    """Where the store is and what it must say of itself. `quota_bytes` 0 means no limit but the disk's.
+
+    `alone` says that there was no room for the index that connections share (`-shm`): the one connection keeps it
+    in memory, and there is no other.
+    """
 
     path: str
     vocabulary: str
     quota_bytes: int = 0
-    _lock_fd: int = -1
+    alone: bool = False
+    _hold: Hold | None = None
+    _verified: bool = False
+    _log = Logger()
 
     def open(self) -> sqlite3.Connection:
-        """Lock, open or create, and check the file; the connection belongs to the calling thread.
+        """Take, open or create, and check the file; the connection belongs to the calling thread.
 
+        Needs no room on the disk if the file is there in the present format. The file stays ours until `release`.
         Raises ConfigError with one line when the file cannot be used.
         """
         try:
-            return self._open_locked()
+            return self._open_held()
         except OSError as exc:
-            self.unlock()
+            self.release()
             raise ConfigError(f"{self.path}: {exc.strerror}") from exc
         except sqlite3.Error as exc:
-            self.unlock()
-            raise ConfigError(
-                f"{self.path}: damaged or not a store ({exc}); restore a backup, or use another --data-dir"
-            ) from exc
+            why = self.why(exc)
+            self.release()
+            raise ConfigError(f"{self.path}: {why}") from exc
         except ConfigError:
-            self.unlock()
+            self.release()
             raise
 
     def reader(self) -> sqlite3.Connection:
         """A connection that cannot write, for the calling thread."""
         connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None)
         connection.execute("PRAGMA query_only = 1")
+        connection.execute("PRAGMA cell_size_check = 1")
         return connection
 
-    def unlock(self) -> None:
-        """Let another process have the file."""
-        if self._lock_fd >= 0:
-            os.close(self._lock_fd)
-            self._lock_fd = -1
+    def release(self) -> None:
+        """Let another process have the file; all connections must be closed."""
+        if self._hold is not None:
+            self._hold.release()
+            self._hold = None
+
+    def missing(self) -> str:
+        """Which of the files is gone from its place or another one by now, in words, or ""; while open only."""
+        return "" if self._hold is None else self._hold.missing()
 
     def wal_bytes(self) -> int:
         """The size of the write-ahead log, for the metric (it grows when a reader never ends)."""
         try:
-            return os.stat(self.path + "-wal").st_size
+            return os.stat(self._beside("-wal")).st_size
         except FileNotFoundError:
             return 0
 
-    def _open_locked(self) -> sqlite3.Connection:
-        self._lock()
-        self._make_file()
+    def why(self, error: sqlite3.Error) -> str:
+        """What is wrong and what helps, in one line; where the damage is, if it is damage and can be told."""
+        if not is_damage(error):
+            return sentence(error)
+        try:
+            connection = sqlite3.connect(self.path, isolation_level=None)
+            try:
+                detail = sqlite_verify.structure(connection)
+            finally:
+                connection.close()
+        except sqlite3.Error:
+            detail = ""
+        return f"damaged ({detail}); {RESTORE}" if detail and detail != str(error) else sentence(error)
+
+    def _open_held(self) -> sqlite3.Connection:
+        if self._hold is None:
+            self._make_file()
+            self._hold = Hold(self.path)
+        try:
+            connection = self._connect()
+        except sqlite3.OperationalError as exc:
+            if not may_be_no_room(exc):
+                raise
+            connection = self._connect_alone(exc)
+        self._hold.watch([self._beside("-wal")] if self.alone else [self._beside("-wal"), self._beside("-shm")])
+        return connection
+
+    def _connect_alone(self, reason: sqlite3.OperationalError) -> sqlite3.Connection:
+        """Try with an index of the log in memory; raises the first `reason` if that does not help either."""
+        self.alone = True
+        try:
+            connection = self._connect()
+        except sqlite3.Error:
+            self.alone = False
+            raise reason from None
+        why = sentence(reason)
+        self._log.error("{path}: {why}. Until a restart no other program can read it", path=self.path, why=why)
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None, cached_statements=256)
         try:
-            self._recognise(connection)
+            if self.alone:
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            refusal = sqlite_schema.prepare(connection, self.vocabulary)
+            if refusal:
+                self._refuse(refusal)
             self._configure(connection)
             self._verify(connection)
+            self._make_shrinkable(connection)
+            self._fold(connection)
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _lock(self) -> None:
-        """Take the side file's lock: SQLite's own would also keep our readers out. kill -9 frees it."""
-        self._lock_fd = os.open(self.path + ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as exc:
-            raise ConfigError(
-                f"{self.path}: in use by another process; stop that one, or use another --data-dir"
-            ) from exc
 
     def _make_file(self) -> None:
         """Create the file for the owner's eyes only; SQLite's side files take over its mode."""
@@ -121,60 +149,56 @@ class StoreFile:
         finally:
             os.close(folder)
 
-    def _recognise(self, connection: sqlite3.Connection) -> None:
-        """Create the tables in an empty file; refuse, untouched, a file that is not ours."""
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        if application == APPLICATION_ID:
-            self._check_identity(connection)
-        elif application or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            self._refuse("is another program's database; use another --data-dir")
-        else:
-            self._create(connection)
-
-    def _check_identity(self, connection: sqlite3.Connection) -> None:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version != FORMAT:
-            self._refuse(f"has format {version}, this version reads {FORMAT}; use another --data-dir")
-        (vocabulary,) = connection.execute("SELECT vocabulary FROM meta").fetchone() or ("",)
-        if not vocabulary:
-            self._refuse("damaged: it does not say who made it; restore a backup, or use another --data-dir")
-        if vocabulary != self.vocabulary:
-            self._refuse(f"was made with --vocabulary {vocabulary}; start with that, or use another --data-dir")
-
-    def _create(self, connection: sqlite3.Connection) -> None:
-        """All or nothing: the header's marks are part of the transaction that makes the tables."""
-        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in SCHEMA.split(";\n"):
-            connection.execute(statement)
-        connection.execute("INSERT INTO meta VALUES (1, ?, 0, 0, NULL)", (self.vocabulary,))
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("COMMIT")
-
     def _configure(self, connection: sqlite3.Connection) -> None:
         (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
         if mode != "wal":
             self._refuse("its file system cannot share memory (no write-ahead log); use another --data-dir")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = FAST")  # some builds zero every freed page: compaction 5 × slower
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA cell_size_check = 1")  # a damaged page is told, not read as if it were sound
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         if self.quota_bytes:
             (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
             connection.execute(f"PRAGMA max_page_count = {max(1, self.quota_bytes // page_bytes)}")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _verify(self, connection: sqlite3.Connection) -> None:
-        """Check the whole file while that takes no noticeable time; a large one is checked as it is read."""
-        if os.stat(self.path).st_size > CHECKED_BYTES:
+        """Check the whole file, once, while that takes little time; a large one is checked as it is read."""
+        if self._verified or os.stat(self.path).st_size > CHECKED_BYTES:
             return
-        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if verdict != "ok":
-            detail = " ".join(str(verdict).split())
-            self._refuse(f"damaged ({detail}); restore a backup, or use another --data-dir")
+        detail = sqlite_verify.structure(connection) or sqlite_verify.mend_index(connection)
+        if detail:
+            self._refuse(f"damaged ({detail}); {RESTORE}")
+        self._verified = True
+
+    def _make_shrinkable(self, connection: sqlite3.Connection) -> None:
+        """Rewrite an older version's file, if little of it is in use: only then can free pages be given back."""
+        if connection.execute("PRAGMA auto_vacuum").fetchone()[0] == INCREMENTAL:
+            return
+        names = ("page_count", "freelist_count", "page_size")
+        pages, free, page_bytes = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+        if (pages - free) * page_bytes > REWRITTEN_BYTES:
+            return
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        try:
+            connection.execute("VACUUM")
+        except sqlite3.Error as exc:
+            self._log.warn("{path} could not be made to shrink: {why}", path=self.path, why=sentence(exc))
+
+    def _fold(self, connection: sqlite3.Connection) -> None:
+        """Bring the log into the file; on a full disk the log goes on as it is."""
+        try:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as exc:
+            if is_damage(exc):
+                raise
+            self._log.warn("{path}: the log stays as it is: {why}", path=self.path, why=sentence(exc))
+
+    def _beside(self, suffix: str) -> str:
+        """A side file: SQLite keeps them beside the file itself, not beside a link to it."""
+        return os.path.realpath(self.path) + suffix
 
     def _refuse(self, why: str) -> NoReturn:
         raise ConfigError(f"{self.path}: {why}")

@@ -10,20 +10,24 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
+import attrs
 import orjson
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads
 
 from orchtw import errors
-from orchtw.storage.interface import Change, KeyValue, Page
-from orchtw.storage.sqlite_file import HEAD, StoreFile
+from orchtw.storage.interface import Change, Damaged, KeyValue, Page
+from orchtw.storage.sqlite_checksum import is_written
+from orchtw.storage.sqlite_errors import RESTORE, sentence
+from orchtw.storage.sqlite_file import StoreFile
+from orchtw.storage.sqlite_schema import HEAD
 
 T = TypeVar("T")
 Connection = sqlite3.Connection
-Revisions = Sequence[int]
 
 CHUNK_BYTES = 2 << 20  # of values read in one transaction
 CHUNK_ROWS = 1000
@@ -32,8 +36,10 @@ MAX_QUEUED_READS = 10_000
 LATEST = (1 << 63) - 1  # SQLite's largest integer
 
 GET = f"""
-SELECT m.compacted, m.head, h.rev, h.created, h.value FROM ({HEAD}) m LEFT JOIN history h
-ON h.rev = (SELECT rev FROM history WHERE key = ?1 AND rev <= ?2 ORDER BY rev DESC LIMIT 1)
+SELECT m.compacted, m.head, m.unsealed, i.rev, h.rev, h.created, h.prev, h.value, h.sum FROM ({HEAD}) m
+LEFT JOIN (
+    SELECT rev FROM history INDEXED BY history_by_key WHERE key = ?1 AND rev <= ?2 ORDER BY rev DESC LIMIT 1
+) i LEFT JOIN history h ON h.rev = i.rev
 """
 
 # `created` and `size` are those of the row with max(rev): SQLite's documented rule for bare columns.
@@ -44,53 +50,120 @@ SELECT * FROM (
 ) WHERE created > 0
 """
 LIST = f"""
-SELECT json_group_array(rev), json_group_array(size), (SELECT compacted FROM meta), max(key)
+SELECT json_group_array(rev), json_group_array(size), json_group_array(key), (SELECT compacted FROM meta)
 FROM ({LIVE} LIMIT ?4)
 """
 COUNT = f"SELECT count(*) FROM ({LIVE})"
 
 ROWS = """
-SELECT json_group_array(h.rev), json_group_array(h.key), json_group_array(h.created), json_group_array(h.size),
-    CAST(group_concat(h.value, '') AS BLOB)
+SELECT json_group_array(h.rev), json_group_array(h.created), json_group_array(h.prev),
+    json_group_array(length(h.value)), json_group_array(h.sum), CAST(group_concat(h.value, '') AS BLOB),
+    (SELECT unsealed FROM meta)
 FROM json_each(?1) wanted CROSS JOIN history h ON h.rev = wanted.value
 """
+ROW = """
+SELECT rev, created, prev, CAST(key AS BLOB), value, sum, (SELECT unsealed FROM meta) FROM history WHERE rev = ?
+"""
 SINCE = """
-SELECT json_group_array(rev), json_group_array(prev), json_group_array(cost), (SELECT compacted FROM meta) FROM (
-    SELECT h.rev, h.prev, h.size + ifnull(p.size, 0) AS cost FROM history h LEFT JOIN history p ON p.rev = h.prev
+SELECT json_group_array(rev), json_group_array(prev), json_group_array(cost), json_group_array(key),
+    (SELECT compacted FROM meta)
+FROM (
+    SELECT h.rev, h.prev, h.key, h.size + ifnull(p.size, 0) AS cost
+    FROM history h LEFT JOIN history p ON p.rev = h.prev
     WHERE h.rev > ?1 AND h.rev <= ?2 ORDER BY h.rev LIMIT ?3
 )
 """
 
 
-def read_rows(connection: sqlite3.Connection, revisions: Revisions) -> list[KeyValue]:
-    """The writes of `revisions`, in that order; those compacted meanwhile are missing.
+@attrs.frozen(slots=True)
+class Rows:
+    """Rows by revision: those that are what was written, and those that are not. Missing ones are in neither."""
 
-    A tombstone comes as an empty value with `create_revision` 0.
+    sound: dict[int, KeyValue]
+    damaged: set[int]
+
+
+def read_rows(connection: sqlite3.Connection, keys: Mapping[int, str]) -> Rows:
+    """The writes of some revisions, of which the index knows the keys; those compacted meanwhile are missing.
+
+    A tombstone comes as an empty value with `create_revision` 0. Raises InternalError (500) for a damaged index.
     """
-    if not revisions:
-        return []
-    row = connection.execute(ROWS, (orjson.dumps(revisions).decode(),)).fetchone()
-    found, keys, created, sizes = map(orjson.loads, row[:4])
-    blob = row[4] or b""
-    items = []
+    if not keys:
+        return Rows({}, set())
+    try:
+        sound = _read_at_once(connection, keys)
+    except (sqlite3.Error, ValueError, TypeError):
+        sound = None
+    return _read_singly(connection, keys) if sound is None else Rows(sound, set())
+
+
+def _read_at_once(connection: sqlite3.Connection, keys: Mapping[int, str]) -> dict[int, KeyValue] | None:
+    """All rows that are there in one step; None: at least one is damaged."""
+    row = connection.execute(ROWS, (orjson.dumps(list(keys)).decode(),)).fetchone()
+    blob, unsealed = row[5] or b"", row[6]
+    items: dict[int, KeyValue] = {}
     offset = 0
-    for revision, key, create_revision, size in zip(found, keys, created, sizes, strict=True):
-        items.append(KeyValue(key, blob[offset : offset + size], revision, create_revision))
-        offset += size
+    for revision, created, previous, size, total in zip(*map(orjson.loads, row[:5]), strict=True):
+        key = keys[revision]
+        value = None
+        if size is not None:
+            value = blob[offset : offset + size]
+            offset += size
+        if not is_written(total, unsealed, revision, key, created, previous, value):
+            return None
+        items[revision] = KeyValue(key, value or b"", revision, created)
     return items
+
+
+def _read_singly(connection: sqlite3.Connection, keys: Mapping[int, str]) -> Rows:
+    rows = Rows({}, set())
+    for revision, key in keys.items():
+        try:
+            row = connection.execute(ROW, (revision,)).fetchone()
+            item = None if row is None else _sound(row, key)
+        except (sqlite3.Error, AttributeError, TypeError, ValueError):
+            rows.damaged.add(revision)
+            continue
+        if item is not None:
+            rows.sound[revision] = item
+        elif row is not None:
+            rows.damaged.add(revision)
+    return rows
+
+
+def _sound(row: tuple[Any, ...], key: str) -> KeyValue | None:
+    """The row if it is what was written under `key`; None if it is damaged.
+
+    Raises InternalError (500) when it is what was written under another key.
+    """
+    revision, created, previous, own, value, total, unsealed = row
+    if is_written(total, unsealed, revision, key, created, previous, value):
+        return KeyValue(key, value or b"", revision, created)
+    own_key = own.decode()
+    if is_written(total, unsealed, revision, own_key, created, previous, value):
+        raise errors.InternalError.of(f"the store's index is damaged: it takes {own_key} for {key}; {RESTORE}")
+    return None
 
 
 def read_head(connection: sqlite3.Connection) -> tuple[int, int]:
     """(compacted, current) revision."""
-    compacted, head = connection.execute(HEAD).fetchone()
+    compacted, head, _ = connection.execute(HEAD).fetchone()
     return compacted, head
 
 
 def get(connection: sqlite3.Connection, key: str, revision: int) -> KeyValue | None:
     """See `Store.get`."""
     row = connection.execute(GET, (key, min(revision, LATEST) or LATEST)).fetchone()
-    compacted, head, found, created, value = row
+    compacted, head, unsealed, wanted, found, created, previous, value, total = row
     check_revision(revision, compacted, head)
+    if wanted is None:
+        return None
+    try:
+        sound = found is not None and is_written(total, unsealed, found, key, created, previous, value)
+    except (TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise errors.InternalError.damaged(key)
     return KeyValue(key, value, found, created) if created else None
 
 
@@ -117,20 +190,24 @@ def list_page(connection: sqlite3.Connection, prefix: str, revision: int, limit:
 def _list_at(connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str) -> Page:
     first, after = max(prefix, start), prefix_end(prefix)
     items: list[KeyValue] = []
+    damaged: list[Damaged] = []
     while True:
         count = min(CHUNK_KEYS, limit - len(items)) if limit else CHUNK_KEYS
-        row = connection.execute(LIST, (first, after, revision, count)).fetchone()
-        if row[2] > revision:
+        *columns, compacted = connection.execute(LIST, (first, after, revision, count)).fetchone()
+        if compacted > revision:
             raise errors.Expired.list()
-        revisions = orjson.loads(row[0])
-        for chunk in _chunks(revisions, orjson.loads(row[1])):
-            items += _all_rows(connection, chunk)
+        revisions, sizes, keys = map(orjson.loads, columns)
+        key_of = dict(zip(revisions, keys, strict=True))
+        for chunk in _chunks(revisions, sizes):
+            rows = _all_rows(connection, {number: key_of[number] for number in chunk}, revision)
+            items += [rows.sound[number] for number in chunk if number in rows.sound]
+            damaged += [Damaged(key_of[number], number) for number in chunk if number in rows.damaged]
         if len(revisions) < count:
-            return Page(items, revision)
-        first = row[3] + "\0"
+            return Page(items, revision, damaged=damaged)
+        first = keys[-1] + "\0"
         if len(items) == limit:
             (remaining,) = connection.execute(COUNT, (first, after, revision)).fetchone()
-            return Page(items, revision, remaining > 0, remaining)
+            return Page(items, revision, remaining > 0, remaining, damaged)
 
 
 def changes_since(connection: sqlite3.Connection, after: int, upto: int) -> list[Change]:
@@ -138,30 +215,47 @@ def changes_since(connection: sqlite3.Connection, after: int, upto: int) -> list
 
     Raises Expired (410) when `after` is compacted.
     """
-    row = connection.execute(SINCE, (after, upto, CHUNK_ROWS)).fetchone()
-    if row[3] > after:
-        raise errors.Expired.watch(after, row[3])
-    revisions, previous, costs = map(orjson.loads, row[:3])
+    *columns, compacted = connection.execute(SINCE, (after, upto, CHUNK_ROWS)).fetchone()
+    if compacted > after:
+        raise errors.Expired.watch(after, compacted)
+    revisions, previous, costs, keys = map(orjson.loads, columns)
     if not revisions:
         return []
     revisions = _chunks(revisions, costs)[0]
-    replaced = [number for number in previous[: len(revisions)] if number]
+    key_of = {number: key for number, key in zip(previous, keys, strict=True) if number}
+    key_of |= zip(revisions, keys, strict=False)
+    wanted = sorted({*revisions, *filter(None, previous[: len(revisions)])})
     try:
-        rows = {item.revision: item for item in _all_rows(connection, sorted({*revisions, *replaced}))}
+        rows = _all_rows(connection, {number: key_of[number] for number in wanted}, after)
     except errors.Expired as exc:
         raise errors.Expired.watch(after, read_head(connection)[0]) from exc
-    return [
-        Change(number, item.key, item.value if item.create_revision else None, rows[prev] if prev else None)
-        for number, prev in zip(revisions, previous, strict=False)
-        for item in (rows[number],)
-    ]
+    return [_change(rows, number, prev, key_of[number]) for number, prev in zip(revisions, previous, strict=False)]
 
 
-def _all_rows(connection: sqlite3.Connection, revisions: Revisions) -> list[KeyValue]:
-    """`read_rows`, but all or Expired: a compaction has overtaken this read."""
-    rows = read_rows(connection, revisions)
-    if len(rows) != len(revisions):
-        raise errors.Expired.list()
+def _change(rows: Rows, revision: int, previous: int, key: str) -> Change:
+    """One write of the history. Raises InternalError (500) when it is damaged; what it replaced may be."""
+    if revision not in rows.sound:
+        raise errors.InternalError.damaged(key)
+    item = rows.sound[revision]
+    replaced = rows.sound.get(previous) or unreadable(key, previous) if previous else None
+    return Change(revision, item.key, item.value if item.create_revision else None, replaced)
+
+
+def unreadable(key: str, revision: int) -> KeyValue:
+    """What is known of a damaged row."""
+    return KeyValue(key, b"", revision, revision)
+
+
+def _all_rows(connection: sqlite3.Connection, keys: Mapping[int, str], revision: int) -> Rows:
+    """`read_rows` for a read at `revision`, which a row that is missing has been there for: it is damaged.
+
+    Raises Expired (410) when a compaction has overtaken the read.
+    """
+    rows = read_rows(connection, keys)
+    if len(rows.sound) + len(rows.damaged) != len(keys):
+        if read_head(connection)[0] > revision:
+            raise errors.Expired.list()
+        rows.damaged.update(keys.keys() - rows.sound.keys())
     return rows
 
 
@@ -191,6 +285,14 @@ def prefix_end(prefix: str) -> str | bytes:
     return b""
 
 
+def answer(work: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> T:
+    """What `work` reads. Raises InternalError (500) for what SQLite reports."""
+    try:
+        return work(connection)
+    except sqlite3.Error as exc:
+        raise errors.InternalError.of(f"the store could not be read: {sentence(exc)}") from exc
+
+
 class Readers:
     """Threads, each with its own connection, that answer reads in turn; a long list holds up one of them."""
 
@@ -209,9 +311,10 @@ class Readers:
 
     def stop(self) -> None:
         """Answer what is queued, then end; returns when the connections are closed."""
-        for _ in self._threads:
+        threads = [thread for thread in self._threads if thread.is_alive()]
+        for _ in threads:
             self._queue.put(None)
-        for thread in self._threads:
+        for thread in threads:
             thread.join()
 
     def ask(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
@@ -225,10 +328,7 @@ class Readers:
 
         def run(connection: sqlite3.Connection) -> None:
             try:
-                self._reactor.callFromThread(waiting.callback, work(connection))
-            except sqlite3.Error as exc:
-                failure = errors.InternalError.of(f"the store could not be read: {exc}")
-                self._reactor.callFromThread(waiting.errback, failure)
+                self._reactor.callFromThread(waiting.callback, answer(work, connection))
             except Exception as exc:  # noqa: BLE001 - whoever waits must hear, and the thread goes on
                 self._reactor.callFromThread(waiting.errback, exc)
 
@@ -237,6 +337,8 @@ class Readers:
 
     def _run(self) -> None:
         connection = self._file.reader()
+        with suppress(sqlite3.Error):  # whoever asks hears of it
+            read_head(connection)  # opens the log, which cannot be done any more once the file has been removed
         try:
             while (work := self._queue.get()) is not None:
                 work(connection)

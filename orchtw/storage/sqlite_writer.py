@@ -9,8 +9,9 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -19,10 +20,13 @@ from twisted.logger import Logger
 
 from orchtw import errors
 from orchtw.storage.interface import Change, KeyValue, Op, Outcome
-from orchtw.storage.sqlite_compaction import Compaction
+from orchtw.storage.sqlite_background import Background
+from orchtw.storage.sqlite_checksum import checksum
+from orchtw.storage.sqlite_errors import sentence
 from orchtw.storage.sqlite_file import StoreFile
-from orchtw.storage.sqlite_reader import read_head, read_rows
+from orchtw.storage.sqlite_reader import answer, read_head, read_rows, unreadable
 
+T = TypeVar("T")
 Ticket = tuple[Op, Deferred[Outcome]]
 Answers = list[tuple[Deferred[Outcome], Outcome | errors.StatusError]]
 Row = tuple[int, str, int, int, int, bytes | None]
@@ -33,9 +37,11 @@ MAX_BATCH_BYTES = 8 << 20
 ROWS_A_STATEMENT = 64  # one step, so one trade of the interpreter lock, for all of them
 READ_AT_ONCE = 64
 IDLE_S = 0.25  # without a write before the log is truncated
+LOOK_S = 0.5  # between looks at whether the files are there: what is noticed late was acknowledged in vain
 
 LIVE = "SELECT key, max(rev), created FROM history INDEXED BY history_by_key GROUP BY key"
 PROBE_BYTES = 64 << 10
+REFUSAL = "the store takes no writes, which the next start would not find"
 
 
 @attrs.define(slots=True, eq=False)
@@ -68,8 +74,10 @@ class Writer:
         self._queue: queue.SimpleQueue[Ticket | Errand] = queue.SimpleQueue()
         self._revision = 0
         self._live: dict[str, int] = {}  # key -> revision of its last write: decides a batch without a query
+        self._next_look = 0.0
         self._inserts = [""] + [_insert(count) for count in range(1, ROWS_A_STATEMENT + 1)]
         self.failure = ""
+        self.missing = ""
 
     # On the reactor thread
 
@@ -92,14 +100,26 @@ class Writer:
     def compact(self, revision: int) -> Deferred[None]:
         """Fires when nothing older than `revision` is left in the file."""
         swept: Deferred[None] = Deferred()
-        self._queue.put(Errand(lambda: self._compaction.begin(revision, swept), None))
+        self._queue.put(Errand(lambda: self._background.compact(revision, swept), None))
         return swept
 
     def check(self) -> Deferred[None]:
-        """Fires when the thread answers and, after a failed write, when a trial write has worked."""
+        """Fires when the thread answers, the files are there and, after a failed write, a trial write has worked."""
         answered: Deferred[None] = Deferred()
         self._queue.put(Errand(self._probe, answered))
         return answered
+
+    def alive(self) -> Deferred[None]:
+        """Fires when the thread answers and the files are there."""
+        answered: Deferred[None] = Deferred()
+        self._queue.put(Errand(self._refuse_if_missing, answered))
+        return answered
+
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:
+        """The answer of `work`, for a store that only this thread may read. Fails with InternalError (500)."""
+        waiting: Deferred[T] = Deferred()
+        self._queue.put(Errand(lambda: answer(work, self._connection), waiting))
+        return waiting
 
     # In the writer thread
 
@@ -112,13 +132,15 @@ class Writer:
         self._answer(opened, self._revision)
         while True:
             batch, size, errand = self._take()
+            self._look()
             if batch:
                 self._commit(batch, size)
             if errand is not None:
                 if errand.last:
                     break
                 self._do(errand)
-            self._compaction.advance(idle=not batch and errand is None)
+            if not self.missing:
+                self._background.advance(idle=not batch and errand is None)
         self._close(errand.waiting)
 
     def _open(self) -> None:
@@ -126,17 +148,53 @@ class Writer:
         try:
             _, self._revision = read_head(self._connection)
             self._live = {key: rev for key, rev, created in self._connection.execute(LIVE) if created}
-            self._compaction = Compaction(self._connection, self._answer)
+            self._background = Background(self._connection, self._answer)
         except sqlite3.Error as exc:
             self._connection.close()
-            self._file.unlock()
-            raise errors.ConfigError(f"{self._file.path}: damaged ({exc}); restore a backup") from exc
+            why = self._file.why(exc)
+            self._file.release()
+            raise errors.ConfigError(f"{self._file.path}: {why}") from exc
+        self._try_to_write()
+
+    def _try_to_write(self) -> None:
+        """Know from the start on whether writes can be taken; reads are, in any case."""
+        try:
+            self._write_trial()
+        except sqlite3.Error as exc:
+            self.failure = f"the store could not write: {sentence(exc)}"
+            self._log.error("{why}", why=self.failure)
 
     def _close(self, closed: Deferred[Any] | None) -> None:
-        self._compaction.abandon()
+        self._background.compaction.abandon()
         self._connection.close()
-        self._file.unlock()
+        self._file.release()
         self._answer(closed, None)
+
+    def _look(self) -> None:
+        """Every LOOK_S: are the files still in their place? Without them a write is gone at the next start."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_S
+        missing = self._file.missing()
+        if missing and not self.missing:
+            text = "{why}: {refusal}; all can still be read until the server ends"
+            self._log.error(text, why=missing, refusal=REFUSAL)
+            self._fold()
+        elif self.missing and not missing:
+            self._log.warn("the store's files are in their place again: it takes writes")
+        self.missing = missing
+
+    def _fold(self) -> None:
+        """Save what is only in the log: if that is what was removed, the file still gets it."""
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        except sqlite3.Error as exc:
+            self._log.error("the store's log could not be folded into its file: {why}", why=sentence(exc))
+
+    def _refuse_if_missing(self) -> None:
+        if self.missing:
+            raise errors.InternalError.of(f"{self.missing}: {REFUSAL}")
 
     def _answer(self, waiting: Deferred[Any] | None, result: object) -> None:
         if waiting is not None:
@@ -151,12 +209,13 @@ class Writer:
         self._answer(errand.waiting, result)
 
     def _take(self) -> tuple[list[Ticket], int, Errand | None]:
-        """What has piled up, up to the caps or to an errand; waits for something unless there is background work."""
+        """What has piled up, up to the caps or to an errand; waits for something, but not beyond the next duty."""
         batch: list[Ticket] = []
         size = 0
         take = self._queue.get_nowait
         try:
-            entry = self._queue.get(timeout=self._compaction.patience_s(IDLE_S))
+            patience_s = self._background.patience_s(IDLE_S)
+            entry = self._queue.get(timeout=LOOK_S if patience_s is None or self.missing else patience_s)
             while type(entry) is tuple:
                 batch.append(entry)
                 size += len(entry[0].value or b"")
@@ -174,8 +233,9 @@ class Writer:
         changes: list[Change] = []
         plan = Plan()
         try:
+            self._refuse_if_missing()
             self._decide(batch, plan)
-            rows = self._known(plan)
+            rows = self._known(batch, plan)
             self._insert(plan.rows)
         except Exception as exc:  # noqa: BLE001 - the callers must hear, and the thread goes on
             self._undo(plan)
@@ -210,14 +270,17 @@ class Writer:
                 live[key] = revision
                 plan.rows.append((revision, key, 0 if held else revision, held, len(value), value))
 
-    def _known(self, plan: Plan) -> dict[int, KeyValue]:
-        """Every write that the batch replaces or refers to, by revision."""
+    def _known(self, batch: list[Ticket], plan: Plan) -> dict[int, KeyValue]:
+        """Every write that the batch replaces or refers to, by revision; damaged ones without their values."""
         base = self._revision
-        wanted = sorted({held for held in plan.found if 0 < held <= base})
+        key_of = {held: op.key for (op, _), held in zip(batch, plan.found, strict=True) if 0 < held <= base}
+        wanted = sorted(key_of)
         known: dict[int, KeyValue] = {}
         for start in range(0, len(wanted), READ_AT_ONCE):
-            for item in read_rows(self._connection, wanted[start : start + READ_AT_ONCE]):
-                known[item.revision] = item
+            part = {held: key_of[held] for held in wanted[start : start + READ_AT_ONCE]}
+            rows = read_rows(self._connection, part)
+            known |= rows.sound
+            known |= {held: unreadable(part[held], held) for held in part.keys() - rows.sound.keys()}
         inside = {held for held in plan.found if held > base}
         if wanted or inside:
             for at, (revision, key, created, held, size, value) in enumerate(plan.rows):
@@ -233,12 +296,12 @@ class Writer:
         execute = self._connection.execute
         if len(rows) <= ROWS_A_STATEMENT:
             if rows:
-                execute(self._inserts[len(rows)], [field for row in rows for field in row])
+                execute(self._inserts[len(rows)], _fields(rows))
             return
         execute("BEGIN IMMEDIATE")
         for start in range(0, len(rows), ROWS_A_STATEMENT):
             part = rows[start : start + ROWS_A_STATEMENT]
-            execute(self._inserts[len(part)], [field for row in part for field in row])
+            execute(self._inserts[len(part)], _fields(part))
         execute("COMMIT")
 
     def _undo(self, plan: Plan) -> None:
@@ -255,27 +318,44 @@ class Writer:
                 self._live.pop(key, None)
 
     def _failed(self, batch: list[Ticket], exc: Exception) -> Answers:
+        if isinstance(exc, errors.StatusError):
+            return [(waiting, exc) for _, waiting in batch]
         if isinstance(exc, sqlite3.Error):
-            self._log.error("the store could not write: {why}", why=exc)
+            self.failure = f"the store could not write: {sentence(exc)}"
+            self._log.error("{why}", why=self.failure)
         else:
+            self.failure = f"the store could not write: {exc}"
             self._log.failure("a batch of writes failed")
-        self.failure = f"the store could not write: {exc}"
         return [(waiting, errors.InternalError.of(self.failure)) for _, waiting in batch]
 
     def _probe(self) -> None:
-        """After a failed write: try one that needs new space, twice its own size with the log."""
+        self._refuse_if_missing()
         if not self.failure:
             return
         try:
-            self._connection.execute("UPDATE meta SET probe = randomblob(?)", (PROBE_BYTES,))
-            self._connection.execute("UPDATE meta SET probe = NULL")
+            self._write_trial()
         except sqlite3.Error as exc:
-            raise errors.InternalError.of(f"the store could not write: {exc}") from exc
+            raise errors.InternalError.of(f"the store could not write: {sentence(exc)}") from exc
         self.failure = ""
+
+    def _write_trial(self) -> None:
+        """Write something that needs new space, twice its own size with the log."""
+        self._connection.execute("UPDATE meta SET probe = randomblob(?)", (PROBE_BYTES,))
+        self._connection.execute("UPDATE meta SET probe = NULL")
 
 
 def _insert(count: int) -> str:
-    return "INSERT INTO history VALUES " + ",".join(["(?,?,?,?,?,?)"] * count)
+    return "INSERT INTO history VALUES " + ",".join(["(?,?,?,?,?,?,?)"] * count)
+
+
+def _fields(rows: Sequence[Row]) -> list[int | str | bytes | None]:
+    """The values of a statement that inserts `rows`, each with its checksum."""
+    out: list[int | str | bytes | None] = []
+    for row in rows:
+        revision, key, created, previous, _, value = row
+        out += row
+        out.append(checksum(revision, key, created, previous, value))
+    return out
 
 
 def _report(batch: list[Ticket], plan: Plan, known: dict[int, KeyValue]) -> tuple[list[Change], Answers]:

@@ -23,7 +23,7 @@ import orjson
 from twisted.internet.defer import Deferred
 
 from orchtw.config import Config
-from orchtw.core import Core
+from orchtw.core import Core, claim_store
 from orchtw.naming import Naming
 from orchtw.request import Peer, Request, Response
 
@@ -59,7 +59,8 @@ class InProcessServer:
         tokens.write_text(TOKENS)
         config = Config(data_dir=folder, token_auth_file=tokens, **settings)
         self.naming = Naming.of(config.vocabulary)
-        self.core = Core(config, self.naming, reactor, address="in-process:0", secret=b"s" * 32)
+        store = claim_store(config, self.naming, reactor)
+        self.core = Core(config, self.naming, reactor, store=store, address="in-process:0", secret=b"s" * 32)
 
     async def start(self) -> None:
         """Open the store and fill the caches."""

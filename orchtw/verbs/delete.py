@@ -36,7 +36,7 @@ def read_options(context: Context, call: Call) -> DeleteOptions:
 
 def _success(call: Call, deleted: Deleted) -> dict[str, Any]:
     resource: ResourceType = call.target.resource
-    uid = call.target.stored.load(deleted.entry)["metadata"]["uid"]
+    uid = call.target.stored.load(deleted.entry)["metadata"].get("uid")
     details = {"name": deleted.entry.name, "group": resource.group, "kind": resource.plural, "uid": uid}
     return {
         "kind": "Status",

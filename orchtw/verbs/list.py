@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import attrs
 
 from orchtw.errors import Expired, Timeout
+from orchtw.registry.stored import Stored
 from orchtw.request import Response
 from orchtw.rules import paging
 from orchtw.rules.options import ListOptions, list_options
+from orchtw.storage.interface import KeyValue
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.freshness import not_older_than
@@ -112,8 +114,16 @@ async def _exactly(context: Context, call: Call, revision: int, start: str) -> S
     except Expired:
         prefix = stored.prefix + _scope(call)
         page = await context.store.list(prefix, revision=revision, start=stored.prefix + start if start else "")
-        cut = len(stored.prefix)
-        return State([stored.build(item.key[cut:], item.value, item.revision) for item in page.items], revision)
+        return State(list(_readable(stored, page.items)), revision)
+
+
+def _readable(stored: Stored, items: Iterable[KeyValue]) -> Iterator[Entry]:
+    """The entries of a past state without what cannot be decoded, as the cache is (see `ResourceCache.damaged`)."""
+    for item in items:
+        try:
+            yield stored.build(item.key[len(stored.prefix) :], item.value, item.revision)
+        except Exception:  # noqa: BLE001 - the cache has logged it, and the others must be shown
+            continue
 
 
 def _scope(call: Call) -> str:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.errors import ConfigError, Expired, NotFound, Timeout
+from orchtw.errors import Expired, NotFound, Timeout
 from orchtw.rules.selectors import parse_fields, parse_labels
+from orchtw.storage import cache
 from orchtw.storage.cache import PAGE_ITEMS, Cacher
-from orchtw.storage.cache_resource import ResourceCache
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.cache_resource import DamagedObject, ResourceCache
+from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Outcome, Page, Store, Subscription
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
 from orchtw.watch.timers import RESOLUTION_S
@@ -38,12 +40,15 @@ class FakeStore(Store):
         self.deliver: Callable[[Sequence[Change]], None] | None = None
         self.pages = 0
         self.gate: Deferred[None] | None = None
+        self.damaged: set[str] = set()
 
     async def start(self) -> None: ...
 
     async def stop(self) -> None: ...
 
     async def check(self) -> None: ...
+
+    async def alive(self) -> None: ...
 
     async def compact(self, revision: int) -> None: ...
 
@@ -56,7 +61,11 @@ class FakeStore(Store):
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
         self.pages += 1
         keys = sorted(key for key in self.items if key.startswith(prefix) and key >= start)
-        page = Page([self.items[key] for key in keys[:limit]], revision or self.now, len(keys) > limit)
+        chosen = [key for key in keys if key not in self.damaged][:limit]
+        last = chosen[-1] if len(chosen) == limit else "~"
+        bad = [Damaged(key, self.items[key].revision) for key in keys if key in self.damaged and key <= last]
+        found = [self.items[key] for key in chosen]
+        page = Page(found, revision or self.now, any(key > last for key in keys), damaged=bad)
         if self.gate is not None:
             await self.gate
         return page
@@ -162,11 +171,40 @@ class StartTests(CacheTestCase):
         self.assertEqual((len(pods), self.store.pages), (2 * PAGE_ITEMS + 1, 3))
 
     def test_damaged_object(self) -> None:
-        """A stored value that cannot be read ends the start with a line that names its key."""
+        """A stored value that cannot be decoded is set aside: the others are served, and its key is in the log."""
+        self.store.put("/registry/pods/a/a")
         self.store.put("/registry/pods/a/b", b"bad")
-        cacher = Cacher(self.store, self.clock, self.soon.append)
-        error = self.failureResultOf(ensureDeferred(cacher.start([self.pods])), ConfigError).value
-        self.assertEqual(str(error), "/registry/pods/a/b: the stored object cannot be read: not an object")
+        with capturedLogs() as logs:
+            pods = self.start()
+        self.assertEqual([formatEvent(each) for each in logs], [
+            "/registry/pods/a/b at 3 is damaged and set aside: it cannot be decoded (not an object)"
+        ])
+        self.assertEqual([entry.key for entry in pods.snapshot()], ["a/a"])
+        error = self.assertRaises(DamagedObject, pods.get, "a/b")
+        self.assertIn("the stored object /registry/pods/a/b is damaged", str(error))
+        self.assertEqual(self.cacher.damaged, 1)
+
+    def test_damaged_value(self) -> None:
+        """What the store itself calls damaged is set aside, also on the last place of a page."""
+        self.patch(cache, "PAGE_ITEMS", 2)
+        for name in "abcd":
+            self.store.put(f"/registry/pods/a/{name}")
+        self.store.damaged = {"/registry/pods/a/b", "/registry/pods/a/d"}
+        with capturedLogs():
+            pods = self.start()
+        self.assertEqual([entry.key for entry in pods.snapshot()], ["a/a", "a/c"])
+        self.assertEqual(pods.damaged, {"a/b": 3, "a/d": 5})
+
+    def test_damaged_object_is_replaced_or_removed(self) -> None:
+        """A write over a damaged object puts it right, a delete ends it."""
+        for name in "ab":
+            self.store.put(f"/registry/pods/a/{name}", b"bad")
+        with capturedLogs():
+            pods = self.start()
+        self.store.put("/registry/pods/a/a", b"good")
+        self.store.write([Op("/registry/pods/a/b", None)])
+        self.assertEqual(([entry.key for entry in pods.snapshot()], pods.damaged), (["a/a"], {}))
+        self.assertIsNone(pods.get("a/b"))
 
     def test_unknown_resource(self) -> None:
         """A resource that was never added is not found."""
@@ -208,11 +246,17 @@ class FollowTests(CacheTestCase):
         self.assertIs(updated.key, first.key)
 
     def test_undecodable_change(self) -> None:
-        """A change that cannot be read is logged with its key; the rest of its batch arrives."""
+        """A change that cannot be read is logged with its key and set aside; the rest of its batch arrives."""
         pods = self.start()
+        self.store.put("/registry/pods/a/x", b"good")
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=2).start(sink)
         self.store.write([Op("/registry/pods/a/x", b"bad"), Op("/registry/pods/a/y", b"good")])
         self.assertEqual(len(self.flushLoggedErrors(ValueError)), 1)
-        self.assertEqual((len(pods), pods.revision), (1, 3))
+        self.assertEqual((len(pods), pods.revision), (1, 4))
+        self.assertRaises(DamagedObject, pods.get, "a/x")
+        self.turn()
+        self.assertEqual(sink.lines, ["DELETED a/x@3 good", "ADDED a/y@4 good"])
 
     def test_one_flush_a_turn(self) -> None:
         """Many batches in a turn are flushed together: each watcher gets one write."""

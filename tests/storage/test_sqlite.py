@@ -10,7 +10,6 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import Clock
 from twisted.python.reflect import namedAny
@@ -22,8 +21,7 @@ from orchtw.storage.interface import Change, KeyValue, Op, Store
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.storage.sqlite_reader import prefix_end
 from orchtw.storage.testing import PODS, Recorder, StoreConformance
-
-reactor: Any = installed_reactor
+from tests.storage.store_files import FileCase, reactor
 
 
 class SqliteConformanceTests(StoreConformance, TestCase):
@@ -32,48 +30,6 @@ class SqliteConformanceTests(StoreConformance, TestCase):
     def make_store(self) -> Store:
         """An empty store."""
         return SqliteStore(self.mktemp(), reactor=reactor, clock=Clock(), compaction_interval_s=0)
-
-
-class FileCase(TestCase):
-    """A folder for store files, and stores that are stopped at the end."""
-
-    def setUp(self) -> None:
-        """Choose the file."""
-        folder = self.mktemp()
-        os.mkdir(folder)
-        self.path = os.path.join(folder, "store.db")
-        self.clock = Clock()
-
-    async def open(self, path: str = "", vocabulary: str = "orch", **options: Any) -> SqliteStore:
-        """A started store."""
-        store = SqliteStore(path or self.path, vocabulary, reactor=reactor, clock=self.clock, **options)
-        await store.start()
-        self.addCleanup(lambda: Deferred.fromCoroutine(store.stop()))
-        return store
-
-    async def refusal(self, path: str = "", vocabulary: str = "orch") -> str:
-        """The one line with which the start is refused."""
-        failure = await self.assertFailure(Deferred.fromCoroutine(self.open(path, vocabulary)), errors.ConfigError)
-        assert isinstance(failure, errors.ConfigError)
-        self.assertEqual(len(failure.problems), 1)
-        self.assertNotIn("\n", str(failure))
-        return str(failure)
-
-    def overwrite(self, offset: int, data: bytes) -> None:
-        """Write `data` into the closed file, which is made if need be."""
-        file = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            os.pwrite(file, data, offset)
-        finally:
-            os.close(file)
-
-    def query(self, sql: str) -> list[Any]:
-        """Look into the closed file."""
-        connection = sqlite3.connect(self.path)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
 
 
 class FileTests(FileCase):

@@ -1,0 +1,103 @@
+"""What the writer thread does between batches: slices of background work, so short that no write notices.
+
+After each slice the writers have the thread for as long as the slice took, if they need it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from twisted.internet.defer import Deferred
+
+from orchtw.storage.sqlite_compaction import Compaction
+from orchtw.storage.sqlite_sealing import Sealing
+from orchtw.storage.sqlite_shrink import Shrinking
+
+SLICE_S = 0.002  # what a slice may take: slices grow where little is to do and shrink where much is
+
+
+class Task(Protocol):
+    """Work that can be cut into slices, each a transaction of its own."""
+
+    least: int
+    most: int
+    pending: bool
+
+    def slice(self, amount: int) -> None:
+        """Do some of it, between `least` and `most` of what it counts in."""
+
+    def give_up(self, exc: sqlite3.Error) -> None:
+        """The disk refuses: be no longer pending."""
+
+
+class Background:
+    """All of it, in order; lives in the writer thread. `now` in seconds, from any point on."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        answer: Callable[[Deferred[Any], object], None],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connection = connection
+        self._now = now
+        self._pause_until = 0.0
+        self._truncating = False
+        self.compaction = Compaction(connection, answer)
+        self._shrinking = Shrinking(connection)
+        self._tasks: tuple[Task, ...] = (self.compaction, Sealing(connection), self._shrinking)
+        self._amounts: dict[Task, int] = {task: task.least for task in self._tasks}
+
+    def compact(self, revision: int, waiting: Deferred[None]) -> None:
+        """See `Compaction.begin`."""
+        self.compaction.begin(revision, waiting)
+        self._truncating = True
+
+    def patience_s(self, idle_s: float) -> float | None:
+        """How long the writer may wait for work: until the next slice, until idle, or for ever (None)."""
+        if any(task.pending for task in self._tasks):
+            return max(0.0, self._pause_until - self._now())
+        return idle_s if self._truncating else None
+
+    def advance(self, idle: bool) -> None:
+        """Do one slice if there is one; else, if `idle`, cut the log back to nothing."""
+        task = next((task for task in self._tasks if task.pending), None)
+        if task is None:
+            if self._truncating and idle:
+                self._truncate()
+        elif (began := self._now()) >= self._pause_until:
+            self._slice(task)
+            self._pace(task, began, self._now())
+
+    def _slice(self, task: Task) -> None:
+        try:
+            task.slice(self._amounts[task])
+            if not task.pending:
+                self._ended(task)
+        except sqlite3.Error as exc:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            task.give_up(exc)
+
+    def _ended(self, task: Task) -> None:
+        self._truncating = True
+        if task is self.compaction:
+            self._shrinking.look()
+
+    def _pace(self, task: Task, began: float, ended: float) -> None:
+        self._pause_until = 2 * ended - began
+        if ended - began > SLICE_S:
+            self._amounts[task] = max(task.least // 4, self._amounts[task] // 2)
+        else:
+            self._amounts[task] = min(task.most, self._amounts[task] * 2)
+
+    def _truncate(self) -> None:
+        """Fold the log into the file; a disk that refuses is asked again after the next slice."""
+        try:
+            busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self._truncating = bool(busy)
+        except sqlite3.Error:
+            self._truncating = False

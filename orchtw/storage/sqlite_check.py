@@ -1,0 +1,58 @@
+"""`python -m orchtw.storage.sqlite_check FILE`: is every value of a store what was written?
+
+Reads all of the file, the history too, while a server runs or not, and changes nothing. Prints a line for each thing
+that is wrong; the exit status is 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from orchtw.storage import sqlite_schema, sqlite_verify
+from orchtw.storage.sqlite_errors import sentence
+
+
+def findings(path: str) -> Iterator[str]:
+    """What is wrong with the store in the file at `path`, a line each."""
+    try:
+        connection = sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        try:
+            yield from _findings(connection)
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        yield sentence(error)
+
+
+def _findings(connection: sqlite3.Connection) -> Iterator[str]:
+    marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    if marks != [sqlite_schema.APPLICATION_ID, sqlite_schema.FORMAT]:
+        yield f"is no store of format {sqlite_schema.FORMAT}; one of format 1 becomes one at its first start"
+        return
+    damage = sqlite_verify.structure(connection)
+    if damage:
+        yield f"damaged: {damage}"
+    for revision, key in sqlite_verify.damaged_rows(connection):
+        yield f"{key} at {revision}: the stored value is damaged"
+    for revision in sqlite_verify.misplaced(connection):
+        yield f"revision {revision}: is not in the index as it is in the table"
+    (unsealed,) = connection.execute("SELECT unsealed FROM meta").fetchone()
+    if unsealed:
+        yield f"values up to revision {unsealed} have no checksums yet; they get them while a server runs"
+
+
+def main(arguments: list[str]) -> int:
+    """Check the files; the exit status."""
+    if not arguments or arguments[0].startswith("-"):
+        print(__doc__)
+        return 2
+    found = [f"{path}: {finding}" for path in arguments for finding in findings(path)]
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

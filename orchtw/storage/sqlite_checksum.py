@@ -1,0 +1,32 @@
+"""The checksum of a row: tells whether what is read is what was written."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+PIECE_BYTES = 5 << 10  # longer ones make zlib give up the interpreter lock, which costs more than the sum
+LONG_BYTES = 64 << 10  # from here on it is worth it
+
+
+def checksum(revision: int, key: str, created: int, previous: int, value: bytes | None) -> int:
+    """CRC-32 over all that a row of `history` says; raises UnicodeEncodeError for a key without a UTF-8 form."""
+    total = crc32(f"{revision} {created} {previous} {key}".encode(), 0 if value is None else 1)
+    if not value:
+        return total
+    if len(value) <= PIECE_BYTES or len(value) > LONG_BYTES:
+        return crc32(value, total)
+    for start in range(0, len(value), PIECE_BYTES):
+        total = crc32(value[start : start + PIECE_BYTES], total)
+    return total
+
+
+def is_written(
+    total: int | None, unsealed: int, revision: int, key: str, created: int, previous: int, value: bytes | None
+) -> bool:
+    """Whether a row is what its checksum `total` says; a row up to `unsealed` may have none.
+
+    Raises TypeError or ValueError when a column is not even of its type.
+    """
+    if total is None:
+        return revision <= unsealed
+    return total == checksum(revision, key, created, previous, value)

@@ -1,0 +1,85 @@
+"""The store's tables: how they are made, recognised, and brought to the present format.
+
+One `history` row per committed write, by revision; `history_by_key` finds a key's rows without touching
+values. A row names the one it replaced (`prev`), so compaction looks at rows written since the last one only.
+A tombstone is a row with `created` 0. `sum` is the row's checksum; rows up to `meta.unsealed` may still lack it
+(format 1 had none). `meta` has one row: who made the file, and how far it is compacted, swept and sealed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from orchtw.storage.sqlite_errors import RESTORE
+
+APPLICATION_ID: Final = 0x6F726368  # "orch" in the file's header: tells our files from other programs'
+FORMAT: Final = 2
+PAGE_BYTES: Final = 8192
+"""A 6 KiB value fits in one; 16 KiB reads no faster, and each scattered index write costs a page."""
+
+SCHEMA: Final = """
+CREATE TABLE meta (
+    id INTEGER PRIMARY KEY CHECK (id = 1), vocabulary TEXT NOT NULL,
+    compacted INTEGER NOT NULL, swept INTEGER NOT NULL, probe BLOB, unsealed INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE history (
+    rev INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, prev INTEGER NOT NULL,
+    size INTEGER NOT NULL, value BLOB, sum INTEGER
+);
+CREATE INDEX history_by_key ON history (key, rev, created, size);
+"""
+FROM_1: Final = """
+ALTER TABLE history ADD COLUMN sum INTEGER;
+ALTER TABLE meta ADD COLUMN unsealed INTEGER NOT NULL DEFAULT 0;
+UPDATE meta SET unsealed = ifnull((SELECT max(rev) FROM history), 0);
+"""
+
+HEAD: Final = (
+    "SELECT compacted, max(1, compacted, ifnull((SELECT max(rev) FROM history), 0)) AS head, unsealed FROM meta"
+)
+
+
+def prepare(connection: sqlite3.Connection, vocabulary: str) -> str:
+    """Make the tables in an empty file, or bring those of format 1 up to date; what forbids it, or "".
+
+    A file that is not ours, or not for this `vocabulary`, is left as it is.
+    """
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application == APPLICATION_ID:
+        return _recognise(connection, vocabulary)
+    if application or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        return "is another program's database; use another --data-dir"
+    _create(connection, vocabulary)
+    return ""
+
+
+def _recognise(connection: sqlite3.Connection, vocabulary: str) -> str:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version not in (1, FORMAT):
+        return f"has format {version}, this version reads {FORMAT}; use another --data-dir"
+    made_for, *marks = connection.execute("SELECT vocabulary, compacted, swept FROM meta").fetchone() or ("",)
+    if not made_for or not isinstance(made_for, str) or not all(isinstance(mark, int) for mark in marks):
+        return f"damaged: it does not say who made it, or how far it goes; {RESTORE}"
+    if made_for != vocabulary:
+        return f"was made with --vocabulary {made_for}; start with that, or use another --data-dir"
+    if version != FORMAT:
+        _all_or_nothing(connection, FROM_1)
+    return ""
+
+
+def _create(connection: sqlite3.Connection, vocabulary: str) -> None:
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("PRAGMA journal_mode = WAL")
+    meta = f"INSERT INTO meta VALUES (1, '{vocabulary}', 0, 0, NULL, 0);\n"
+    _all_or_nothing(connection, f"{SCHEMA}{meta}PRAGMA application_id = {APPLICATION_ID};\n")
+
+
+def _all_or_nothing(connection: sqlite3.Connection, script: str) -> None:
+    """Run `script` and set the format in one transaction: the header's marks are part of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in script.strip().split(";\n"):
+        connection.execute(statement.rstrip(";"))
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
