@@ -27,6 +27,7 @@ AUTHORIZATION_MODES = (("Node", "RBAC"), ("AlwaysAllow",), ("AlwaysDeny",))
 CONTROLLERS = ("garbagecollector", "namespace")
 # What the field knows as modes; those that the server cannot serve are told apart from misspelt ones.
 _KNOWN_MODES = frozenset({"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"})
+MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 _LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 
 
@@ -129,6 +130,13 @@ class Config:
         metadata=_about("Authorization", "Node,RBAC or AlwaysAllow or AlwaysDeny.", LIST),
     )
 
+    service_cluster_ip_range: tuple[str, ...] = attrs.field(
+        default=("10.0.0.0/24",),
+        metadata=_about(
+            "Cluster", "CIDR that Services get addresses from; its first address is the server's own.", LIST
+        ),
+    )
+
     controllers: tuple[str, ...] = attrs.field(
         default=("*",),
         metadata=_about("Controllers", "Controllers to run: names, * for all, -name for all but it.", LIST),
@@ -176,6 +184,11 @@ class Config:
             return self.advertise_address
         address = ipaddress.ip_address(self.bind_address)
         return _LOOPBACK[address.version] if address.is_unspecified else self.bind_address
+
+    @property
+    def service_networks(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+        """The ranges of `--service-cluster-ip-range`, which has been checked."""
+        return tuple(ipaddress.ip_network(each) for each in self.service_cluster_ip_range)
 
     def rooted(self, folder: Path) -> Config:
         """The same with every relative path taken from `folder`, so that a later change of directory is harmless."""
@@ -245,6 +258,7 @@ def check(config: Config) -> list[str]:
         *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
         *_numbers(config),
         *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
+        *_service_ranges(config.service_cluster_ip_range),
         *_modes(config.authorization_mode),
         *_controllers(config.controllers),
         *_election(config),
@@ -283,6 +297,26 @@ def _numbers(config: Config) -> list[str]:
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
+
+
+def _service_ranges(ranges: tuple[str, ...]) -> list[str]:
+    """Problems of `--service-cluster-ip-range`: one range, or one of each IP version, none too small or too large."""
+    problems, versions = [], []
+    for text in ranges:
+        try:
+            network = ipaddress.ip_network(text)
+        except ValueError as error:
+            problems.append(str(error))
+            continue
+        versions.append(network.version)
+        if network.num_addresses < MIN_SERVICE_ADDRESSES:
+            problems.append(f"{text} must hold at least {MIN_SERVICE_ADDRESSES} addresses")
+        shortest = network.max_prefixlen - MAX_SERVICE_BITS
+        if network.prefixlen < shortest:
+            problems.append(f"{text} is too large, its prefix must be /{shortest} or longer")
+    if not ranges or len(versions) != len(set(versions)):
+        problems.append("must be one range, or one of each IP version")
+    return [f"--service-cluster-ip-range: {problem}" for problem in problems]
 
 
 def _modes(modes: tuple[str, ...]) -> list[str]:

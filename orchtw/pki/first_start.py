@@ -43,6 +43,11 @@ class Pki:
     service_account_key: ec.EllipticCurvePrivateKey
     kubeconfig: Path
 
+    @property
+    def client_ca_pem(self) -> str:
+        """The authorities of client certificates as PEM text."""
+        return b"".join(map(certificates.pem, self.client_cas)).decode()
+
     def derived_key(self, purpose: bytes) -> bytes:
         """A secret of 32 bytes for one purpose, the same in every process that has this service-account key."""
         secret = self.service_account_key.private_numbers().private_value.to_bytes(66, "big")

@@ -59,7 +59,7 @@ class InProcessServer:
         tokens.write_text(TOKENS)
         config = Config(data_dir=folder, token_auth_file=tokens, **settings)
         self.naming = Naming.of(config.vocabulary)
-        self.core = Core(config, self.naming, reactor, address="in-process:0", secret=b"s" * 32)
+        self.core = Core(config, self.naming, reactor, address="127.0.0.1", port=6443, secret=b"s" * 32)
 
     async def start(self) -> None:
         """Open the store and fill the caches."""
