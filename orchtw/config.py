@@ -23,7 +23,7 @@ from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, TEXT, Fl
 VOCABULARIES = ("orch", "kubernetes")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 STORAGE_BACKENDS = ("sqlite",)  # the names in `storage.STORES`
-AUTHORIZATION_MODES = (("Node", "RBAC"), ("AlwaysAllow",), ("AlwaysDeny",))
+AUTHORIZATION_MODES = ("Node", "RBAC", "AlwaysAllow", "AlwaysDeny")
 CONTROLLERS = ("garbagecollector", "namespace")
 # What the field knows as modes; those that the server cannot serve are told apart from misspelt ones.
 _KNOWN_MODES = frozenset({"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"})
@@ -127,7 +127,9 @@ class Config:
     )
     authorization_mode: tuple[str, ...] = attrs.field(
         default=("Node", "RBAC"),
-        metadata=_about("Authorization", "Node,RBAC or AlwaysAllow or AlwaysDeny.", LIST),
+        metadata=_about(
+            "Authorization", "Modes in the order in which they are asked: Node, RBAC, AlwaysAllow, AlwaysDeny.", LIST
+        ),
     )
 
     service_cluster_ip_range: tuple[str, ...] = attrs.field(
@@ -326,10 +328,14 @@ def _modes(modes: tuple[str, ...]) -> list[str]:
         return [f'--authorization-mode: "{mode}" is not a valid mode' for mode in unknown]
     if len(set(modes)) != len(modes):
         return [f"--authorization-mode: {','.join(modes)} has mode specified more than once"]
-    if modes not in AUTHORIZATION_MODES:
-        served = ", ".join(",".join(known) for known in AUTHORIZATION_MODES)
-        return [f'--authorization-mode: "{",".join(modes)}" is not available; available are {served}']
-    return []
+    if not modes:
+        return ["--authorization-mode: at least one mode must be given"]
+    available = ", ".join(AUTHORIZATION_MODES)
+    return [
+        f'--authorization-mode: "{mode}" is not available; available are {available}'
+        for mode in modes
+        if mode not in AUTHORIZATION_MODES
+    ]
 
 
 def _controllers(names: tuple[str, ...]) -> list[str]:

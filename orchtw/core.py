@@ -225,7 +225,7 @@ class Core:
         acceptance = Acceptance(negotiator, representations)
         context = self._context(negotiator, representations)
         authenticator = authenticators(config, time.time, os.urandom(32))
-        authorizer = authorizers(config.authorization_mode)
+        authorizer = authorizers(config.authorization_mode, naming)
         metrics = Metrics()
         endpoints = Paths(
             [

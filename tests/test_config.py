@@ -114,12 +114,13 @@ class ParseTests(SynchronousTestCase):
 
     def test_authorization_modes(self) -> None:
         """Misspelt, repeated and unavailable modes are three different errors (supplement Z2)."""
-        self.assertEqual(parse(["--authorization-mode=AlwaysAllow"]).authorization_mode, ("AlwaysAllow",))
+        for modes in (("AlwaysAllow",), ("RBAC",), ("RBAC", "Node"), ("Node", "AlwaysDeny", "AlwaysAllow")):
+            self.assertEqual(parse([f"--authorization-mode={','.join(modes)}"]).authorization_mode, modes)
         for value, text in (
             ("RBCA", '"RBCA" is not a valid mode'),
             ("RBAC,RBAC", "has mode specified more than once"),
             ("Webhook", '"Webhook" is not available'),
-            ("", '"" is not available'),
+            ("", "at least one mode must be given"),
         ):
             (problem,) = self.problems(f"--authorization-mode={value}")
             self.assertIn(text, problem)
