@@ -18,7 +18,7 @@ import yaml
 from orchtw import flags, gates
 from orchtw.cipher_suites import CIPHER_SUITES
 from orchtw.errors import ConfigError
-from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, TEXT, Flag, Kind
+from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, SWITCHES, TEXT, Flag, Kind
 
 VOCABULARIES = ("orch", "kubernetes")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
@@ -52,7 +52,7 @@ class Config:
         metadata=_about("Generic", "YAML file with flags as keys; the command line wins.", PATH),
     )
     feature_gates: tuple[tuple[str, str], ...] = attrs.field(
-        default=(), metadata=_about("Generic", "Features to switch: Name=true|false, comma-separated.", PAIRS)
+        default=(), metadata=_about("Generic", "Features to switch: Name=true|false, comma-separated.", SWITCHES)
     )
     runtime_config: tuple[tuple[str, str], ...] = attrs.field(
         default=(),
@@ -297,6 +297,7 @@ def _numbers(config: Config) -> list[str]:
         ("tls-handshake-timeout", config.tls_handshake_timeout_s),
         ("concurrent-namespace-syncs", config.concurrent_namespace_syncs),
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),
+        ("namespace-sync-period", config.namespace_sync_period_s),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
 
