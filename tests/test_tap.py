@@ -97,7 +97,8 @@ class CommandTests(SynchronousTestCase):
     def test_reader_that_leaves(self) -> None:
         """`--help | head` whose reader has had enough ends without a traceback."""
         command = " ".join(f"'{word}'" for word in (*TWISTD, "orch-apiserver", "--help"))
-        done = subprocess.run(["bash", "-c", f"{command} | (sleep 1)"], cwd=ROOT, capture_output=True, text=True, check=False)
+        script = ("bash", "-c", f"{command} | (sleep 1)")
+        done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
         self.assertNotIn("BrokenPipeError", done.stderr + done.stdout)
 
     def test_flag_errors(self) -> None:

@@ -31,6 +31,7 @@ class BootstrapRights:
     """Allows GET of health and version to everybody; discovery and questions about oneself to authenticated users."""
 
     def __init__(self, naming: Naming) -> None:
+        self._naming = naming
         self._reviews_group = naming.group("authorization.orch.io")
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
@@ -43,7 +44,8 @@ class BootstrapRights:
         asked = info.resource in _SELF_REVIEWS and info.verb == "create" and not info.subresource
         if asked and info.group == self._reviews_group and _AUTHENTICATED in user.groups:
             return _AS_BASIC_USER
-        return NO_OPINION
+        foreign = self._naming.foreign(info.group)
+        return Decision(None, foreign) if foreign else NO_OPINION
 
     @staticmethod
     def _path(user: UserInfo, info: RequestInfo) -> Decision:

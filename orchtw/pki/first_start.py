@@ -145,6 +145,12 @@ def _renewed(
     return _Pair(fresh, pair.key)
 
 
+def stored_pair(folder: Path, name: str) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    """A certificate of the folder with its key. Raises ConfigError."""
+    pair = _pair(folder, name)
+    return pair.certificate, pair.key
+
+
 def _pair(folder: Path, name: str) -> _Pair:
     certificate = files.read_certificates(folder / f"{name}.crt")[0]
     key = _key(folder / f"{name}.key")

@@ -136,6 +136,14 @@ class RulesTests(SynchronousTestCase):
                 asked = RequestInfo(is_resource=True, verb="create", path="", group=group, resource=plural)
                 self.assertIs(allowed(user, asked), may)
 
+    def test_the_other_vocabulary(self) -> None:
+        """Who is refused a group by its name in the other vocabulary is told so."""
+        plural = "selfsubjectaccessreviews"
+        asked = RequestInfo(is_resource=True, verb="create", path="", group="authorization.k8s.io", resource=plural)
+        decision = chain(("RBAC",), NAMING).authorize(BOB, asked)
+        assert isinstance(decision, Decision)
+        self.assertIn("start it with --vocabulary kubernetes", decision.reason)
+
     def test_rules_agree_with_decisions(self) -> None:
         """What a rules review lists is what is allowed."""
         rules = chain(("RBAC",), NAMING).rules_for(BOB, "default")
