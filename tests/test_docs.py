@@ -30,7 +30,8 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 # Flags that the pages show of other programs: twistd, kubectl, curl, pip, kopf, orch-envelope, and in error messages.
 OTHERS_FLAGS = frozenset(
     "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
-    "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag server-side all-namespaces standalone".split()
+    "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag server-side "
+    "all-namespaces standalone".split()
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
