@@ -18,15 +18,16 @@ import yaml
 from orchtw import flags, gates
 from orchtw.cipher_suites import CIPHER_SUITES
 from orchtw.errors import ConfigError
-from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, TEXT, Flag, Kind
+from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, SWITCHES, TEXT, Flag, Kind
 
 VOCABULARIES = ("orch", "kubernetes")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 STORAGE_BACKENDS = ("sqlite",)  # the names in `storage.STORES`
-AUTHORIZATION_MODES = (("Node", "RBAC"), ("AlwaysAllow",), ("AlwaysDeny",))
+AUTHORIZATION_MODES = ("Node", "RBAC", "AlwaysAllow", "AlwaysDeny")
 CONTROLLERS = ("garbagecollector", "namespace")
 # What the field knows as modes; those that the server cannot serve are told apart from misspelt ones.
 _KNOWN_MODES = frozenset({"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"})
+MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 _LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 
 
@@ -51,7 +52,7 @@ class Config:
         metadata=_about("Generic", "YAML file with flags as keys; the command line wins.", PATH),
     )
     feature_gates: tuple[tuple[str, str], ...] = attrs.field(
-        default=(), metadata=_about("Generic", "Features to switch: Name=true|false, comma-separated.", PAIRS)
+        default=(), metadata=_about("Generic", "Features to switch: Name=true|false, comma-separated.", SWITCHES)
     )
     runtime_config: tuple[tuple[str, str], ...] = attrs.field(
         default=(),
@@ -126,7 +127,16 @@ class Config:
     )
     authorization_mode: tuple[str, ...] = attrs.field(
         default=("Node", "RBAC"),
-        metadata=_about("Authorization", "Node,RBAC or AlwaysAllow or AlwaysDeny.", LIST),
+        metadata=_about(
+            "Authorization", "Modes in the order in which they are asked: Node, RBAC, AlwaysAllow, AlwaysDeny.", LIST
+        ),
+    )
+
+    service_cluster_ip_range: tuple[str, ...] = attrs.field(
+        default=("10.0.0.0/24",),
+        metadata=_about(
+            "Cluster", "CIDR that Services get addresses from; its first address is the server's own.", LIST
+        ),
     )
 
     controllers: tuple[str, ...] = attrs.field(
@@ -176,6 +186,11 @@ class Config:
             return self.advertise_address
         address = ipaddress.ip_address(self.bind_address)
         return _LOOPBACK[address.version] if address.is_unspecified else self.bind_address
+
+    @property
+    def service_networks(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+        """The ranges of `--service-cluster-ip-range`, which has been checked."""
+        return tuple(ipaddress.ip_network(each) for each in self.service_cluster_ip_range)
 
     def rooted(self, folder: Path) -> Config:
         """The same with every relative path taken from `folder`, so that a later change of directory is harmless."""
@@ -245,6 +260,7 @@ def check(config: Config) -> list[str]:
         *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
         *_numbers(config),
         *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
+        *_service_ranges(config.service_cluster_ip_range),
         *_modes(config.authorization_mode),
         *_controllers(config.controllers),
         *_election(config),
@@ -281,8 +297,29 @@ def _numbers(config: Config) -> list[str]:
         ("tls-handshake-timeout", config.tls_handshake_timeout_s),
         ("concurrent-namespace-syncs", config.concurrent_namespace_syncs),
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),
+        ("namespace-sync-period", config.namespace_sync_period_s),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
+
+
+def _service_ranges(ranges: tuple[str, ...]) -> list[str]:
+    """Problems of `--service-cluster-ip-range`: one range, or one of each IP version, none too small or too large."""
+    problems, versions = [], []
+    for text in ranges:
+        try:
+            network = ipaddress.ip_network(text)
+        except ValueError as error:
+            problems.append(str(error))
+            continue
+        versions.append(network.version)
+        if network.num_addresses < MIN_SERVICE_ADDRESSES:
+            problems.append(f"{text} must hold at least {MIN_SERVICE_ADDRESSES} addresses")
+        shortest = network.max_prefixlen - MAX_SERVICE_BITS
+        if network.prefixlen < shortest:
+            problems.append(f"{text} is too large, its prefix must be /{shortest} or longer")
+    if not ranges or len(versions) != len(set(versions)):
+        problems.append("must be one range, or one of each IP version")
+    return [f"--service-cluster-ip-range: {problem}" for problem in problems]
 
 
 def _modes(modes: tuple[str, ...]) -> list[str]:
@@ -292,10 +329,14 @@ def _modes(modes: tuple[str, ...]) -> list[str]:
         return [f'--authorization-mode: "{mode}" is not a valid mode' for mode in unknown]
     if len(set(modes)) != len(modes):
         return [f"--authorization-mode: {','.join(modes)} has mode specified more than once"]
-    if modes not in AUTHORIZATION_MODES:
-        served = ", ".join(",".join(known) for known in AUTHORIZATION_MODES)
-        return [f'--authorization-mode: "{",".join(modes)}" is not available; available are {served}']
-    return []
+    if not modes:
+        return ["--authorization-mode: at least one mode must be given"]
+    available = ", ".join(AUTHORIZATION_MODES)
+    return [
+        f'--authorization-mode: "{mode}" is not available; available are {available}'
+        for mode in modes
+        if mode not in AUTHORIZATION_MODES
+    ]
 
 
 def _controllers(names: tuple[str, ...]) -> list[str]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from random import SystemRandom
 from typing import Any
 
+from twisted.logger import Logger
 from twisted.python.reflect import namedAny
 
 from orchtw.admission.chain import Chain
@@ -21,7 +22,7 @@ from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
-from orchtw.config import Config
+from orchtw.config import Config, host_and_port
 from orchtw.controllers.embedded import embedded
 from orchtw.endpoints.checks import EVERYWHERE, LIVEZ, READYZ, Checks, Condition, LogFlow, filled, store_check
 from orchtw.endpoints.discovery import Discovery
@@ -30,6 +31,7 @@ from orchtw.endpoints.metrics import Metrics
 from orchtw.endpoints.openapi import OpenAPI
 from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.version import Version
+from orchtw.errors import StatusError
 from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.authorization import AuthorizationStage
 from orchtw.filters.chain import App, Placed
@@ -39,7 +41,12 @@ from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import VERBOSITY, RequestLog
 from orchtw.naming import Naming
 from orchtw.pki.files import refuse_link
-from orchtw.registry.bootstrap import create_namespaces
+from orchtw.registry.bootstrap.authentication_info import publish_authentication_info
+from orchtw.registry.bootstrap.maker import Maker
+from orchtw.registry.bootstrap.namespaces import create_namespaces
+from orchtw.registry.bootstrap.priority_classes import create_priority_classes
+from orchtw.registry.bootstrap.service import ServerService
+from orchtw.registry.bootstrap.upkeep import Step, Upkeep
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.metadata import Stamp
 from orchtw.registry.namespaces import Namespaces
@@ -90,17 +97,36 @@ def claim_store(config: Config, naming: Naming, reactor: Any) -> SqliteStore:
     store.probe()
     return store
 
+BOOTSTRAP_HOOKS = (
+    "bootstrap-controller",
+    "scheduling/bootstrap-system-priority-classes",
+    "start-cluster-authentication-info-controller",
+)
+"""Start steps that make objects, in the order in which they run."""
+
 
 class Core:
     """Store, cache, registry and the line of filters, started and stopped in order (supplement G4).
 
-    `store` is what `claim_store` returned. `address` (host and port) is what discovery tells clients; `secret` (32
-    bytes) signs continue tokens and is the same after a restart. `reactor` measures every duration: its time should
-    be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
+    `store` is what `claim_store` returned. `address` and `port` are what discovery tells clients; `secret` (32 bytes)
+    signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client certificates.
+    `reactor` measures every duration: its time should be one that nobody sets (see `monotonic`). Stamps are the wall
+    clock's.
     """
 
+    _log = Logger()
+
     def __init__(
-        self, config: Config, naming: Naming, reactor: Any, *, store: SqliteStore, address: str, secret: bytes
+        self,
+        config: Config,
+        naming: Naming,
+        reactor: Any,
+        *,
+        store: SqliteStore,
+        address: str,
+        port: int,
+        secret: bytes,
+        client_ca_pem: str = "",
     ) -> None:
         self._config = config
         self._naming = naming
@@ -128,8 +154,12 @@ class Core:
         )
         self.controllers = embedded(config, naming, registry, reactor, reactor.stop)
         self.checks = Checks(naming)
+        self._maker = Maker(targets=self.targets, writes=self.writes, naming=naming)
+        first_ip = str(next(config.service_networks[0].hosts()))
+        self._service = ServerService(cluster_ip=first_ip, address=address, port=port)
         self._add_checks()
-        self.app = self._app(address)
+        self._upkeep = Upkeep(self._bootstrap_steps(client_ca_pem), reactor)
+        self.app = self._app(host_and_port(address, port))
 
     async def start(self) -> None:
         """Open the store, fill the caches and make what every installation has.
@@ -145,20 +175,28 @@ class Core:
         self._started.met = True
         for hook in self._filled:
             hook.met = True
-        await create_namespaces(self.targets, self.writes, self._naming)
-        self._bootstrap.met = True
+        await self._upkeep.start()
         self.controllers.startService()
 
     def begin_shutdown(self) -> None:
         """Tell load balancers by `/readyz` that the end is near; everything is served on."""
         self._serving.met = False
+        self._upkeep.stop()
+
+    async def withdraw(self) -> None:
+        """Take this server out of its Service's endpoints; a store that refuses to write does not hold up the end."""
+        try:
+            await self._service.withdraw(self._maker)
+        except StatusError as error:
+            self._log.warn("the server's endpoints could not be withdrawn: {why}", why=error.message)
 
     def end_watches(self) -> None:
         """End all watches in good order; those that start from now on end at once."""
         self.cacher.end_watches()
 
     async def stop(self) -> None:
-        """End the controllers, stop following the store, commit what was accepted, and close it."""
+        """End the upkeep and the controllers, stop following the store, commit what was accepted, and close it."""
+        self._upkeep.stop()
         await self.controllers.stopService()
         await self.cacher.stop()
         await self.store.stop()
@@ -174,10 +212,28 @@ class Core:
         self._started = Condition("caches are not filled yet")
         checks.add("informer-sync", filled(self._started, lambda: self.cacher.damaged), ready)
         self._filled = [checks.hook(name) for name in cache_hooks(self._naming)]
-        self._bootstrap = checks.hook("bootstrap-controller")
+        self._made = {name: checks.hook(name) for name in BOOTSTRAP_HOOKS}
         for controller in self.controllers.controllers:
             checks.add(f"controller/{controller.name}", partial(self.controllers.check, controller))
         self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
+
+    def _bootstrap_steps(self, client_ca_pem: str) -> list[Step]:
+        """What every installation has, each under the start hook that stands for it (supplement F1, G1)."""
+        maker = self._maker
+
+        async def namespaces_and_service() -> None:
+            await create_namespaces(maker)
+            await self._service.publish(maker)
+
+        runs: Sequence[Callable[[], Awaitable[None]]] = (
+            namespaces_and_service,
+            partial(create_priority_classes, maker),
+            partial(publish_authentication_info, maker, client_ca_pem),
+        )
+        return [
+            Step(name=name, run=run, done=partial(setattr, self._made[name], "met", True))
+            for name, run in zip(BOOTSTRAP_HOOKS, runs, strict=True)
+        ]
 
     def _app(self, address: str) -> App:
         """The line of stages; audit and flow control have their places in it (see `filters.chain`)."""
@@ -187,7 +243,7 @@ class Core:
         acceptance = Acceptance(negotiator, representations)
         context = self._context(negotiator, representations)
         authenticator = authenticators(config, time.time, os.urandom(32))
-        authorizer = authorizers(config.authorization_mode)
+        authorizer = authorizers(config.authorization_mode, naming)
         metrics = Metrics()
         metrics.count_damaged(lambda: self.cacher.damaged)
         endpoints = Paths(

@@ -125,9 +125,10 @@ class NotFound(StatusError):
         return cls(f'{qualified(resource, group)} "{name}" not found', _details(name, group, resource))
 
     @classmethod
-    def generic(cls) -> NotFound:
+    def generic(cls, why: str = "") -> NotFound:
         """No such resource or path."""
-        return cls("the server could not find the requested resource", {})
+        text = "the server could not find the requested resource"
+        return cls(f"{text}: {why}" if why else text, {})
 
 
 class MethodNotAllowed(StatusError):
@@ -135,8 +136,9 @@ class MethodNotAllowed(StatusError):
 
     code, reason = 405, "MethodNotAllowed"
 
-    def __init__(self) -> None:
-        super().__init__("the server does not allow this method on the requested resource", {})
+    def __init__(self, why: str = "") -> None:
+        text = "the server does not allow this method on the requested resource"
+        super().__init__(f"{text}: {why}" if why else text, {})
 
 
 class NotAcceptable(StatusError):

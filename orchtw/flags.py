@@ -83,6 +83,14 @@ def parse_pairs(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
+def parse_switches(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """As `parse_pairs`, but a key alone is a ValueError."""
+    for text in _split(texts):
+        if "=" not in text:
+            raise ValueError(f"missing bool value for {text}")
+    return parse_pairs(texts)
+
+
 def _split(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
 
@@ -102,6 +110,7 @@ BOOLEAN = Kind("", lambda texts: parse_boolean(texts[-1]), lambda value: str(val
 DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)
 LIST = Kind("strings", _split, ",".join)
 PAIRS = Kind("mapStringString", parse_pairs, _show_pairs)
+SWITCHES = Kind("mapStringBool", parse_switches, _show_pairs)
 
 
 def scan(arguments: Sequence[str], flags: Iterable[Flag]) -> tuple[dict[str, list[str]], list[str]]:

@@ -166,6 +166,24 @@ class Naming:
             return known
         return _moved(group, _API_KUBERNETES, _API)
 
+    @property
+    def counterpart(self) -> Naming:
+        """The other vocabulary."""
+        return Naming.kubernetes() if self.vocabulary == "orch" else Naming.orch()
+
+    def foreign(self, group: str) -> str:
+        """What to say to who asks for an API group by its name in the other vocabulary; empty for any other group."""
+        known = _neutral_groups()
+        own = known.get(group, "") if self.vocabulary == "orch" else ""
+        if self.vocabulary == "kubernetes" and group in known.values():
+            own = self.group(group)
+        if not own or own == group:
+            return ""
+        return (
+            f"{group} is {own} here: this server speaks the {self.vocabulary} vocabulary; "
+            f"start it with --vocabulary {self.counterpart.vocabulary}"
+        )
+
 
 @cache
 def _exact() -> dict[str, str]:

@@ -71,10 +71,18 @@ class APIServer(Service):
         self._config = config
         self._pki = pki
         self._reactor = reactor
-        address = host_and_port(config.public_address, bound.getsockname()[1])
-        secret = pki.derived_key(b"continue")
-        self._core = Core(config, naming, reactor, store=store, address=address, secret=secret)
-        self._address = address
+        port = bound.getsockname()[1]
+        self._core = Core(
+            config,
+            naming,
+            reactor,
+            store=store,
+            address=config.public_address,
+            port=port,
+            secret=pki.derived_key(b"continue"),
+            client_ca_pem=pki.client_ca_pem,
+        )
+        self._address = host_and_port(config.public_address, port)
         tls = ServingTLS(self._tls_options(pki.serving_chain, pki.serving_key))
         self._reload = self._certificate_reload(tls)
         self._listener = Listener(
@@ -115,6 +123,7 @@ class APIServer(Service):
             await self._reload.stopService()  # type: ignore[no-untyped-call]
         if self._config.shutdown_delay_duration_s:
             await deferLater(self._reactor, self._config.shutdown_delay_duration_s)
+        await self._core.withdraw()
         await self._listener.stop_accepting()
         self._core.end_watches()
         await self._listener.stopService()

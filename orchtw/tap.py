@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,13 +42,13 @@ class Options(usage.Options):
 
     def opt_help(self) -> NoReturn:
         """Print every flag and exit."""
-        print(self.getUsage())
+        _print(self.getUsage())
         sys.exit(0)
 
     def opt_version(self) -> NoReturn:
         """Print the release whose API is served and exit."""
         naming = Naming.orch()
-        print(f"{naming.product_title} {naming.git_version}")
+        _print(f"{naming.product_title} {naming.git_version}")
         sys.exit(0)
 
 
@@ -64,6 +65,15 @@ def makeService(options: Options) -> IService:
         _refuse(error)
     end_on_signals(reactor)
     return service
+
+
+def _print(text: str) -> None:
+    """Print to a reader who may have had enough, such as `| head`."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # What is left in the buffer would fail again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse(error: ConfigError) -> NoReturn:

@@ -105,6 +105,11 @@ class ParseTests(SynchronousTestCase):
             ("--tls-min-version=VersionTLS10", "is not one of VersionTLS12, VersionTLS13"),
             ("--tls-cipher-suites=TLS_NULL", '--tls-cipher-suites: "TLS_NULL" is not one of'),
             ("--request-timeout=0s", "--request-timeout: must be greater than 0"),
+            ("--namespace-sync-period=0s", "--namespace-sync-period: must be greater than 0"),
+            ("--service-cluster-ip-range=10.0.0.0/30", "must hold at least 8 addresses"),
+            ("--service-cluster-ip-range=10.0.0.0/8", "its prefix must be /12 or longer"),
+            ("--service-cluster-ip-range=10.0.0.1/24", "has host bits set"),
+            ("--service-cluster-ip-range=10.0.0.0/24,10.1.0.0/24", "one of each IP version"),
             ("--max-connections=0", "--max-connections: must be greater than 0"),
             ("--data-dir=", "--data-dir: must not be empty"),
             ("--anonymous-auth=maybe", "must be true or false"),
@@ -114,12 +119,13 @@ class ParseTests(SynchronousTestCase):
 
     def test_authorization_modes(self) -> None:
         """Misspelt, repeated and unavailable modes are three different errors (supplement Z2)."""
-        self.assertEqual(parse(["--authorization-mode=AlwaysAllow"]).authorization_mode, ("AlwaysAllow",))
+        for modes in (("AlwaysAllow",), ("RBAC",), ("RBAC", "Node"), ("Node", "AlwaysDeny", "AlwaysAllow")):
+            self.assertEqual(parse([f"--authorization-mode={','.join(modes)}"]).authorization_mode, modes)
         for value, text in (
             ("RBCA", '"RBCA" is not a valid mode'),
             ("RBAC,RBAC", "has mode specified more than once"),
             ("Webhook", '"Webhook" is not available'),
-            ("", '"" is not available'),
+            ("", "at least one mode must be given"),
         ):
             (problem,) = self.problems(f"--authorization-mode={value}")
             self.assertIn(text, problem)
@@ -150,6 +156,8 @@ class FeatureGateTests(SynchronousTestCase):
 
     def test_refusals(self) -> None:
         """Unknown and locked gates end the start with the reference server's texts (supplement G9)."""
+        error = self.assertRaises(ConfigError, parse, ["--feature-gates=OpenAPIV3"])
+        self.assertIn("missing bool value for OpenAPIV3", str(error))
         error = self.assertRaises(ConfigError, parse, ["--feature-gates=X=true,WatchBookmark=false,DryRun=x"])
         self.assertEqual(
             error.problems,

@@ -27,10 +27,11 @@ reactor: Any = installed_reactor
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-# Flags that the pages show of other programs: twistd, kubectl, curl, pip, orch-envelope, and in error messages.
+# Flags that the pages show of other programs: twistd, kubectl, curl, pip, kopf, orch-envelope, and in error messages.
 OTHERS_FLAGS = frozenset(
     "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
-    "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag server-side".split()
+    "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag server-side "
+    "all-namespaces standalone".split()
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

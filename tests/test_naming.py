@@ -104,6 +104,17 @@ class NamingTests(SynchronousTestCase):
         self.assertEqual(self.kubernetes.default_namespace, "default")
         self.assertFalse([name for name, value in attrs.asdict(self.kubernetes).items() if "orch" in value.lower()])
 
+    def test_foreign_groups(self) -> None:
+        """Who asks for a built-in group by its other name is told how to get it; of other groups nothing is said."""
+        neutral = Naming.orch()
+        text = "authorization.k8s.io is authorization.orch.io here: this server speaks the orch vocabulary; "
+        self.assertEqual(neutral.foreign("authorization.k8s.io"), text + "start it with --vocabulary kubernetes")
+        self.assertIn("--vocabulary orch", self.kubernetes.foreign("authorization.orch.io"))
+        for naming in (neutral, self.kubernetes):
+            for group in ("", "apps", "example.com", "gateway.networking.k8s.io", naming.group("node.orch.io")):
+                self.assertEqual(naming.foreign(group), "", group)
+            self.assertEqual(naming.counterpart.counterpart, naming)
+
     def test_vocabulary_by_name(self) -> None:
         """`--vocabulary` takes two names; any other is a ConfigError."""
         self.assertEqual(Naming.of("orch"), Naming.orch())

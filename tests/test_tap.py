@@ -94,6 +94,13 @@ class CommandTests(SynchronousTestCase):
         """`twistd --help` offers orch-apiserver (issue: frame)."""
         self.assertIn("orch-apiserver", twistd("--help", folder=self.folder).stdout)
 
+    def test_reader_that_leaves(self) -> None:
+        """`--help | head` whose reader has had enough ends without a traceback."""
+        command = " ".join(f"'{word}'" for word in (*TWISTD, "orch-apiserver", "--help"))
+        script = ("bash", "-c", f"{command} | (sleep 1)")
+        done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertNotIn("BrokenPipeError", done.stderr + done.stdout)
+
     def test_flag_errors(self) -> None:
         """Every flag error is one line on stderr, nothing else is printed, the status is 1 (supplement G10)."""
         done = twistd("-n", "orch-apiserver", "--x", "--secure-port=many", folder=self.folder)

@@ -70,5 +70,5 @@ def chain(config: Config, seconds: Callable[[], float], key: bytes) -> Union:
     may do everything. Raises ConfigError for a token file that cannot be used.
     """
     sources = [tokens.load(config.token_auth_file, key)] if config.token_auth_file else []
-    anonymous = config.anonymous_auth and config.authorization_mode != ("AlwaysAllow",)
+    anonymous = config.anonymous_auth and "AlwaysAllow" not in config.authorization_mode
     return Union((ClientCertificates(seconds), BearerTokens(sources)), anonymous=anonymous)

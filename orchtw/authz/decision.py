@@ -24,8 +24,52 @@ class Decision:
 ALLOWED, NO_OPINION = Decision(True), Decision(None)
 
 
+@attrs.frozen(slots=True, kw_only=True)
+class ResourceRule:
+    """Verbs on resources; "*" stands for all."""
+
+    verbs: tuple[str, ...]
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class PathRule:
+    """Verbs on non-resource paths; "*" stands for all, at the end of a path for what is below it."""
+
+    verbs: tuple[str, ...]
+    paths: tuple[str, ...]
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Rules:
+    """What a user may do in a namespace; `incomplete` is why that may not be all, empty when it is (Z8)."""
+
+    resources: tuple[ResourceRule, ...] = ()
+    paths: tuple[PathRule, ...] = ()
+    incomplete: str = ""
+
+    def __add__(self, other: Rules) -> Rules:
+        reasons = [each.incomplete for each in (self, other) if each.incomplete]
+        return Rules(
+            resources=self.resources + other.resources,
+            paths=self.paths + other.paths,
+            incomplete=", ".join(reasons),
+        )
+
+
+EVERYTHING = Rules(
+    resources=(ResourceRule(verbs=("*",), groups=("*",), resources=("*",)),),
+    paths=(PathRule(verbs=("*",), paths=("*",)),),
+)
+
+
 class Authorizer(Protocol):
     """One mode of `--authorization-mode`."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
         """Whether the user may do this; at once where it can be told, else an awaitable of the answer."""
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """What the mode lets the user do in a namespace and beyond resources."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.authz.decision import ALLOWED, Decision
+from orchtw.authz.decision import ALLOWED, EVERYTHING, Decision, Rules
 from orchtw.request import RequestInfo, UserInfo
 
 _FORBIDDEN = Decision(None, "Everything is forbidden.")
@@ -15,6 +15,10 @@ class AlwaysAllow:
         """Allowed."""
         return ALLOWED
 
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """Everything."""
+        return EVERYTHING
+
 
 class AlwaysDeny:
     """Nobody may do anything, but for those whom an earlier authorizer allowed."""
@@ -22,3 +26,7 @@ class AlwaysDeny:
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
         """No opinion, with the reason that the refusal will carry."""
         return _FORBIDDEN
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """Nothing."""
+        return Rules()

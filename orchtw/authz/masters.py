@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
+from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, Rules
 from orchtw.request import RequestInfo, UserInfo
 
 MASTERS = "system:masters"
@@ -14,3 +14,7 @@ class Masters:
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
         """Allowed by membership alone, whatever is asked."""
         return ALLOWED if MASTERS in user.groups else NO_OPINION
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """Everything, for members."""
+        return EVERYTHING if MASTERS in user.groups else Rules()

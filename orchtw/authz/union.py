@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 
 from orchtw.authz import MODES
-from orchtw.authz.decision import Authorizer, Decision
+from orchtw.authz.decision import Authorizer, Decision, Rules
 from orchtw.authz.masters import Masters
+from orchtw.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 
 
@@ -28,6 +29,10 @@ class Union:
             reasons.append(decision.reason)
         return _refused(reasons)
 
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """What all of them together allow."""
+        return sum((each.rules_for(user, namespace) for each in self._authorizers), Rules())
+
     async def _go_on(
         self, user: UserInfo, info: RequestInfo, asked: Awaitable[Decision], index: int, reasons: list[str]
     ) -> Decision:
@@ -46,6 +51,6 @@ def _refused(reasons: Sequence[str]) -> Decision:
     return Decision(False, "\n".join(reason for reason in reasons if reason))
 
 
-def chain(modes: Sequence[str]) -> Union:
+def chain(modes: Sequence[str], naming: Naming) -> Union:
     """`system:masters` first, then the modes of `--authorization-mode` in their order."""
-    return Union((Masters(), *(MODES[mode]() for mode in modes if mode in MODES)))
+    return Union((Masters(), *(MODES[mode](naming) for mode in modes if mode in MODES)))

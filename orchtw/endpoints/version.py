@@ -14,22 +14,35 @@ from orchtw.request import Request, Response
 PATH = "/version"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 # A released package is built from a tagged, clean tree; it does not record which, nor when.
-_COMMIT, _TREE_STATE, _BUILD_DATE = "", "clean", "1970-01-01T00:00:00Z"
+_OWN_BUILD = {
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": f"python{platform.python_version()}",
+    "compiler": sys.implementation.name,
+}
+# Release 1.24.0 says this of itself; tools that speak its vocabulary compare and parse it.
+_KUBERNETES_BUILD = {
+    "gitCommit": "4ce5a8954017644c5420bae81d72b09b735c21f0",
+    "gitTreeState": "clean",
+    "buildDate": "2022-05-03T13:38:19Z",
+    "goVersion": "go1.18.1",
+    "compiler": "gc",
+}
 
 
 def version_of(naming: Naming) -> dict[str, str]:
-    """The document, in the order of its fields; `goVersion` names the runtime that stands in Go's place."""
+    """The document, in the order of its fields.
+
+    Under Kubernetes' names it is filled as that release fills it; else `goVersion` names the runtime in Go's place.
+    """
     major, minor, _ = naming.git_version.removeprefix("v").split(".", 2)
     machine = platform.machine()
     return {
         "major": major,
         "minor": minor,
         "gitVersion": naming.git_version,
-        "gitCommit": _COMMIT,
-        "gitTreeState": _TREE_STATE,
-        "buildDate": _BUILD_DATE,
-        "goVersion": f"python{platform.python_version()}",
-        "compiler": sys.implementation.name,
+        **(_KUBERNETES_BUILD if naming.vocabulary == "kubernetes" else _OWN_BUILD),
         "platform": f"{sys.platform}/{_MACHINES.get(machine, machine)}",
     }
 

@@ -72,14 +72,15 @@ def issue(
     *,
     organizations: Sequence[str] = (),
     hosts: Sequence[str] = (),
+    life: timedelta = LEAF_LIFE,
 ) -> x509.Certificate:
-    """A certificate for `key`, good for `purpose` (SERVER or CLIENT) for `LEAF_LIFE`, never beyond its authority.
+    """A certificate for `key`, good for `purpose` (SERVER or CLIENT) for `life`, never beyond its authority.
 
     `organizations` are the subject's O entries (a client's groups); `hosts` DNS names and IP addresses.
     """
     names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization) for organization in organizations]
     subject = x509.Name([*names, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
-    end = min(now + LEAF_LIFE, authority.certificate.not_valid_after_utc)
+    end = min(now + life, authority.certificate.not_valid_after_utc)
     builder = _builder(subject, authority.certificate.subject, key, now, end, _usage(signs_certificates=False))
     issuer_id = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
     builder = (

@@ -46,6 +46,11 @@ class Pki:
     service_account_key: ec.EllipticCurvePrivateKey
     kubeconfig: Path
 
+    @property
+    def client_ca_pem(self) -> str:
+        """The authorities of client certificates as PEM text."""
+        return b"".join(map(certificates.pem, self.client_cas)).decode()
+
     def derived_key(self, purpose: bytes) -> bytes:
         """A secret of 32 bytes for one purpose, the same in every process that has this service-account key."""
         secret = self.service_account_key.private_numbers().private_value.to_bytes(66, "big")
@@ -144,6 +149,12 @@ def _renewed(
     fresh = _issue(name, authority, pair.key, now, naming, hosts)
     files.replace(folder / f"{name}.crt", certificates.pem(fresh), files.PUBLIC_FILE)
     return _Pair(fresh, pair.key)
+
+
+def stored_pair(folder: Path, name: str) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    """A certificate of the folder with its key. Raises ConfigError."""
+    pair = _pair(folder, name)
+    return pair.certificate, pair.key
 
 
 def _pair(folder: Path, name: str) -> _Pair:

@@ -6,6 +6,7 @@ import base64
 from typing import Any
 
 from orchtw.registry.strategy import Object, Strategy
+from orchtw.request import UserInfo
 
 
 class NamespaceStrategy(Strategy):
@@ -14,8 +15,8 @@ class NamespaceStrategy(Strategy):
     def default(self, obj: Object) -> None:
         self._label(obj)
 
-    def prepare_create(self, obj: Object) -> None:
-        super().prepare_create(obj)
+    def prepare_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_create(obj, user)
         finalizers = obj.setdefault("spec", {}).setdefault("finalizers", [])
         if self.naming.namespace_finalizer not in finalizers:
             finalizers.append(self.naming.namespace_finalizer)
@@ -27,9 +28,9 @@ class NamespaceStrategy(Strategy):
         new["spec"] = old.get("spec", {})
         self._label(new)
 
-    def prepare_subresource(self, name: str, new: Object, old: Object) -> Object | None:
+    def prepare_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
         if name != "finalize":
-            return super().prepare_subresource(name, new, old)
+            return super().prepare_subresource(name, new, old, now)
         spec = {key: value for key, value in old.get("spec", {}).items() if key != "finalizers"}
         if finalizers := new.get("spec", {}).get("finalizers"):
             spec["finalizers"] = finalizers
@@ -67,11 +68,11 @@ class PodStrategy(Strategy):
             asked_s = int(spec.get("terminationGracePeriodSeconds", self.DEFAULT_GRACE_S))
         return 1 if asked_s < 0 else asked_s
 
-    def prepare_subresource(self, name: str, new: Object, old: Object) -> Object | None:
+    def prepare_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
         if name == "binding":
             return new
         if name != "ephemeralcontainers":
-            return super().prepare_subresource(name, new, old)
+            return super().prepare_subresource(name, new, old, now)
         spec = dict(old["spec"])
         if added := new.get("spec", {}).get("ephemeralContainers"):
             spec["ephemeralContainers"] = added

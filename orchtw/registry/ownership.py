@@ -12,8 +12,6 @@ from orchtw.naming import Naming
 from orchtw.registry.target import Object, Target
 from orchtw.registry.targets import Targets
 
-STATUS = "status"
-
 
 class Ownership:
     """Makes field managers on first use and keeps them."""
@@ -56,10 +54,8 @@ class Ownership:
     @staticmethod
     def _ignored(target: Target, subresource: str) -> FieldSet | None:
         """What a write through this endpoint cannot change, so that it never owns it."""
-        strategy = target.stored.strategy
-        if subresource == STATUS:
-            return FieldSet.named(*strategy.traits.status_ignores)
-        return FieldSet.named(STATUS) if strategy.has_status and not subresource else None
+        paths = target.stored.strategy.subresource_ignores(subresource)
+        return FieldSet.named(*paths) if paths else None
 
 
 class ServedVersions:

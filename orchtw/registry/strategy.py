@@ -16,6 +16,7 @@ from orchtw.naming import Naming
 from orchtw.registry.defaults.registry import FILLS
 from orchtw.registry.metadata import keep_server_fields
 from orchtw.registry.traits import Traits
+from orchtw.request import UserInfo
 from orchtw.rules import metadata as metadata_rules
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec import KindCodec
@@ -48,8 +49,8 @@ class Strategy:
         if self._fill is not None:
             self._fill(obj)
 
-    def prepare_create(self, obj: Object) -> None:
-        """Clear what a create may not set and start the generation."""
+    def prepare_create(self, obj: Object, user: UserInfo) -> None:
+        """Clear what a create may not set, fill in what follows from who asks, and start the generation."""
         if self.has_status:
             self.reset_status(obj)
         meta = obj["metadata"]
@@ -82,19 +83,30 @@ class Strategy:
         if "generation" in before:
             meta["generation"] = before["generation"] + (1 if self.traits.changed(new, old) else 0)
 
-    def prepare_status(self, new: Object, old: Object) -> Object:
-        """The object that a write to /status stores: the old one with the new status."""
-        meta = dict(old["metadata"])
-        if not self.traits.status_keeps_metadata:
-            for key in ("labels", "annotations", "finalizers"):
-                _copy(meta, new["metadata"], key)
-        return _replace(_replace(old, "metadata", meta), "status", new.get("status", {}))
+    def prepare_status(self, new: Object, old: Object, now: str) -> Object:
+        """The object that a write to /status stores: the new one, but for what belongs to the main path.
 
-    def prepare_subresource(self, name: str, new: Object, old: Object) -> Object | None:
-        """The object that a write to a sub-resource of that name stores; None: there is no such sub-resource."""
+        `now` is RFC 3339 text.
+        """
+        kept = dict(new)
+        for path in self.traits.status_ignores:
+            _restore(kept, old, *path.split("."))
+        return kept
+
+    def prepare_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
+        """The object that a write to a sub-resource of that name stores; None: there is no such sub-resource.
+
+        `now` is RFC 3339 text.
+        """
         if name == "scale":
             return {**old, "spec": new["spec"]}
-        return self.prepare_status(new, old) if name == "status" else None
+        return self.prepare_status(new, old, now) if name == "status" else None
+
+    def subresource_ignores(self, name: str) -> tuple[str, ...]:
+        """Paths that a write through a sub-resource ("": the main path) cannot change, and so never owns."""
+        if name == "status":
+            return self.traits.status_ignores
+        return ("status",) if self.has_status and not name else ()
 
     def validate_create(self, obj: Object) -> list[Cause]:
         """Every reason why `obj` may not be created."""
@@ -129,6 +141,10 @@ def _copy(into: Object, source: Object, key: str) -> None:
         into.pop(key, None)
 
 
-def _replace(obj: Object, key: str, value: Any) -> Object:
-    """`obj` with `key` at its place (or at the end) set to `value`."""
-    return {**obj, key: value}
+def _restore(into: Object, source: Object, key: str, *rest: str) -> None:
+    """Put the source's value at a path back; dicts on the way are replaced by copies."""
+    if not rest:
+        _copy(into, source, key)
+        return
+    into[key] = dict(into.get(key) or {})
+    _restore(into[key], source.get(key) or {}, *rest)

@@ -58,7 +58,6 @@ _STATUS_KEEPS_METADATA = frozenset(
     | {"StorageVersion"}
 )
 
-
 # What a write to /status cannot change, where it is more than the spec; it is never owned through there either.
 _STATUS_IGNORES = {
     "Pod": ("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
@@ -79,7 +78,6 @@ class Traits:
     generation: Paths | None
     create_on_update: bool
     unconditional_update: bool
-    status_keeps_metadata: bool
     status_ignores: tuple[str, ...]
 
     @classmethod
@@ -89,7 +87,6 @@ class Traits:
             generation=_GENERATION.get((group.split(".")[0], kind)),
             create_on_update=kind in _CREATE_ON_UPDATE,
             unconditional_update=kind not in _VERSION_REQUIRED,
-            status_keeps_metadata=kind in _STATUS_KEEPS_METADATA,
             status_ignores=_STATUS_IGNORES.get(kind, ("spec",)),
         )
 

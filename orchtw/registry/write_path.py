@@ -90,7 +90,7 @@ class WritePath:
         meta = obj["metadata"]
         if generated:
             meta["name"] = generate_name(meta["generateName"], self.random)
-        stored.strategy.prepare_create(obj)
+        stored.strategy.prepare_create(obj, write.user)
         self.stamp.created(meta)
         obj["metadata"] = ordered(meta)
         self._refuse(write, obj, stored.strategy.validate_create(obj))
@@ -213,7 +213,9 @@ class WritePath:
             raise NotFound.of(resource.plural, resource.group, write.name)
 
     def _subresource(self, write: Write, new: Object, old: Object) -> Object:
-        prepared = write.target.stored.strategy.prepare_subresource(write.subresource, new, old)
+        prepared = write.target.stored.strategy.prepare_subresource(
+            write.subresource, new, old, self.stamp.timestamp()
+        )
         if prepared is None:
             raise NotFound.generic()
         prepared["metadata"] = dict(prepared["metadata"])
@@ -304,12 +306,12 @@ class WritePath:
 
     @staticmethod
     def attributes(write: Write, operation: str, obj: Object | None, old: Object | None) -> Attributes:
-        """What admission plugins see of this write."""
+        """What admission plugins see of this write; on a collection the name is the object's own, if it has one."""
         return Attributes(
             operation=operation,
             resource=write.target.resource,
             namespace=write.namespace,
-            name=write.name,
+            name=write.name or ("" if obj is None else obj["metadata"].get("name", "")),
             user=write.user,
             subresource=write.subresource,
             obj=obj,

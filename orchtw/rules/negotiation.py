@@ -58,11 +58,18 @@ class _Clause:
 
 
 class Negotiator:
-    """Negotiation under one vocabulary. Bounded caches make a repeated Accept value a dictionary look-up."""
+    """Negotiation under one vocabulary, whose name of Protobuf refusals show; the other's name is understood too.
+
+    Bounded caches make a repeated Accept value a dictionary look-up."""
 
     def __init__(self, naming: Naming) -> None:
         self._naming = naming
-        self._formats: dict[str, Format] = {JSON: "json", YAML: "yaml", naming.protobuf_media_type: "protobuf"}
+        self._formats: dict[str, Format] = {
+            JSON: "json",
+            YAML: "yaml",
+            naming.protobuf_media_type: "protobuf",
+            naming.counterpart.protobuf_media_type: "protobuf",
+        }
         self._kept = lru_cache(maxsize=_KEPT)(self._choose)
 
     def accept(
@@ -137,7 +144,7 @@ class Negotiator:
         streamed = watch and form == "protobuf"
         return Negotiated(
             format=form,
-            content_type=self._naming.protobuf_watch_media_type if streamed else media_type,
+            content_type=f"{media_type};stream=watch" if streamed else media_type,
             transform=transform,
             transform_version=parameters.get("v", "") if transform else "",
             pretty=form == "json" and (pretty or parameters.get("pretty") == "1"),

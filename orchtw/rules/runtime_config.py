@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from orchtw.errors import ConfigError
@@ -9,6 +10,7 @@ from orchtw.flags import parse_boolean
 from orchtw.schema.catalogue import Catalogue, ResourceType
 
 _ALL = "api/all"
+_VERSION = re.compile(r"v\d+((alpha|beta)\d+)?(/|$)")
 _LEVELS = ("api/ga", "api/beta", "api/alpha")
 
 
@@ -16,7 +18,8 @@ def enabled(catalogue: Catalogue, settings: Iterable[tuple[str, str]]) -> tuple[
     """The resources to serve, in the catalogue's order.
 
     `settings` are the flag's (key, value) pairs; of several keys that concern a resource the most specific counts:
-    `<group>/<version>/<resource>`, `<group>/<version>`, `api/ga|beta|alpha`, `api/all`. Raises ConfigError with every
+    `<group>/<version>/<resource>`, `<group>/<version>`, `api/ga|beta|alpha`, `api/all`. The core group's versions may
+    stand alone or behind `api/`. Raises ConfigError with every
     problem: unknown keys, values that are no booleans, one key with two values, and `api/all=false` alone.
     """
     problems: list[str] = []
@@ -27,7 +30,7 @@ def enabled(catalogue: Catalogue, settings: Iterable[tuple[str, str]]) -> tuple[
         except ValueError as error:
             problems.append(f"invalid value of {key}={text}: {error}")
             continue
-        if chosen.setdefault(key, value) != value:
+        if chosen.setdefault(_full(key), value) != value:
             problems.append(f"contradictory values of {key}")
     problems += [problem for key in chosen if (problem := _unknown(catalogue, key))]
     if chosen == {_ALL: False}:
@@ -35,6 +38,11 @@ def enabled(catalogue: Catalogue, settings: Iterable[tuple[str, str]]) -> tuple[
     if problems:
         raise ConfigError(*(f"--runtime-config: {problem}" for problem in problems))
     return tuple(each for each in catalogue.resources if _is_on(each, chosen))
+
+
+def _full(key: str) -> str:
+    """The key with the core group's place filled: `v1/pods` is `api/v1/pods`."""
+    return f"api/{key}" if _VERSION.match(key) else key
 
 
 def _is_on(resource: ResourceType, chosen: dict[str, bool]) -> bool:

@@ -214,6 +214,8 @@ class KindCodec(MessageCodec):
         found_version, found = shortened(found_version), shortened(found)
         if message is None:
             why = f'no kind "{found}" is registered for version "{found_version}"'
+            if foreign := self._catalogue.naming.foreign(found_version.rpartition("/")[0]):
+                why += f" ({foreign})"
             raise mishandled(found_version, found, self.kind, why)
         if found != self.kind:
             raise mishandled(found_version, found, self.kind, f"it is not a {self.kind}")

@@ -157,6 +157,12 @@ def autoscaler(obj: Object, view: View) -> list[Any]:
     ]
 
 
+def scale(obj: Object, view: View) -> list[Any]:
+    """Name, Desired, Available, Age."""
+    spec, status, name = _parts(obj)
+    return [name, spec.get("replicas", 0), status.get("replicas", 0), view.age(obj)]
+
+
 def _targets(metrics: list[Object], current: list[Object]) -> str:
     """`current/target` of each metric; two are shown."""
     if not metrics:
@@ -204,4 +210,5 @@ WORKLOAD_CELLS = {
     ("batch", "CronJob"): cron_job,
     ("policy", "PodDisruptionBudget"): disruption_budget,
     ("autoscaling", "HorizontalPodAutoscaler"): autoscaler,
+    ("autoscaling", "Scale"): scale,
 }

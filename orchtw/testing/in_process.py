@@ -26,6 +26,7 @@ from orchtw.config import Config
 from orchtw.core import Core, claim_store
 from orchtw.naming import Naming
 from orchtw.request import Peer, Request, Response
+from orchtw.testing.in_process_watch import Watch
 
 TOKEN = "in-process-administrator"
 TOKENS = f'{TOKEN},admin,admin,"system:masters"\n'
@@ -48,8 +49,7 @@ class Answer:
 class InProcessServer:
     """One server on one data folder; `settings` are further fields of `Config`.
 
-    Everything is real but the network: the store is on disk, requests are authenticated by token as an
-    administrator. Watches are not answered here; use a `ServerProcess`.
+    Everything is real but the network: the store is on disk, requests are authenticated by token as an administrator.
     """
 
     def __init__(self, reactor: Any, data_dir: str | os.PathLike[str], **settings: Any) -> None:
@@ -59,8 +59,8 @@ class InProcessServer:
         tokens.write_text(TOKENS)
         config = Config(data_dir=folder, token_auth_file=tokens, **settings)
         self.naming = Naming.of(config.vocabulary)
-        store = claim_store(config, self.naming, reactor)
-        self.core = Core(config, self.naming, reactor, store=store, address="in-process:0", secret=b"s" * 32)
+        store, secret = claim_store(config, self.naming, reactor), b"s" * 32
+        self.core = Core(config, self.naming, reactor, store=store, address="127.0.0.1", port=6443, secret=secret)
 
     async def start(self) -> None:
         """Open the store and fill the caches."""
@@ -73,7 +73,21 @@ class InProcessServer:
     async def request(
         self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """Send one request; a body that is not bytes is sent as JSON."""
+        """Send one request; a body that is not bytes is sent as JSON. Raises ValueError for a watch: see `watch`."""
+        response = await self._respond(method, url, body, headers)
+        if response.stream is not None:
+            response.stream.connection_lost()
+            raise ValueError(f"{url} is a watch: use InProcessServer.watch")
+        return _answer(response)
+
+    async def watch(self, url: str, headers: Mapping[str, str] | None = None) -> Watch:
+        """Begin a watch, such as `/api/v1/configmaps?watch=1`. Raises ValueError with the answer if it is refused."""
+        response = await self._respond("GET", url, None, headers)
+        if response.stream is None:
+            raise ValueError(f"{url} is no watch: {_answer(response)}")
+        return Watch(response.stream)
+
+    async def _respond(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Response:
         path, _, query = url.partition("?")
         given = {"authorization": f"Bearer {TOKEN}", **(headers or {})}
         if body is not None and not isinstance(body, bytes):
@@ -82,7 +96,7 @@ class InProcessServer:
         request = Request(
             method=method, path=path, query=query, headers=given, body=body or b"", peer=Peer(address="test", port=0)
         )
-        return _answer(await self.core.app(request))
+        return await self.core.app(request)
 
 
 def _answer(response: Response) -> Answer:

@@ -89,6 +89,8 @@ class ResourceHandler:
                 raise NotFound.generic()
             verb = self._subresources.get(info.subresource, {}).get(info.verb)
             allowed = declared.verbs
+            if verb is None and info.verb in allowed:
+                raise MethodNotAllowed(f"{target.resource.plural}/{declared.name} is not available in this server")
         else:
             verb = self._verbs.get(info.verb)
             allowed = target.resource.verbs
@@ -103,6 +105,8 @@ class ResourceHandler:
             if endpoint is None or request.method == "HEAD" or (info.verb == "create" and len(info.parts) > 1):
                 raise MethodNotAllowed
             return await endpoint(request)
+        if foreign := self._naming.foreign(info.group):
+            raise NotFound.generic(foreign)
         if (info.group, info.version) not in self._targets.versions:
             return Response(code=404, content_type="text/plain; charset=utf-8", body=PAGE_NOT_FOUND)
         raise NotFound.generic()

@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 
 from orchtw.authn.method import Authenticator
-from orchtw.authz.decision import Authorizer, Decision
-from orchtw.authz.masters import MASTERS
+from orchtw.authz.decision import Authorizer, Decision, Rules
 from orchtw.errors import BadRequest, Cause, Invalid, Unauthorized
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
 from orchtw.rules.causes import go_quote
@@ -21,9 +20,6 @@ from orchtw.verbs.representation import Representations
 
 Object = dict[str, Any]
 Review = Callable[[Request], Awaitable[Response]]
-
-_EVERYTHING = ["*"]
-
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Reviews:
@@ -92,7 +88,8 @@ class Reviews:
         if not review["spec"].get("namespace"):
             raise BadRequest("no namespace on request")
         assert request.user is not None
-        return self._answer(request, review, _rules(request.user))
+        rules = self.authorizer.rules_for(request.user, review["spec"]["namespace"])
+        return self._answer(request, review, _rules_json(rules))
 
     def _read(self, request: Request, kind: str) -> Object:
         assert request.info is not None
@@ -161,10 +158,16 @@ def _user_json(user: UserInfo) -> Object:
     return {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
 
 
-def _rules(user: UserInfo) -> Object:
-    """Everything for administrators; for others, rules are not known before RBAC is evaluated."""
-    if MASTERS not in user.groups:
-        return {"resourceRules": [], "nonResourceRules": [], "incomplete": True}
-    resources = {"verbs": _EVERYTHING, "apiGroups": _EVERYTHING, "resources": _EVERYTHING}
-    paths = {"verbs": _EVERYTHING, "nonResourceURLs": _EVERYTHING}
-    return {"resourceRules": [resources], "nonResourceRules": [paths], "incomplete": False}
+def _rules_json(rules: Rules) -> Object:
+    resources = [
+        {
+            "verbs": list(rule.verbs),
+            "apiGroups": list(rule.groups),
+            "resources": list(rule.resources),
+            **({"resourceNames": list(rule.names)} if rule.names else {}),
+        }
+        for rule in rules.resources
+    ]
+    paths = [{"verbs": list(rule.verbs), "nonResourceURLs": list(rule.paths)} for rule in rules.paths]
+    status: Object = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": bool(rules.incomplete)}
+    return {**status, "evaluationError": rules.incomplete} if rules.incomplete else status

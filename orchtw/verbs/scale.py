@@ -8,10 +8,13 @@ from orchtw.errors import BadRequest, Cause, Invalid, NotFound
 from orchtw.registry.target import Object
 from orchtw.registry.write_path import Write
 from orchtw.request import Response
-from orchtw.rules.negotiation import patch_type
-from orchtw.rules.options import patch_options, update_options
+from orchtw.rules.negotiation import check_transform, patch_type
+from orchtw.rules.options import include_object, patch_options, update_options
 from orchtw.rules.selectors import selector_of_object
+from orchtw.schema.catalogue import Column
 from orchtw.schema.codec import KindCodec
+from orchtw.schema.partial import partial_metadata
+from orchtw.schema.table import TableLayout
 from orchtw.verbs.apply import read, write_applied
 from orchtw.verbs.bodies import decode
 from orchtw.verbs.call import Call
@@ -21,6 +24,14 @@ from orchtw.verbs.patch import Changes
 
 _PLAIN_SELECTOR = "ReplicationController"
 """The one workload whose selector is a map of labels."""
+
+COLUMNS = (
+    Column(name="Name", type="string", format="name", priority=0, cell="metadata.name"),
+    Column(name="Desired", type="integer", format="", priority=0, cell="spec.replicas"),
+    Column(name="Available", type="integer", format="", priority=0, cell="status.replicas"),
+    Column(name="Age", type="string", format="", priority=0, cell="metadata.creationTimestamp"),
+)
+"""Of a Scale's Table (facts, printer columns)."""
 
 
 async def get_scale(context: Context, call: Call) -> Response:
@@ -122,5 +133,17 @@ def _refuse(scale: Object) -> None:
 
 
 def _answer(context: Context, call: Call, obj: Object) -> Response:
-    accept = context.representations.untransformed(call.accept)
-    return context.representations.obj(scale_of(context.scale, obj), accept)
+    return context.representations.obj(_shown(context, call, scale_of(context.scale, obj)), call.accept)
+
+
+def _shown(context: Context, call: Call, scale: Object) -> Object:
+    """The Scale, or the Table or metadata that stands for it; raises NotAcceptable (406) for a list's metadata."""
+    form, version = call.accept.transform, call.accept.transform_version
+    check_transform(call.accept, context.scale.kind, is_list=False)
+    if form == "Table":
+        layout = TableLayout("autoscaling", context.scale.kind, COLUMNS, context.naming)
+        include = include_object(call.request.params)
+        row = layout.row(scale, context.writes.stamp.now(), include=include, version=version)
+        meta = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
+        return layout.table(meta, [row], version=version)
+    return partial_metadata(scale, context.naming, version) if form else scale

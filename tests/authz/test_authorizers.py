@@ -9,12 +9,14 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.method import ANONYMOUS
-from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
+from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, PathRule, Rules
 from orchtw.authz.refusal import forbidden
 from orchtw.authz.union import Union, chain
 from orchtw.config import AUTHORIZATION_MODES
+from orchtw.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 
+NAMING = Naming.orch()
 MASTER = UserInfo(name="root", groups=("system:masters", "system:authenticated"))
 BOB = UserInfo(name="bob", groups=("system:authenticated",))
 PODS = RequestInfo(
@@ -30,7 +32,7 @@ def path(path: str, verb: str = "get") -> RequestInfo:
 
 def allowed(user: UserInfo, info: RequestInfo, modes: tuple[str, ...] = ("Node", "RBAC")) -> Any:
     """Whether the modes let the user do it."""
-    decision = chain(modes).authorize(user, info)
+    decision = chain(modes, NAMING).authorize(user, info)
     assert isinstance(decision, Decision)
     return decision.allowed
 
@@ -38,7 +40,7 @@ def allowed(user: UserInfo, info: RequestInfo, modes: tuple[str, ...] = ("Node",
 class ChainTests(SynchronousTestCase):
     def test_masters(self) -> None:
         """Members of system:masters may do everything under every mode, even AlwaysDeny (supplement Z2)."""
-        for modes in AUTHORIZATION_MODES:
+        for modes in [*((mode,) for mode in AUTHORIZATION_MODES), ("Node", "RBAC"), ("AlwaysDeny", "RBAC")]:
             self.assertTrue(allowed(MASTER, PODS, modes))
             self.assertTrue(allowed(MASTER, path("/metrics", "delete"), modes))
 
@@ -72,7 +74,7 @@ class ChainTests(SynchronousTestCase):
     def test_fixed_modes(self) -> None:
         """AlwaysAllow lets everybody, AlwaysDeny nobody, with its reason (supplement Z2)."""
         self.assertTrue(allowed(BOB, PODS, ("AlwaysAllow",)))
-        decision = chain(("AlwaysDeny",)).authorize(BOB, PODS)
+        decision = chain(("AlwaysDeny",), NAMING).authorize(BOB, PODS)
         self.assertEqual(decision, Decision(False, "Everything is forbidden."))
 
 
@@ -86,6 +88,10 @@ class Authorizer:
         """The answer."""
         answer: Decision | Awaitable[Decision] = self.answer
         return answer
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """One path."""
+        return Rules(paths=(PathRule(verbs=("get",), paths=("/x",)),), incomplete="cannot list")
 
 
 class UnionTests(SynchronousTestCase):
@@ -116,6 +122,42 @@ class UnionTests(SynchronousTestCase):
             self.assertNoResult(done)
             asked.callback(first)
             self.assertEqual(self.successResultOf(done), expected)
+
+
+class RulesTests(SynchronousTestCase):
+    def test_oneself(self) -> None:
+        """Every authenticated user may ask about himself, as role system:basic-user grants (supplement Z5)."""
+        for plural in ("selfsubjectaccessreviews", "selfsubjectrulesreviews"):
+            for user, group, may in (
+                (BOB, "authorization.orch.io", True),
+                (ANONYMOUS, "authorization.orch.io", False),
+                (BOB, "authorization.k8s.io", False),
+            ):
+                asked = RequestInfo(is_resource=True, verb="create", path="", group=group, resource=plural)
+                self.assertIs(allowed(user, asked), may)
+
+    def test_the_other_vocabulary(self) -> None:
+        """Who is refused a group by its name in the other vocabulary is told so."""
+        plural = "selfsubjectaccessreviews"
+        asked = RequestInfo(is_resource=True, verb="create", path="", group="authorization.k8s.io", resource=plural)
+        decision = chain(("RBAC",), NAMING).authorize(BOB, asked)
+        assert isinstance(decision, Decision)
+        self.assertIn("start it with --vocabulary kubernetes", decision.reason)
+
+    def test_rules_agree_with_decisions(self) -> None:
+        """What a rules review lists is what is allowed."""
+        rules = chain(("RBAC",), NAMING).rules_for(BOB, "default")
+        (reviews,) = rules.resources
+        self.assertEqual((reviews.verbs, reviews.groups), (("create",), ("authorization.orch.io",)))
+        for name in rules.paths[0].paths:
+            self.assertTrue(allowed(BOB, path(name.replace("*", "x"))), name)
+        self.assertEqual(chain(("RBAC",), NAMING).rules_for(MASTER, "default").resources[0], EVERYTHING.resources[0])
+        self.assertEqual(chain(("AlwaysDeny",), NAMING).rules_for(BOB, "default"), Rules())
+
+    def test_joined(self) -> None:
+        """The rules of all modes count, and so do the reasons why they may not be all."""
+        rules = Union([Authorizer(None), Authorizer(None)]).rules_for(BOB, "default")
+        self.assertEqual((len(rules.paths), rules.incomplete), (2, "cannot list, cannot list"))
 
 
 class RefusalTests(SynchronousTestCase):

@@ -18,7 +18,8 @@ from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Object, Resource
 from orchtw.errors import NotFound
 from orchtw.naming import Naming
-from orchtw.registry.bootstrap import create_namespaces
+from orchtw.registry.bootstrap.maker import Maker
+from orchtw.registry.bootstrap.namespaces import create_namespaces
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.metadata import Stamp
 from orchtw.registry.namespaces import Namespaces
@@ -137,7 +138,8 @@ class World:
         self._uids = count(1)
         self._served = [each for each in self.catalogue.resources if each.plural not in leave_out]
         self.build()
-        self.run(create_namespaces(self.targets, self.registry.writes, self.naming))
+        maker = Maker(targets=self.targets, writes=self.registry.writes, naming=self.naming)
+        self.run(create_namespaces(maker))
 
     def build(self) -> None:
         """Registry and cache over what is in the store."""

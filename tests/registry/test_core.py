@@ -10,12 +10,15 @@ from orchtw.naming import Naming
 from orchtw.registry.core import merge_string_data, qos_class
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Strategy
+from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import Codecs
 
 NAMING = Naming.orch()
 CATALOGUE = Catalogue.load(NAMING)
 CODECS = Codecs(CATALOGUE)
+USER = UserInfo(name="ann")
+NOW = "2024-05-06T07:08:09Z"
 
 
 def strategy(group: str, version: str, plural: str) -> Strategy:
@@ -72,7 +75,7 @@ class NamespaceTests(SynchronousTestCase):
         """A new namespace is Active, labelled with its name and held by the server's finalizer."""
         obj: dict[str, Any] = {"metadata": {"name": "n"}, "spec": {}, "status": {"phase": "Terminating"}}
         namespaces = strategy("", "v1", "namespaces")
-        namespaces.prepare_create(obj)
+        namespaces.prepare_create(obj, USER)
         self.assertEqual(obj["spec"], {"finalizers": ["orch"]})
         self.assertEqual(obj["status"], {"phase": "Active"})
         self.assertEqual(obj["metadata"]["labels"], {"orch.io/metadata.name": "n"})
@@ -83,7 +86,7 @@ class NamespaceTests(SynchronousTestCase):
         namespaces = strategy("", "v1", "namespaces")
         old = {"metadata": {"name": "n"}, "spec": {"finalizers": ["orch", "x/y"]}, "status": {"phase": "Terminating"}}
         sent = {"metadata": {"name": "n"}, "spec": {"finalizers": ["x/y"]}, "status": {"phase": "Active"}}
-        result = namespaces.prepare_subresource("finalize", sent, old)
+        result = namespaces.prepare_subresource("finalize", sent, old, NOW)
         self.assertEqual(result, {**old, "spec": {"finalizers": ["x/y"]}})
 
 
@@ -117,5 +120,5 @@ class GenerationTests(SynchronousTestCase):
             deployments.prepare_update(new, old)
             self.assertEqual(new["metadata"]["generation"], expected, new)
         config_map: dict[str, Any] = {"metadata": {"generation": 3}}
-        strategy("", "v1", "configmaps").prepare_create(config_map)
+        strategy("", "v1", "configmaps").prepare_create(config_map, USER)
         self.assertNotIn("generation", config_map["metadata"])

@@ -16,6 +16,7 @@ from orchtw.registry.defaults.quantities import rounded_up
 from orchtw.registry.defaults.registry import FILLS
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Object, Strategy
+from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec import Codecs, KindCodec
 from orchtw.testing.in_process import InProcessServer
@@ -304,7 +305,7 @@ class CoreTests(DefaultsCase):
             ("v1", "Node", {"status": {"phase": "Running"}}, {"phase": "Running"}),
         ]:
             done = self.complete(api_version, kind, {"metadata": {"name": "x"}, **given})
-            codec_and_strategy(api_version, kind)[1].prepare_create(done)
+            codec_and_strategy(api_version, kind)[1].prepare_create(done, UserInfo(name="ann"))
             self.assertLessEqual(expected.items(), done["status"].items())
             self.assertNotIn("message", done["status"])
 
@@ -375,7 +376,7 @@ class OtherGroupsTests(DefaultsCase):
             ({**given, "status": {"storedVersions": ["v1"]}}, {"status.storedVersions": ["v1"]}),
         ])  # fmt: skip
         done = self.complete(api_version, kind, {**given, "status": {"storedVersions": ["v1"]}})
-        codec_and_strategy(api_version, kind)[1].prepare_create(done)
+        codec_and_strategy(api_version, kind)[1].prepare_create(done, UserInfo(name="ann"))
         self.assertEqual(done["status"]["storedVersions"], ["v2"])
 
     def test_network_policy(self) -> None:

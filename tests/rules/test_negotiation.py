@@ -52,6 +52,15 @@ class AcceptTests(SynchronousTestCase):
         self.assertEqual(self.negotiator.accept(JSON, watch=True).content_type, JSON)
         self.assertEqual(self.negotiator.accept(PROTOBUF, watch=True).content_type, f"{PROTOBUF};stream=watch")
 
+    def test_either_name_of_protobuf(self) -> None:
+        """Both vocabularies understand both names of Protobuf, and answer under the one that was asked for."""
+        other = Naming.kubernetes().protobuf_media_type
+        self.assertEqual(self.accept(other), ("protobuf", None))
+        self.assertEqual(self.negotiator.accept(other).content_type, other)
+        self.assertEqual(self.negotiator.accept(other, watch=True).content_type, f"{other};stream=watch")
+        self.assertEqual(self.negotiator.body_format(other), "protobuf")
+        self.assertEqual(Negotiator(Naming.kubernetes()).accept(PROTOBUF).content_type, PROTOBUF)
+
     def test_refusals(self) -> None:
         """A 406 names what is possible: no stream in YAML, no Protobuf for custom resources (supplement A4)."""
         start = "only the following media types are accepted: "

@@ -54,6 +54,10 @@ class EnabledTests(SynchronousTestCase):
         """One resource of a version can be switched off (seed 1 §9.2)."""
         before, after = enabled(CATALOGUE, ()), enabled(CATALOGUE, [("apps/v1/daemonsets", "false")])
         self.assertEqual([each.qualified for each in before if each not in after], ["daemonsets.apps"])
+        for key in ("v1/pods", "api/v1/pods"):
+            after = enabled(CATALOGUE, [(key, "false")])
+            self.assertEqual([each.qualified for each in before if each not in after], ["pods"])
+        self.assertIn("contradictory", self.problems(("v1/pods", "true"), ("api/v1/pods", "false"))[0])
 
     def test_refusals(self) -> None:
         """Keys that name nothing and contradictions end the start, all together (supplement C9)."""

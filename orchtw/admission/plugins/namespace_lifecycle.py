@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from orchtw.admission.chain import Attributes
 from orchtw.errors import Cause, Forbidden, NotFound
@@ -37,9 +36,5 @@ class NamespaceLifecycle:
         if phase == "Terminating":
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
-            raise Forbidden.of(attributes.resource.plural, attributes.resource.group, _name(attributes), why, [cause])
-
-
-def _name(attributes: Attributes) -> str:
-    meta: dict[str, Any] = (attributes.obj or {}).get("metadata", {})
-    return attributes.name or meta.get("name", "")
+            resource, name = attributes.resource, attributes.shown_name
+            raise Forbidden.of(resource.plural, resource.group, name, why, [cause])

@@ -1,0 +1,1 @@
+`InProcessServer.watch` reads the events of a watch without a network.

@@ -1,0 +1,22 @@
+"""`orch-apiserver` and `python -m orchtw`: the server in the foreground, without the words around it.
+
+The same as `twistd -n --pidfile= orch-apiserver`, with the same flags.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the server until a signal ends it; `arguments` are its flags."""
+    from twisted.scripts.twistd import run
+
+    flags = sys.argv[1:] if arguments is None else list(arguments)
+    sys.argv[1:] = ["--nodaemon", "--pidfile=", "orch-apiserver", *flags]
+    run()  # type: ignore[no-untyped-call]
+
+
+if __name__ == "__main__":
+    main()

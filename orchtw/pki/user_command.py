@@ -1,0 +1,117 @@
+"""`orch-user NAME`: a client certificate and a kubeconfig for one more user of a server on this machine.
+
+The folder's certificate authority signs, so whoever may read its key can make any user, administrators included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import binascii
+import re
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orchtw.errors import ConfigError
+from orchtw.pki import certificates, files, kubeconfig
+from orchtw.pki.first_start import CA, FOLDER, KUBECONFIG, stored_pair
+
+USERS = "users"
+_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command's exit status: 0, or 1 after one line that says what is wrong."""
+    options = _parser().parse_args(arguments)
+    try:
+        path = write_user(
+            options.data_dir,
+            options.name,
+            options.group,
+            output=options.output,
+            life=timedelta(days=options.days),
+            now=datetime.now(UTC),
+        )
+    except ConfigError as error:
+        print(f"orch-user: {error}", file=sys.stderr)
+        return 1
+    print(path)
+    return 0
+
+
+def write_user(
+    data_dir: Path, name: str, groups: Sequence[str], *, output: Path | None, life: timedelta, now: datetime
+) -> Path:
+    """Issue a certificate for user `name` in `groups` and write its kubeconfig; returns where.
+
+    The default place is `users/NAME.kubeconfig` in the data folder. Raises ConfigError for a folder without keys, and
+    for names that no certificate can carry.
+    """
+    for text in (name, *groups):
+        _check(text)
+    authority = certificates.Authority(*stored_pair(data_dir / FOLDER, CA))
+    cluster, server, trust = _cluster(data_dir / KUBECONFIG)
+    key = certificates.new_key()
+    certificate = certificates.issue(
+        authority, key, name, certificates.CLIENT, now, organizations=groups, life=life
+    )
+    content = kubeconfig.compose(
+        cluster=cluster,
+        user=name,
+        server=server,
+        ca_pem=trust,
+        certificate_pem=certificates.pem(certificate),
+        key_pem=certificates.key_pem(key),
+    )
+    if output is None:
+        output = data_dir / USERS / f"{_FILE_NAME.sub('_', name)}.kubeconfig"
+        files.make_folder(output.parent)
+    files.replace(output, content, files.PRIVATE_FILE)
+    return output
+
+
+def _check(text: str) -> None:
+    # X.509 gives a common name and an organization 64 characters each.
+    if not text or len(text) > 64 or not text.isprintable():
+        raise ConfigError(f"{text!r}: a name has 1 to 64 printable characters")
+
+
+def _cluster(path: Path) -> tuple[str, str, bytes]:
+    """The cluster's name, address and certificate authority out of the administrator's kubeconfig."""
+    try:
+        document: Any = yaml.safe_load(files.read(path))
+        (cluster,) = document["clusters"]
+        trust = base64.b64decode(cluster["cluster"]["certificate-authority-data"], validate=True)
+        return cluster["name"], cluster["cluster"]["server"], trust
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, binascii.Error):
+        raise ConfigError(f"{path}: is not the kubeconfig that the server wrote") from None
+
+
+def _days(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= certificates.CA_LIFE.days:
+        raise argparse.ArgumentTypeError(f"must be between 1 and {certificates.CA_LIFE.days}")
+    return value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "orch-user",
+        description="Writes a kubeconfig with a client certificate for one more user.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("name", help="the user's name")
+    parser.add_argument("--group", action="append", default=[], help="a group that the user is in; repeatable")
+    parser.add_argument("--data-dir", type=Path, default=Path("orch-data"), help="the server's data folder")
+    parser.add_argument("--days", type=_days, default=certificates.LEAF_LIFE.days, help="how long it is valid")
+    parser.add_argument("--output", type=Path, help="where to write it, if not users/NAME.kubeconfig there")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

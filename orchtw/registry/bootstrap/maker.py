@@ -1,0 +1,81 @@
+"""How the server writes its own objects: as itself, and only what is missing or different."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from orchtw.errors import AlreadyExists
+from orchtw.naming import Naming
+from orchtw.registry.targets import Targets
+from orchtw.registry.write_path import Write, WritePath
+from orchtw.request import UserInfo
+from orchtw.storage.cache_resource import DamagedObject
+
+Object = dict[str, Any]
+
+
+def system_user(naming: Naming) -> UserInfo:
+    """The server itself, as the writer of its own objects."""
+    return UserInfo(name=naming.api_server_user, groups=(naming.administrators_group,))
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Maker:
+    """Writes bootstrap objects; groups are given in the neutral spelling, everything else in the vocabulary's own."""
+
+    targets: Targets
+    writes: WritePath
+    naming: Naming
+
+    async def ensure(self, group: str, version: str, plural: str, obj: Object) -> bool:
+        """Create `obj` if there is none of its name, not even a damaged one; returns whether it is new."""
+        write = self._write(group, version, plural, obj)
+        target = write.target
+        if _is_there(write):
+            return False
+        wanted = target.codec.normalise(obj)
+        target.codec.default(wanted)
+        try:
+            await self.writes.create(write, wanted)
+        except AlreadyExists:
+            return False
+        return True
+
+    async def settle(self, group: str, version: str, plural: str, obj: Object) -> None:
+        """Create `obj`, or give the one of its name the same members beside metadata, and its labels."""
+        if await self.ensure(group, version, plural, obj):
+            return
+        write = self._write(group, version, plural, obj)
+        codec, meta = write.target.codec, obj["metadata"]
+
+        def renew(live: Object | None) -> Object:
+            wanted = codec.normalise(obj)
+            if live is not None:
+                labels = {**(live["metadata"].get("labels") or {}), **(meta.get("labels") or {})}
+                members = {key: value for key, value in obj.items() if key != "metadata"}
+                kept = {key: value for key, value in live["metadata"].items() if key != "resourceVersion"}
+                kept |= {"labels": dict(sorted(labels.items()))} if labels else {}
+                wanted = codec.normalise({**live, **members, "metadata": kept})
+            codec.default(wanted)
+            return wanted
+
+        await self.writes.update(write, renew)
+
+    def _write(self, group: str, version: str, plural: str, obj: Object) -> Write:
+        return Write(
+            target=self.targets.stored_target(self.naming.group(group), version, plural),
+            namespace=obj["metadata"].get("namespace", ""),
+            name=obj["metadata"]["name"],
+            user=system_user(self.naming),
+            from_live=True,
+            manager=self.naming.api_server,
+        )
+
+
+def _is_there(write: Write) -> bool:
+    try:
+        return write.target.stored.get(write.namespace, write.name) is not None
+    except DamagedObject:
+        return True

@@ -1,0 +1,65 @@
+"""A watch of an `InProcessServer`: its events one by one, as a client would read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from twisted.internet.defer import DeferredQueue
+
+from orchtw.request import StreamBody
+from orchtw.serving.bodies import unframed
+
+Event = dict[str, Any]
+
+_END = None
+
+
+class WatchEnded(Exception):
+    """The server has ended the watch: its time is over, or the server stops."""
+
+
+class Watch:
+    """Reads the JSON events of one watch. Nobody waits for anybody: what is not read yet is kept."""
+
+    def __init__(self, stream: StreamBody) -> None:
+        self._stream = stream
+        self._events: Any = DeferredQueue()
+        self._rest = b""
+        self._open = True
+        stream.start(self)
+
+    async def next(self) -> Event:
+        """The next event: a dict with `type` and `object`. Raises WatchEnded."""
+        event: Event | None = await self._events.get()
+        if event is _END:
+            self._events.put(_END)
+            raise WatchEnded
+        return event
+
+    def close(self) -> None:
+        """Leave, as a client that hangs up; fit for addCleanup. Twice is once."""
+        if self._open:
+            self._open = False
+            self._stream.connection_lost()
+            self._events.put(_END)
+
+    # The stream's ResponseChannel
+
+    def write(self, framed: bytes) -> None:
+        """Take what the server sends."""
+        *lines, self._rest = (self._rest + unframed(framed)).split(b"\n")
+        for line in lines:
+            self._events.put(orjson.loads(line))
+
+    def registerProducer(self, producer: Any, streaming: bool) -> None:
+        """Never full, so it is never paused."""
+
+    def finish(self) -> None:
+        """The server is done."""
+        self._open = False
+        self._events.put(_END)
+
+    def abort(self) -> None:
+        """The server cannot go on."""
+        self.finish()

@@ -1,0 +1,117 @@
+"""What every installation has from the first start on (supplement F1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from orchtw.errors import InternalError
+from orchtw.registry.bootstrap.upkeep import INTERVAL_S, Step, Upkeep
+from orchtw.testing.in_process import InProcessServer
+
+SERVICE = "/api/v1/namespaces/default/services"
+ENDPOINTS = "/api/v1/namespaces/default/endpoints"
+
+
+class ObjectTests(TestCase):
+    vocabulary = "orch"
+    product, system, domain = "orch", "orch-system", "orch.io"
+    scheduling, discovery = "scheduling.orch.io", "discovery.orch.io"
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        self.server = InProcessServer(reactor, self.mktemp(), vocabulary=self.vocabulary)
+        await self.server.start()
+        self.addCleanup(self.server.stop)
+
+    async def got(self, path: str) -> dict[str, Any]:
+        answer = await self.server.request("GET", path)
+        self.assertEqual(answer.code, 200, answer)
+        found: dict[str, Any] = answer.json
+        return found
+
+    async def test_service(self) -> None:
+        """The server's own Service has the first address of the range, and its endpoints name the server."""
+        service = await self.got(f"{SERVICE}/{self.product}")
+        self.assertEqual(service["spec"]["clusterIP"], "10.0.0.1")
+        (port,) = service["spec"]["ports"]
+        self.assertEqual((port["name"], port["port"], port["targetPort"]), ("https", 443, 6443))
+        self.assertEqual(service["metadata"]["labels"], {"component": "apiserver", "provider": self.product})
+        endpoints = await self.got(f"{ENDPOINTS}/{self.product}")
+        self.assertEqual(endpoints["subsets"][0]["addresses"], [{"ip": "127.0.0.1"}])
+        self.assertEqual(endpoints["metadata"]["labels"], {f"endpointslice.{self.domain}/skip-mirror": "true"})
+        path = f"/apis/{self.discovery}/v1/namespaces/default/endpointslices/{self.product}"
+        self.assertEqual((await self.got(path))["endpoints"][0]["addresses"], ["127.0.0.1"])
+
+    async def test_priority_classes(self) -> None:
+        """Both of the system's classes are there with their values."""
+        for name, value in (("system-node-critical", 2000001000), ("system-cluster-critical", 2000000000)):
+            found = await self.got(f"/apis/{self.scheduling}/v1/priorityclasses/{name}")
+            self.assertEqual(found["value"], value)
+            self.assertTrue(found["description"])
+
+    async def test_authentication_info(self) -> None:
+        """Extension servers find the authorities of client certificates."""
+        found = await self.got(f"/api/v1/namespaces/{self.system}/configmaps/extension-apiserver-authentication")
+        self.assertIn("client-ca-file", found["data"])
+
+    async def test_withdrawn_at_the_end(self) -> None:
+        """A server that ends is no longer an endpoint of its Service."""
+        await self.server.core.withdraw()
+        self.assertNotIn("subsets", await self.got(f"{ENDPOINTS}/{self.product}"))
+
+
+class KubernetesObjectTests(ObjectTests):
+    vocabulary = "kubernetes"
+    product, system, domain = "kubernetes", "kube-system", "kubernetes.io"
+    scheduling, discovery = "scheduling.k8s.io", "discovery.k8s.io"
+
+
+class UpkeepTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.ran: list[str] = []
+        self.met: list[str] = []
+        self.broken = False
+        self.clock = Clock()
+        self.upkeep = Upkeep([self.step("one"), self.step("two")], self.clock)
+
+    def step(self, name: str) -> Step:
+        async def run() -> None:
+            if self.broken:
+                raise InternalError("full")
+            self.ran.append(name)
+
+        return Step(name=name, run=run, done=lambda: self.met.append(name))
+
+    def test_in_order_and_again(self) -> None:
+        """The start runs each step and says so; every minute they run again."""
+        self.successResultOf(Deferred.fromCoroutine(self.upkeep.start()))
+        self.assertEqual((self.ran, self.met), (["one", "two"], ["one", "two"]))
+        self.clock.advance(INTERVAL_S)
+        self.assertEqual(self.ran, ["one", "two"] * 2)
+        self.upkeep.stop()
+        self.clock.advance(INTERVAL_S)
+        self.assertEqual(len(self.ran), 4)
+
+    def test_a_failure_waits_for_the_next_minute(self) -> None:
+        """A step that fails later is logged, and the upkeep goes on."""
+        self.successResultOf(Deferred.fromCoroutine(self.upkeep.start()))
+        self.broken = True
+        self.clock.advance(INTERVAL_S)
+        self.broken = False
+        self.clock.advance(INTERVAL_S)
+        self.assertEqual(self.ran, ["one", "two"] * 2)
+        self.upkeep.stop()
+
+    def test_a_check_stands_for_what_happened(self) -> None:
+        """A step that is refused at the start leaves its check unmet until it has happened."""
+        self.broken = True
+        self.successResultOf(Deferred.fromCoroutine(self.upkeep.start()))
+        self.assertEqual(self.met, [])
+        self.broken = False
+        self.clock.advance(INTERVAL_S)
+        self.assertEqual(self.met, ["one", "two"])
+        self.upkeep.stop()
