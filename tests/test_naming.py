@@ -42,7 +42,17 @@ TRANSLATIONS = [
     ("system:serviceaccount:orch-system:x", "system:serviceaccount:kube-system:x"),
     ("start-orch-aggregator-informers", "start-kube-aggregator-informers"),
     ("orchlet-client", "kubelet-client"),
+    ("OrchAPIApprovalPolicyConformant", "KubernetesAPIApprovalPolicyConformant"),
 ]
+TEXTS = [
+    ("The key topology.orch.io/zone.", "The key topology.kubernetes.io/zone."),
+    ("Such as orch.io/tls, by orch-apiserver.", "Such as kubernetes.io/tls, by kube-apiserver."),
+    ("Set x-orch-list-type; the API group is rbac.authorization.orch.io.",
+     "Set x-kubernetes-list-type; the API group is rbac.authorization.k8s.io."),
+    ("Names <class>.storageclass.storage.orch.io/requests.storage and (orch.io/ingress.class).",
+     "Names <class>.storageclass.storage.k8s.io/requests.storage and (kubernetes.io/ingress.class)."),
+    ("A torch for an orchestra.", "A torch for an orchestra."),
+]  # fmt: skip
 UNCHANGED = ["", "apps", "default", "system:masters", "metadata.name", "orchestra", "torch-scheduler", "ex.io/x"]
 GROUPS = [
     ("", ""),
@@ -74,6 +84,12 @@ class NamingTests(SynchronousTestCase):
         """Texts of other makers are left alone."""
         for text in UNCHANGED:
             self.assertEqual(self.kubernetes.translate(text), text)
+
+    def test_texts(self) -> None:
+        """Identifiers inside a sentence are translated one by one, without the marks around them."""
+        for neutral, expected in TEXTS:
+            self.assertEqual(self.kubernetes.translate_text(neutral), expected)
+            self.assertEqual(Naming.orch().translate_text(neutral), neutral)
 
     def test_neutral_vocabulary_translates_nothing(self) -> None:
         """The specification's vocabulary is the neutral spelling."""

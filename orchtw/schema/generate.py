@@ -1,9 +1,9 @@
-"""Compile `protos/` into `api.binpb` and `openapi.binpb`: `python -m orchtw.schema.generate`.
+"""Compile `protos/` into `api.binpb`, `openapi.binpb` and `descriptions.json`: `python -m orchtw.schema.generate`.
 
 It runs from a checkout, with the `dev` extra.
-Run it after every change to a .proto file and commit both. `--check` writes nothing and exits 1, with one line a
-file, when a committed file is not what the protos say. OpenAPI's own messages are a set of their own: a server that
-is never asked for them does not load them.
+Run it after every change to a .proto file and commit the lot. `--check` writes nothing and exits 1, with one line a
+file, when a committed file is not what the protos say. OpenAPI's own messages, and the texts that its documents show,
+are files of their own: a server that is never asked for them does not load them.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from pathlib import Path
 from google.protobuf import descriptor_pb2
 
 from orchtw.errors import ConfigError
+from orchtw.schema import comments
 
 PACKAGE = Path(__file__).resolve().parent
 PROTOS = PACKAGE.parent.parent / "protos"
 OUTPUT = PACKAGE / "api.binpb"
 OPENAPI_OUTPUT = PACKAGE / "openapi.binpb"
+DESCRIPTIONS_OUTPUT = PACKAGE / "descriptions.json"
 API_FOLDERS = ("orch", "orchtw")
 OPENAPI_FOLDERS = ("openapi",)
 
 
-def compile_protos(protos: Path, folders: Sequence[str] = API_FOLDERS) -> bytes:
-    """The FileDescriptorSet of every .proto file in `folders` of `protos`, imports included and before their users.
+def compile_protos(protos: Path, folders: Sequence[str] = API_FOLDERS) -> descriptor_pb2.FileDescriptorSet:
+    """Every .proto file in `folders` of `protos`, comments included, with imports before their users.
 
-    Equal sources give equal bytes: files go in by sorted name, comments and positions stay out.
     Raises ConfigError when the compiler is not installed or refuses a file.
     """
     try:
@@ -43,14 +44,19 @@ def compile_protos(protos: Path, folders: Sequence[str] = API_FOLDERS) -> bytes:
     with tempfile.TemporaryDirectory() as scratch:
         target = Path(scratch, "set.binpb")
         roots = [f"-I{protos}", f"-I{well_known}"]
-        if protoc.main(["protoc", *roots, "--include_imports", f"--descriptor_set_out={target}", *names]) != 0:
+        options = ["--include_imports", "--include_source_info", f"--descriptor_set_out={target}"]
+        if protoc.main(["protoc", *roots, *options, *names]) != 0:
             raise ConfigError("the protos do not compile")
-        return stripped(target.read_bytes())
+        return descriptor_pb2.FileDescriptorSet.FromString(target.read_bytes())
 
 
-def stripped(raw: bytes) -> bytes:
-    """The descriptor set without what the program never reads: positions, comments and derived JSON names."""
-    files = descriptor_pb2.FileDescriptorSet.FromString(raw)
+def stripped(compiled: descriptor_pb2.FileDescriptorSet) -> bytes:
+    """The encoded set without what the program never reads: positions, comments and derived JSON names.
+
+    Equal sources give equal bytes, as files are in the order of their names.
+    """
+    files = descriptor_pb2.FileDescriptorSet()
+    files.CopyFrom(compiled)
     for file in files.file:
         file.ClearField("source_code_info")
         pending = list(file.message_type)
@@ -64,24 +70,33 @@ def stripped(raw: bytes) -> bytes:
     return files.SerializeToString(deterministic=True)
 
 
+def generated() -> dict[Path, bytes]:
+    """Every file that is made of the protos, with its content. Raises ConfigError."""
+    api = compile_protos(PROTOS)
+    return {
+        OUTPUT: stripped(api),
+        OPENAPI_OUTPUT: stripped(compile_protos(PROTOS, OPENAPI_FOLDERS)),
+        DESCRIPTIONS_OUTPUT: comments.encoded(comments.descriptions(api)),
+    }
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the descriptor sets, or compare them; the process's exit code."""
+    """Write the files, or compare them; the process's exit code."""
     parser = argparse.ArgumentParser(prog="python -m orchtw.schema.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
     options = parser.parse_args(arguments)
-    outputs = ((OUTPUT, API_FOLDERS), (OPENAPI_OUTPUT, OPENAPI_FOLDERS))
     try:
-        fresh = [(output, compile_protos(PROTOS, folders)) for output, folders in outputs]
+        fresh = generated()
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 1
     if not options.check:
-        for output, content in fresh:
-            output.write_bytes(content)
+        for path, content in fresh.items():
+            path.write_bytes(content)
         return 0
-    stale = [output.name for output, content in fresh if not output.exists() or output.read_bytes() != content]
-    for name in stale:
-        print(f"{name} is stale: run python -m orchtw.schema.generate", file=sys.stderr)
+    stale = [path for path, content in fresh.items() if not path.exists() or path.read_bytes() != content]
+    for path in stale:
+        print(f"{path.name} is stale: run python -m orchtw.schema.generate", file=sys.stderr)
     return 1 if stale else 0
 
 

@@ -46,6 +46,17 @@ class KubernetesTests(OpenAPICase):
             self.assertIn("FIELD: containers <[]Container>", shown.output)
             self.assertIn("enum: Always, IfNotPresent, Never", shown.output)
 
+    async def test_explain_tells_what_a_field_does(self) -> None:
+        """`explain` of a field shows its meaning, unit and default, in the served vocabulary's names."""
+        for path, words in {
+            "deployment.spec.strategy.rollingUpdate.maxSurge": "percentage of replicas, rounded up. Default: 25%.",
+            "pod.spec.containers.livenessProbe.periodSeconds": "Seconds between checks, from 1. Default: 10.",
+            "pod.spec.topologySpreadConstraints.topologyKey": "such as topology.kubernetes.io/zone.",
+        }.items():
+            shown = await self.run_kubectl("explain", path)
+            self.assertEqual(shown.status, 0, shown)
+            self.assertIn(words, " ".join(shown.output.split()))
+
     async def test_explain_version_two(self) -> None:
         """The binary v2 document explains the same fields."""
         choice = ("--output=plaintext-openapiv2",) if minor_version() >= EXPLAINS_VERSION_THREE else ()

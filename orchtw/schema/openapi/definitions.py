@@ -23,6 +23,7 @@ from orchtw.schema.nodes import (
     StructSchema,
 )
 from orchtw.schema.openapi import words
+from orchtw.schema.openapi.descriptions import Descriptions
 from orchtw.schema.openapi.names import definition_name, group_version_kind, short_name, title
 
 Schema = dict[str, Any]
@@ -56,26 +57,17 @@ _RAW = "orch.io.apimachinery.pkg.runtime.RawExtension"
 # Inside schemas a free value may be anything; elsewhere it is an object.
 _JSON_OWNERS = "apiextensions"
 _FORMS: dict[str, Schema] = {
-    "Time": {"type": "string", "format": "date-time", "description": "A time in RFC 3339 form, to the second."},
-    "MicroTime": {
-        "type": "string", "format": "date-time", "description": "A time in RFC 3339 form, to the microsecond."
-    },
-    "Duration": {"type": "string", "description": "A length of time, such as 1h30m0s."},
-    "Patch": {"description": "A change: operations, members to merge, or fields to own, as the content type says."},
-    "FieldsV1": {"type": "object", "description": "A set of fields: f:<name>, k:<keys> and v:<value> members."},
-    "RawExtension": {"type": "object", "description": "An object of any kind."},
-    "JSON": {"description": "Any JSON value."},
-    "Quantity": {
-        "type": "string", "description": "An amount: a number with a decimal or binary suffix, such as 500m or 2Gi."
-    },
-    "IntOrString": {"type": "string", "format": "int-or-string", "description": "A number or a text."},
-}  # fmt: skip
-_EITHER = {Alternative.SCHEMAS: "OrArray", Alternative.BOOL: "OrBool", Alternative.STRINGS: "OrStringArray"}
-_EITHER_WORDS = {
-    Alternative.SCHEMAS: "A schema or a list of schemas.",
-    Alternative.BOOL: "A schema or a boolean.",
-    Alternative.STRINGS: "A schema or a list of property names.",
+    "Time": {"type": "string", "format": "date-time"},
+    "MicroTime": {"type": "string", "format": "date-time"},
+    "Duration": {"type": "string"},
+    "Patch": {},
+    "FieldsV1": {"type": "object"},
+    "RawExtension": {"type": "object"},
+    "JSON": {},
+    "Quantity": {"type": "string"},
+    "IntOrString": {"type": "string", "format": "int-or-string"},
 }
+_EITHER = {Alternative.SCHEMAS: "OrArray", Alternative.BOOL: "OrBool", Alternative.STRINGS: "OrStringArray"}
 
 
 @attrs.frozen(slots=True)
@@ -108,6 +100,7 @@ class Definitions:
         self._catalogue = catalogue
         self._naming = catalogue.naming
         self._compiler = compiler
+        self._texts = Descriptions(self._naming)
         self._resources = {resource.message: resource for resource in enabled}
         self._versions = sorted({(each.group, each.version) for each in self._resources.values()})
         self._nodes: dict[str, Node] = {}
@@ -152,8 +145,8 @@ class Definitions:
         if isinstance(node, StructSchema):
             return self._struct(node)
         if isinstance(node, EitherSchema):
-            return {"description": _EITHER_WORDS[node.alternative]}
-        schema = dict(_FORMS[short_name(message)])
+            return {"description": self._texts.of_message(message)}
+        schema = _FORMS[short_name(message)] | {"description": self._texts.of_message(message)}
         if self._dialect.choices and node in (Form.QUANTITY, Form.INT_OR_STRING):
             del schema["type"]
             number = "integer" if node is Form.INT_OR_STRING else "number"
@@ -161,21 +154,31 @@ class Definitions:
         return schema
 
     def _struct(self, node: StructSchema) -> Schema:
-        resource = self._resources.get(node.name)
-        schema: Schema = {
-            "description": words.of_resource(resource) if resource is not None else words.of_struct(node),
-            "type": "object",
-        }
+        schema: Schema = {"description": self._said_of(node), "type": "object"}
         if required := [field.name for field in node.keys.values() if field.required]:
             schema["required"] = required
         properties: Schema = {}
         if node.name in self._kinds:
             properties["apiVersion"] = {"description": words.API_VERSION, "type": "string"}
             properties["kind"] = {"description": words.KIND, "type": "string"}
-        properties |= {name: self._property(field, node) for name, field in node.keys.items()}
+        properties |= self._properties(node)
         if properties:
             schema["properties"] = properties
         return schema | self._struct_extensions(node)
+
+    def _said_of(self, node: StructSchema) -> str:
+        text, resource = self._texts.of_message(node.name), self._resources.get(node.name)
+        return words.of_struct(node, text) if resource is None else words.of_resource(resource, text)
+
+    def _properties(self, node: StructSchema) -> Schema:
+        """The properties of a struct by key, those of inline structs in their place."""
+        found: Schema = {}
+        for field in node.fields:
+            if field.inline and isinstance(field.node, StructSchema):
+                found |= self._properties(field.node)
+            else:
+                found[field.name] = self._property(field, node)
+        return found
 
     def _struct_extensions(self, node: StructSchema) -> Schema:
         prefix = self._naming.extension_prefix
@@ -208,7 +211,7 @@ class Definitions:
         schema = self._schema(field.node, owner)
         if field.enum is not None and field.enum.published:
             _restrict(schema, field.enum.values)
-        siblings: Schema = {"description": words.of_field(field)}
+        siblings: Schema = {"description": words.of_field(field, self._texts.of_field(owner.name, field.proto))}
         if (default := self._default(field)) is not MISSING:
             siblings["default"] = default
         siblings |= self._merge_extensions(field)

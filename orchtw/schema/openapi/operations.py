@@ -11,6 +11,7 @@ from orchtw.schema.catalogue import Catalogue, ResourceType, Subresource
 from orchtw.schema.compiler import SchemaCompiler
 from orchtw.schema.openapi import parameters
 from orchtw.schema.openapi.definitions import META, PATCH, WATCH_EVENT
+from orchtw.schema.openapi.descriptions import Descriptions
 from orchtw.schema.openapi.names import group_title, group_version_kind, tag, title
 from orchtw.schema.openapi.parameters import Parameter
 
@@ -83,8 +84,10 @@ class Operations:
 
     def of_version(self, resources: Iterable[ResourceType]) -> Iterator[Operation]:
         """Every operation on the resources of one group version."""
+        texts = Descriptions(self._catalogue.naming)
         for resource in resources:
-            yield from _Resource(resource, self._catalogue, self._compiler, self._objects, self._streams).operations()
+            made = _Resource(resource, self._catalogue, self._compiler, texts, self._objects, self._streams)
+            yield from made.operations()
 
 
 class _Resource:
@@ -95,6 +98,7 @@ class _Resource:
         resource: ResourceType,
         catalogue: Catalogue,
         compiler: SchemaCompiler,
+        texts: Descriptions,
         objects: tuple[str, ...],
         streams: tuple[str, ...],
     ) -> None:
@@ -102,6 +106,7 @@ class _Resource:
         self._resource = resource
         self._catalogue = catalogue
         self._compiler = compiler
+        self._texts = texts
         self._objects = objects
         self._streams = streams
         self._tag = tag(resource.group, resource.version, naming)
@@ -291,7 +296,7 @@ class _Resource:
     def _options(self, kind: str) -> tuple[Parameter, ...]:
         message = self._catalogue.message_of(self._resource.api_version, kind)
         assert message is not None, f"{kind} has no message"
-        return parameters.of_options(self._compiler.struct(message))
+        return parameters.of_options(self._compiler.struct(message), self._texts)
 
 
 def _connects(sub: Subresource) -> bool:

@@ -8,6 +8,7 @@ import attrs
 
 from orchtw.schema.nodes import ListSchema, Node, Scalar, StructSchema
 from orchtw.schema.openapi import words
+from orchtw.schema.openapi.descriptions import Descriptions
 
 _NAMES = {
     Scalar.BOOL: "boolean",
@@ -71,10 +72,14 @@ def named(kind: str) -> Parameter:
     return Parameter(name="name", place="path", description=f"The name of the {kind}.")
 
 
-def of_options(options: StructSchema) -> tuple[Parameter, ...]:
+def of_options(options: StructSchema, texts: Descriptions) -> tuple[Parameter, ...]:
     """The query parameters that a kind of request options stands for, one per field."""
     return tuple(
-        Parameter(name=field.name, type=_type(field.node), description=words.of_field(field))
+        Parameter(
+            name=field.name,
+            type=_type(field.node),
+            description=words.of_field(field, texts.of_field(options.name, field.proto)),
+        )
         for field in options.keys.values()
     )
 

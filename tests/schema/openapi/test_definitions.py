@@ -137,9 +137,9 @@ class FieldTests(SynchronousTestCase):
         """A published enum limits the value; another one is told in words (facts)."""
         container = definition(f"{CORE}.Container")["properties"]
         self.assertEqual(container["imagePullPolicy"]["enum"], ["Always", "IfNotPresent", "Never"])
-        status = definition(f"{META_NAME}.Condition")["properties"]["status"]
-        self.assertNotIn("enum", status)
-        self.assertIn("Known values: True, False, Unknown.", status["description"])
+        reason = definition(f"{META_NAME}.StatusCause")["properties"]["reason"]
+        self.assertNotIn("enum", reason)
+        self.assertIn("Known values: FieldValueNotFound, ", reason["description"])
 
     def test_list_extensions(self) -> None:
         """Lists tell how they merge (supplement C2, facts)."""
@@ -188,11 +188,10 @@ class FieldTests(SynchronousTestCase):
         self.assertNotIn("type", definition(f"{package}.JSONSchemaPropsOrArray"))
 
     def test_reference_in_v2(self) -> None:
-        """A v2 field refers to its type directly."""
-        self.assertEqual(
-            definition(f"{CORE}.Pod")["properties"]["spec"],
-            {"description": "The wanted state.", "$ref": f"#/definitions/{CORE}.PodSpec"},
-        )
+        """A v2 field refers to its type directly, with its own description beside it."""
+        spec = definition(f"{CORE}.Pod")["properties"]["spec"]
+        self.assertEqual(set(spec), {"description", "$ref"})
+        self.assertEqual(spec["$ref"], f"#/definitions/{CORE}.PodSpec")
 
     def test_reference_in_v3(self) -> None:
         """A v3 field with more to say wraps the reference; the empty struct is its default where that is valid."""
