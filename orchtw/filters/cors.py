@@ -28,13 +28,18 @@ class CORS:
 
     async def handle(self, request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
         """204 for a preflight of an allowed origin; else what `proceed` answers, with the headers for its origin."""
+        if self._is_preflight(request):
+            return self.opened(request, Response(code=204))
+        return self.opened(request, await proceed(request))
+
+    def _is_preflight(self, request: Request) -> bool:
+        asks = request.method == "OPTIONS" and "access-control-request-method" in request.headers
+        return asks and self._origins.allow(request.headers.get("origin", ""))
+
+    def opened(self, request: Request, response: Response) -> Response:
+        """The answer with the headers that let pages of the request's origin read it, if it is allowed."""
         origin = request.headers.get("origin", "")
-        allowed = self._origins.allow(origin)
-        if allowed and request.method == "OPTIONS" and "access-control-request-method" in request.headers:
-            response = Response(code=204)
-        else:
-            response = await proceed(request)
         response.headers.append(("Vary", "Origin"))
-        if allowed:
+        if self._origins.allow(origin):
             response.headers += [("Access-Control-Allow-Origin", origin), *_OPEN]
         return response
