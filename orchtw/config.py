@@ -7,6 +7,7 @@ command line and an optional `--config` file; everything wrong with either is re
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -103,6 +104,14 @@ class Config:
     )
     tls_handshake_timeout_s: float = attrs.field(
         default=10.0, metadata=_about("Serving", "Time for a TLS handshake.", DURATION)
+    )
+    cors_allowed_origins: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=_about(
+            "Serving",
+            "Regular expressions of web origins whose pages may use the API; they match anywhere in one.",
+            LIST,
+        ),
     )
     livez_grace_period_s: float = attrs.field(
         default=0.0, metadata=_about("Health", "Time during which /livez forgives unfinished start hooks.", DURATION)
@@ -260,6 +269,7 @@ def check(config: Config) -> list[str]:
         *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
         *_numbers(config),
         *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
+        *_origins(config.cors_allowed_origins),
         *_service_ranges(config.service_cluster_ip_range),
         *_modes(config.authorization_mode),
         *_controllers(config.controllers),
@@ -300,6 +310,17 @@ def _numbers(config: Config) -> list[str]:
         ("namespace-sync-period", config.namespace_sync_period_s),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
+
+
+def _origins(patterns: tuple[str, ...]) -> list[str]:
+    """Problems of `--cors-allowed-origins`: malformed expressions."""
+    problems = []
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            problems.append(f'--cors-allowed-origins: "{pattern}" is not a regular expression: {error}')
+    return problems
 
 
 def _service_ranges(ranges: tuple[str, ...]) -> list[str]:

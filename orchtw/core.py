@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from random import SystemRandom
 from typing import Any
@@ -35,6 +35,7 @@ from orchtw.errors import StatusError
 from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.authorization import AuthorizationStage
 from orchtw.filters.chain import App, Placed
+from orchtw.filters.cors import CORS
 from orchtw.filters.deadline import Deadline
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.request_info import RequestInfoStage
@@ -54,7 +55,9 @@ from orchtw.registry.offload import Offload
 from orchtw.registry.ownership import Ownership
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
+from orchtw.request import Request, Response
 from orchtw.rules.negotiation import Negotiator
+from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
 from orchtw.rules.runtime_config import enabled
 from orchtw.rules.uuids import SIZE, uuid_text
@@ -159,7 +162,11 @@ class Core:
         self._service = ServerService(cluster_ip=first_ip, address=address, port=port)
         self._add_checks()
         self._upkeep = Upkeep(self._bootstrap_steps(client_ca_pem), reactor)
-        self.app = self._app(host_and_port(address, port))
+        self._origins = AllowedOrigins(config.cors_allowed_origins)
+        app = self._app(host_and_port(address, port))
+        self.app: Callable[[Request], Coroutine[Any, Any, Response]] = app
+        if self._origins:
+            self.app = partial(CORS(self._origins).handle, proceed=app)
 
     async def start(self) -> None:
         """Open the store, fill the caches and make what every installation has.
@@ -323,6 +330,7 @@ class Core:
             eviction=self.codecs.kind("policy/v1", "Eviction"),
             pod=self.codecs.kind("v1", "Pod"),
             min_request_timeout_s=self._config.min_request_timeout,
+            origins=self._origins,
             chunked_lists=self._config.gates["APIListChunking"],
         )
 

@@ -6,7 +6,7 @@ filters add `info` (what is asked, seed 1 §4.2), `user` (who asks) and `audit_i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import parse_qs
 
@@ -136,6 +136,17 @@ class StreamBody(Protocol):
         """The client is gone; nothing may be written any more. Not called after `finish` or `abort`."""
 
 
+class Upgrade(Protocol):
+    """Takes a connection over once a 101 has been written."""
+
+    def __call__(self, transport: Any, received: bytes, stream: StreamBody | None, edge: Any) -> None:
+        """Speak another protocol on `transport`; `received` came behind the request.
+
+        `stream` is the response's, and is not started yet. The new protocol joins the channels of `edge`, what a
+        listener's connections share (`serving.edge.Edge`), and counts as a request there until it ends.
+        """
+
+
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Response:
     """What the edge sends: a status code, headers and one kind of body.
@@ -144,8 +155,7 @@ class Response:
     backpressure, so a long list never lies in memory as a whole; `length` is the size in bytes of such a
     sequence (None: the edge adds the pieces up). Responses of one `identity` that is not None have equal bodies, so
     that what was compressed for one serves the others. `stream` is a body of
-    unknown length, sent in chunks. `upgrade` hands the raw transport and the bytes already received after the head
-    to another protocol once a 101 has been written.
+    unknown length, sent in chunks, or what another protocol carries: `upgrade` takes the connection over after a 101.
     """
 
     code: int = 200
@@ -155,7 +165,7 @@ class Response:
     identity: Hashable = None
     headers: list[tuple[str, str]] = attrs.field(factory=list)
     stream: StreamBody | None = None
-    upgrade: Callable[[Any, bytes], None] | None = None
+    upgrade: Upgrade | None = None
 
 
 def utf8_text(header: str, errors: str = "replace") -> str:

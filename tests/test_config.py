@@ -130,6 +130,14 @@ class ParseTests(SynchronousTestCase):
             (problem,) = self.problems(f"--authorization-mode={value}")
             self.assertIn(text, problem)
 
+    def test_origins(self) -> None:
+        """Each origin is a regular expression; a malformed one is one line that names the flag (supplement C3)."""
+        given = parse(["--cors-allowed-origins=//a.example$,//b.example$", "--cors-allowed-origins", "localhost"])
+        self.assertEqual(given.cors_allowed_origins, ("//a.example$", "//b.example$", "localhost"))
+        for pattern in ("(", "a{99999999999}"):
+            (problem,) = self.problems(f"--cors-allowed-origins={pattern}")
+            self.assertTrue(problem.startswith(f'--cors-allowed-origins: "{pattern}" is not a regular expression: '))
+
     def test_cipher_suites(self) -> None:
         """IANA names keep their order in OpenSSL's spelling."""
         config = parse(

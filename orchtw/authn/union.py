@@ -8,8 +8,10 @@ from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.certificates import ClientCertificates
 from orchtw.authn.method import ANONYMOUS, Authenticator, authenticated
+from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.config import Config
 from orchtw.errors import Unauthorized
+from orchtw.naming import Naming
 from orchtw.request import Request, UserInfo
 
 
@@ -71,4 +73,6 @@ def chain(config: Config, seconds: Callable[[], float], key: bytes) -> Union:
     """
     sources = [tokens.load(config.token_auth_file, key)] if config.token_auth_file else []
     anonymous = config.anonymous_auth and "AlwaysAllow" not in config.authorization_mode
-    return Union((ClientCertificates(seconds), BearerTokens(sources)), anonymous=anonymous)
+    bearer = BearerTokens(sources)
+    domains = Naming.orch().api_domain, Naming.kubernetes().api_domain
+    return Union((ClientCertificates(seconds), bearer, WebSocketTokens(bearer, domains)), anonymous=anonymous)

@@ -14,13 +14,13 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchtw.errors import InternalError, StatusError
+from orchtw.errors import BadRequest, InternalError, StatusError
 from orchtw.request import Request, Response, StreamBody
 from orchtw.serving.bodies import WRITE_BYTES, PieceBody, PlainStreamChannel, StreamChannel, joined
 from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
 from orchtw.serving.edge import Edge
 from orchtw.serving.heads import BODILESS, CONTINUE, head
-from orchtw.serving.messages import HTTP10, KEEP_ALIVE, RequestParser
+from orchtw.serving.messages import HTTP10, KEEP_ALIVE, UPGRADE, RequestParser
 
 # The phases of a connection; from BUSY on, received bytes are not parsed.
 HANDSHAKE, IDLE, RECEIVING, BUSY, CLOSING = range(5)
@@ -291,6 +291,11 @@ class HTTPChannel(Protocol):
     def _write_upgrade(self, response: Response) -> None:
         # From here on the connection is another protocol's; its limits are too.
         assert response.upgrade is not None
+        if self._flags & (UPGRADE | HTTP10) != UPGRADE:
+            if response.stream is not None:
+                self._tell_lost(response.stream)
+            self._write_response(_status(BadRequest("an upgrade needs HTTP/1.1")))
+            return
         headers = response.headers
         if not any(name.lower() == "connection" for name, _ in headers):
             headers = [*headers, ("Connection", "Upgrade")]
@@ -299,8 +304,11 @@ class HTTPChannel(Protocol):
         self._held = None
         self._phase = CLOSING
         self._edge.channels.discard(self)
-        self._uncount()
-        response.upgrade(self.transport, rest)
+        self._parser.close()
+        try:
+            response.upgrade(self.transport, rest, response.stream, self._edge)
+        finally:
+            self._uncount()
         if self._reading_paused:
             self.transport.resumeProducing()
 

@@ -12,6 +12,7 @@ from orchtw.registry.deletion import Deletion
 from orchtw.registry.offload import Offload
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
+from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
 from orchtw.schema.codec import Codecs, KindCodec
 from orchtw.storage.cache import Cacher
@@ -21,7 +22,10 @@ from orchtw.verbs.representation import Representations
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Context:
-    """The server's parts that verbs use. `min_request_timeout_s` is the least default duration of a watch."""
+    """The server's parts that verbs use.
+
+    `min_request_timeout_s` is the least default duration of a watch; pages of `origins` may watch over WebSockets.
+    """
 
     naming: Naming
     clock: IReactorTime
@@ -41,4 +45,5 @@ class Context:
     eviction: KindCodec
     pod: KindCodec
     min_request_timeout_s: int
+    origins: AllowedOrigins = AllowedOrigins()
     chunked_lists: bool = True

@@ -20,6 +20,7 @@ from orchtw.verbs.handler import Verb
 from orchtw.verbs.list import list_objects
 from orchtw.verbs.update import update
 from orchtw.verbs.watch import watch
+from orchtw.verbs.websocket import WebSocketWatch
 
 OBJECT_SUBRESOURCES = ("status", "finalize", "approval", "ephemeralcontainers")
 """Sub-resources that show and take the whole object."""
@@ -33,7 +34,7 @@ def object_verbs(context: Context) -> Mapping[str, Verb]:
     return {
         "get": partial(get, context),
         "list": partial(list_objects, context),
-        "watch": partial(watch, context),
+        "watch": WebSocketWatch(partial(watch, context), context.origins, context.representations),
         "create": partial(create, context),
         "update": partial(update, context),
         "patch": partial(patch_or_apply, context),

@@ -352,7 +352,7 @@ class UpgradeTests(SynchronousTestCase):
         """After the 101 the transport and the bytes behind the request belong to the other protocol."""
         taken: list[Any] = []
         response = Response(
-            code=101, headers=[("Upgrade", "x")], upgrade=lambda transport, rest: taken.append((transport, rest))
+            code=101, headers=[("Upgrade", "x")], upgrade=lambda transport, rest, *_: taken.append((transport, rest))
         )
         wire = Wire(answering(response))
         written = wire.send(self.REQUEST + b"GET raw")

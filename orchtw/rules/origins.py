@@ -1,0 +1,43 @@
+"""Which web origins may use the API from a browser (supplement C3, CORS)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+# A scheme, a host name of at most 253 characters and a port fit; what is longer is not worth matching.
+LONGEST_ORIGIN: Final = 512
+_HTTPS_PORT: Final = 443
+
+
+class AllowedOrigins:
+    """The origins of `--cors-allowed-origins`: an expression may match anywhere in an origin.
+
+    Raises re.error for one that is malformed.
+    """
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        self._patterns = tuple(re.compile(pattern) for pattern in patterns)
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
+
+    def allow(self, origin: str) -> bool:
+        """Whether an expression matches; several origins in one header are none."""
+        if not origin or len(origin) > LONGEST_ORIGIN or "," in origin:
+            return False
+        return any(pattern.search(origin) for pattern in self._patterns)
+
+
+def same_origin(origin: str, host: str) -> bool:
+    """Whether a page of `origin` came from the server that `host`, a Host header, names; it speaks HTTPS only."""
+    if len(origin) > LONGEST_ORIGIN:
+        return False
+    try:
+        page, server = urlsplit(origin), urlsplit(f"https://{host}")
+        pair = (page.hostname, page.port or _HTTPS_PORT), (server.hostname, server.port or _HTTPS_PORT)
+    except ValueError:
+        return False
+    return page.scheme == "https" and bool(page.hostname) and pair[0] == pair[1]

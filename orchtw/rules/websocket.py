@@ -1,0 +1,86 @@
+"""The opening handshake of WebSockets: who asks for one, what is wrong with it, what it is answered (RFC 6455 §4)."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Final
+
+from wsproto.utilities import generate_accept_token
+
+from orchtw.errors import BadRequest, Forbidden, StatusError
+from orchtw.rules.origins import AllowedOrigins, same_origin
+
+VERSION: Final = "13"
+PROTOCOLS: Final = "sec-websocket-protocol"
+BEARER: Final = "base64url.bearer.authorization."
+"""What a sub-protocol begins with that is a token; the API's domain and the token follow (supplement D1)."""
+
+_KEY_BYTES: Final = 16
+_SHOWN: Final = 100
+
+Headers = Mapping[str, str]
+
+
+class UpgradeRequired(StatusError):
+    """426: a version of the protocol that is not spoken here."""
+
+    code = 426
+    headers: Final = (("Upgrade", "websocket"), ("Sec-WebSocket-Version", VERSION))
+
+
+def is_websocket(headers: Headers) -> bool:
+    """Whether a request asks to go on as a WebSocket."""
+    upgrade = headers.get("upgrade")
+    if upgrade is None:
+        return False
+    return "websocket" in _entries(upgrade.lower()) and "upgrade" in _entries(headers.get("connection", "").lower())
+
+
+def subprotocols(headers: Headers) -> list[str]:
+    """The sub-protocols that a client offers, the preferred one first."""
+    return _entries(headers.get(PROTOCOLS, ""))
+
+
+def check_origin(headers: Headers, allowed: AllowedOrigins) -> None:
+    """Let in programs (no Origin), the server's own pages and allowed ones: browsers let any page open a WebSocket.
+
+    Raises Forbidden (403).
+    """
+    origin = headers.get("origin")
+    if origin is None or same_origin(origin, headers.get("host", "")) or allowed.allow(origin):
+        return
+    raise Forbidden.path(f"the origin {origin[:_SHOWN]!r} is not one of --cors-allowed-origins")
+
+
+def handshake(headers: Headers) -> list[tuple[str, str]]:
+    """The headers of the 101; of the offered sub-protocols it names the first that is not a token.
+
+    Raises BadRequest (400) for a malformed handshake, UpgradeRequired (426) for a version other than 13.
+    """
+    version = headers.get("sec-websocket-version")
+    if version is None:
+        raise BadRequest("malformed WebSocket handshake: missing Sec-WebSocket-Version header")
+    if version != VERSION:
+        raise UpgradeRequired(f"WebSocket version {version[:_SHOWN]!r} is not supported, only {VERSION}")
+    accept = generate_accept_token(_key(headers)).decode("ascii")
+    answer = [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", accept)]
+    chosen = next((name for name in subprotocols(headers) if not name.startswith(BEARER)), None)
+    return answer if chosen is None else [*answer, ("Sec-WebSocket-Protocol", chosen)]
+
+
+def _key(headers: Headers) -> bytes:
+    """The client's nonce, checked and still in base64."""
+    key = headers.get("sec-websocket-key", "")
+    try:
+        size = len(b64decode(key, validate=True))
+    except (binascii.Error, ValueError):
+        size = 0
+    if size != _KEY_BYTES:
+        raise BadRequest("malformed WebSocket handshake: missing or malformed Sec-WebSocket-Key header")
+    return key.encode("ascii")
+
+
+def _entries(header: str) -> list[str]:
+    return [entry for part in header.split(",") if (entry := part.strip())]
