@@ -111,7 +111,8 @@ class InformerTests(ServerCase):
         informer.list()
         self.storm(MAX_BURSTS)
         self.write(LAST, 0)
-        while not informer.follow():
+        # A list after a 410 may hold the last object already: then there is nothing left to wait for.
+        while LAST not in informer.known and not informer.follow():
             informer.list()
         found = self.v1.list_namespaced_config_map(self.namespace)
         held = {item.metadata.name: item.metadata.resource_version for item in found.items}

@@ -14,6 +14,7 @@ from orchtw.registry.metadata import ordered
 from orchtw.registry.ownership import Ownership
 from orchtw.registry.target import Object, Target
 from orchtw.registry.targets import Targets
+from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import Codecs
 from orchtw.schema.table import TableLayout
@@ -65,7 +66,7 @@ class OddObjectsTests(SynchronousTestCase):
         strategy = stored.strategy
         strategy.validate_create(kept)
         strategy.validate_update(kept, kept)
-        strategy.prepare_create(orjson.loads(orjson.dumps(kept)))
+        strategy.prepare_create(orjson.loads(orjson.dumps(kept)), UserInfo(name="ann"))
         prepared = stored.prepare(kept)
         entry = prepared.entry(7)
         again = stored.build(entry.key, prepared.value, 7)
