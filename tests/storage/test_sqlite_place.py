@@ -90,7 +90,7 @@ class ClaimTests(FileCase):
         await self.open()
 
     async def test_probe_lasts_through_a_fork(self) -> None:
-        """What a process claims before it goes to the background is its child's, which folds the log in at its end."""
+        """What a process claims before it goes to the background is its child's, which folds the log at its end."""
         command = ["-m", "tests.storage.fork_child", self.path]
         output = await getProcessOutput(sys.executable, command, environment(), errortoo=True)
         self.assertEqual(output.decode(), "taken store.db")
