@@ -300,21 +300,21 @@ class Readers:
         self._file = file
         self._reactor = reactor
         self._queue: queue.SimpleQueue[Callable[[sqlite3.Connection], None] | None] = queue.SimpleQueue()
-        self._threads = [
-            threading.Thread(target=self._run, name=f"store-read-{n}", daemon=True) for n in range(count)
-        ]
+        self._count = count
+        self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Begin the threads."""
-        for thread in self._threads:
+        """Make and begin the threads: those made before `twistd` forks would count as ended after it."""
+        for number in range(self._count):
+            thread = threading.Thread(target=self._run, name=f"store-read-{number}", daemon=True)
+            self._threads.append(thread)
             thread.start()
 
     def stop(self) -> None:
         """Answer what is queued, then end; returns when the connections are closed."""
-        threads = [thread for thread in self._threads if thread.is_alive()]
-        for _ in threads:
+        for _ in self._threads:
             self._queue.put(None)
-        for thread in threads:
+        for thread in self._threads:
             thread.join()
 
     def ask(self, work: Callable[[sqlite3.Connection], T]) -> Deferred[T]:

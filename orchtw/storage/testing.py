@@ -478,10 +478,12 @@ class StoreConformance(_Base):
     # Life
 
     async def test_check_passes_while_open(self) -> None:
-        """A started store is healthy, a stopped one is not."""
+        """A started store is healthy and alive, a stopped one is neither."""
         await self.store.check()
+        await self.store.alive()
         await self.store.stop()
         await self.assertFailure(Deferred.fromCoroutine(self.store.check()), errors.StatusError)
+        await self.assertFailure(Deferred.fromCoroutine(self.store.alive()), errors.StatusError)
 
     async def test_stop_answers_everything(self) -> None:
         """Writes accepted before `stop` are committed and answered; later ones fail with ServiceUnavailable."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
@@ -80,10 +81,12 @@ class FullDiskTests(FileCase):
         await self.filled({f"{PODS}{number}": b"v" * 6000 for number in range(10)})
         size = os.stat(self.path).st_size
         store = await self.open(quota_bytes=size)
-        failure = await self.assertFailure(Deferred.fromCoroutine(store.check()), errors.InternalError)
+        checked: Deferred[Any] = Deferred.fromCoroutine(store.check())
+        failure = await self.assertFailure(checked, errors.InternalError)
         self.assertIn("the disk is full", str(failure))
         await store.alive()
-        self.assertEqual(len((await store.list(PODS)).items), 10)
+        page = await store.list(PODS)
+        self.assertEqual(len(page.items), 10)
 
 
 class FormatTests(FileCase):

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
+from twisted.internet.utils import getProcessOutput
 from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
@@ -17,6 +19,7 @@ from orchtw.storage import sqlite_writer
 from orchtw.storage.interface import Op
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.storage.sqlite_hold import Hold
+from orchtw.testing.process import environment
 from tests.storage.store_files import FileCase, reactor
 
 LOOK_S = 0.01
@@ -85,6 +88,12 @@ class ClaimTests(FileCase):
         self.assertIn("in use by another process", await self.refusal())
         await store.stop()
         await self.open()
+
+    async def test_probe_lasts_through_a_fork(self) -> None:
+        """What a process claims before it goes to the background is its child's, which folds the log at its end."""
+        command = ["-m", "tests.storage.fork_child", self.path]
+        output = await getProcessOutput(sys.executable, command, environment(), errortoo=True)
+        self.assertEqual(output.decode(), "taken store.db")
 
     async def test_refused_store_touches_nothing(self) -> None:
         """Who is refused leaves every file of the folder as it was, and does not take SQLite's locks off them."""
