@@ -14,8 +14,10 @@ from tests.end_to_end.minimal import Minimal
 
 _SPECIAL = frozenset(
     {
-        "CertificateSigningRequest", "CronJob", "Deployment", "EndpointSlice", "Event", "HorizontalPodAutoscaler", "Namespace",
-        "Node", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget", "ReplicaSet", "ReplicationController", "Secret", "Service",
+        "CertificateSigningRequest", "CronJob", "Deployment", "EndpointSlice", "Event", "HorizontalPodAutoscaler",
+        "Namespace",
+        "Node", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget", "ReplicaSet", "ReplicationController",
+        "Secret", "Service",
         "StatefulSet",
     }
 )  # fmt: skip

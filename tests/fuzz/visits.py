@@ -97,7 +97,7 @@ class Visit:
                 break
             event = dict(fields_of(self._body[at + 4 : at + 4 + size]))
             found.append(_wrong_type(bytes(event[1]).decode()))
-            decoded(bytes(dict(fields_of(event[2]))[1]), self._surface.codecs)
+            decoded(bytes(dict(fields_of(bytes(event[2])))[1]), self._surface.codecs)
             at += 4 + size
         return [text for text in found if text]
 
