@@ -145,8 +145,8 @@ class Draw:
 
     def _metadata(self, resource: ResourceType, meta: dict[str, Any], name: str) -> dict[str, Any]:
         if self.chance(0.9):
-            kept = [key for key in ("ownerReferences", "managedFields") if key in meta and self.chance(0.3)]
-            meta = {key: meta[key] for key in kept}
+            some = [key for key in ("ownerReferences", "managedFields") if key in meta and self.chance(0.3)]
+            meta = {key: meta[key] for key in some}
         meta["name"] = name
         if self.chance(0.04):
             meta["managedFields"] = self.values.managed_fields(resource.api_version)
@@ -158,6 +158,10 @@ class Draw:
             meta["labels"] = self.values.labels()
         if self.chance(0.2):
             meta["annotations"] = self.values.annotations()
+        if resource.kind == "HorizontalPodAutoscaler" and self.chance(0.4):
+            name, node = self.random.choice(self.surface.annotated)
+            kept = encodings.json_body(self.spoil(self.values.value(node)), self.random).decode(errors="replace")
+            meta["annotations"] = {**meta.get("annotations", {}), name: kept}
         if self.chance(0.05):
             meta["finalizers"] = [self.random.choice((*words.MEANT, "example.com/hold")) for _ in range(2)]
         if self.chance(0.02):
