@@ -25,7 +25,7 @@ CONNECTIONS = 10
 DEPTH = 3
 """Requests under way on one connection at a time, at the most."""
 VISITS = 6
-ANSWER_LIMIT_S = 15.0
+ANSWER_LIMIT_S = 60.0  # nothing takes a second; a machine may be busy with other things
 AUDIT_EVERY = 5000
 MAX_FINDINGS = 30
 _REMEMBERED = 12

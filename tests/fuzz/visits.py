@@ -15,7 +15,7 @@ from tests.fuzz.connection import Connection
 from tests.fuzz.surface import Surface
 
 _EVENTS = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
-LIMIT_S = 10.0
+LIMIT_S = 60.0
 
 
 class Visit:
