@@ -18,6 +18,9 @@ from orchtw.errors import AlreadyExists, NotFound, StatusError
 JITTER = 1.2
 """Candidates wait up to that much longer than the retry period, so that they do not come at once."""
 
+MOST_TRANSITIONS = 2**31 - 1
+"""A Lease counts its changes of hand up to there; one that somebody filled can still be taken."""
+
 
 @attrs.frozen(slots=True, kw_only=True)
 class Terms:
@@ -143,9 +146,9 @@ class LeaderElector:
         if holder and not mine and self._clock.seconds() < self._seen_at + duration_s:
             return False
         transitions = spec.get("leaseTransitions") or 0
-        lease["spec"] = self._spec(
-            spec.get("acquireTime", time) if mine else time, time, transitions if mine else transitions + 1
-        )
+        if not mine:
+            transitions = min(transitions + 1, MOST_TRANSITIONS)
+        lease["spec"] = self._spec(spec.get("acquireTime", time) if mine else time, time, transitions)
         stored = await self._client.update(leases, terms.namespace, terms.name, lease)
         self._observe(stored["spec"])
         return True

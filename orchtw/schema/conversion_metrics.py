@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchtw.schema.mismatch import Mismatch
-from orchtw.schema.values import int32_value, quantity_value, string_value
+from orchtw.schema.values import int32_value, quantity_value, string_map_value, string_value, strings_value
 
 Metric = dict[str, Any]
 Read = Mapping[str, Any]
@@ -51,6 +51,12 @@ def _map(value: object) -> Read:
     return value
 
 
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise Mismatch("a list", value)
+    return value
+
+
 def _text(part: Read, key: str) -> str:
     value = part.get(key)
     return "" if value is None else string_value(value)
@@ -72,18 +78,22 @@ def _present(**values: Any) -> Metric:
 
 
 def _selector(part: Read, key: str) -> Metric | None:
+    """A LabelSelector in canonical form, whatever stands beside its fields."""
     selector = part.get(key)
     if selector is None:
         return None
-    labels = _map(selector).get("matchLabels")
-    for name in _map(labels or {}).values():
-        string_value(name)
-    for expression in selector.get("matchExpressions") or ():
-        _text(_map(expression), "key")
-        _text(expression, "operator")
-        for value in expression.get("values") or ():
-            string_value(value)
-    return dict(selector)
+    labels, expressions = _map(selector).get("matchLabels"), selector.get("matchExpressions")
+    return _present(
+        matchLabels=None if labels is None else string_map_value(labels) or None,
+        matchExpressions=None if expressions is None else [_requirement(each) for each in _list(expressions)] or None,
+    )
+
+
+def _requirement(expression: object) -> Metric:
+    entry = _map(expression)
+    values = entry.get("values")
+    shown = _present(values=None if values is None else strings_value(values) or None)
+    return {"key": _text(entry, "key"), "operator": _text(entry, "operator"), **shown}
 
 
 def _reference(part: Read, key: str) -> Metric:

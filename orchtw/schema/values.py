@@ -45,7 +45,10 @@ def double_value(value: object) -> int | float:
     """A finite number; an integral one becomes an int, because Go writes it without a fraction."""
     if type(value) not in (int, float):
         raise Mismatch("a number", value)
-    number = float(value)  # type: ignore[arg-type]
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError as error:
+        raise Mismatch("a number of 64 bits", "an integer of many digits") from error
     if not math.isfinite(number):
         raise Mismatch("a finite number", str(value))
     return int(number) if number.is_integer() and abs(number) <= _EXACT_DOUBLE else number

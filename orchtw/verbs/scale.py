@@ -80,6 +80,7 @@ async def _apply(context: Context, call: Call) -> Response:
     if "replicas" in (document.get("spec") or {}):
         _refuse({**wanted, "metadata": {"namespace": call.info.namespace, **named}})
         workload["spec"] = {"replicas": wanted["spec"].get("replicas", 0)}
+    scale_of(context.scale, call.target.load(find(call)))  # refuses before anything is stored
     written = await write_applied(context, call, workload, options)
     return _answer(context, call, call.target.load(written.entry))
 

@@ -66,6 +66,16 @@ class LeaderElectorTests(WorldTestCase):
         self.assertEqual(self.told, ["one started", "two started"])
         self.assertEqual(self.spec()["leaseTransitions"], 1)
 
+    def test_full_counter(self) -> None:
+        """A Lease that counts no further change of hand can be taken nevertheless."""
+        world = self.world
+        leases = world.resource("leases", "coordination.orch.io/v1")
+        spec = {"leaseTransitions": 2**31 - 1}
+        world.run(world.client.create(leases, "a", {"metadata": {"name": "host", "namespace": "a"}, "spec": spec}))
+        self.elector("one")
+        self.assertEqual(self.told, ["one started"])
+        self.assertEqual(self.spec()["leaseTransitions"], 2**31 - 1)
+
     def test_silent_leader(self) -> None:
         """Others take over once they have seen no renewal for the lease's duration, by their own clock."""
         broken = Broken(self.world.client)

@@ -51,7 +51,8 @@ def fuzz(vocabulary: str, seed: str, requests: int) -> list[Finding]:
         try:
             _prepare(server)
             began, before = time.monotonic(), _resident_mib(server.pid)
-            run = Run(server.endpoint, surface, Cases(surface, seed), log, requests, f"fuzz-{seed}", findings.kept(vocabulary))
+            cases = Cases(surface, seed, findings.kept(vocabulary))
+            run = Run(server.endpoint, surface, cases, log, requests)
             run.run()
             _report(vocabulary, run, time.monotonic() - began, (before, _resident_mib(server.pid)))
             stored = Auditor(server.endpoint, surface).everything()
@@ -97,9 +98,9 @@ def _report(vocabulary: str, run: Run, took_s: float, resident: tuple[float, flo
     totals: Totals = run.totals
     codes = " ".join(f"{code or 'none'}:{count}" for code, count in sorted(totals.codes.items()))
     print(
-        f"{vocabulary}: {totals.sent} requests in {took_s:.0f} s ({totals.sent / took_s:.0f}/s), {totals.stored} objects "
-        f"stored and read back, longest {totals.longest_s * 1000:.0f} ms, resident {resident[0]:.0f} to {resident[1]:.0f} "
-        f"MiB, {len(run.findings)} found; {codes}",
+        f"{vocabulary}: {totals.sent} requests in {took_s:.0f} s ({totals.sent / took_s:.0f}/s), "
+        f"{totals.stored} objects stored and read back, longest {totals.longest_s * 1000:.0f} ms, "
+        f"resident {resident[0]:.0f} to {resident[1]:.0f} MiB, {len(run.findings)} found; {codes}",
         flush=True,
     )
 

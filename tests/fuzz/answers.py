@@ -140,7 +140,8 @@ class Responses:
 
     def _read_chunked(self) -> bytes | None:
         """A whole chunked body, or None while its end has not come."""
-        parts, at = [], 0
+        parts: list[bytes] = []
+        at = 0
         while True:
             line = self._data.find(b"\r\n", at)
             if line < 0:

@@ -41,8 +41,10 @@ class Case:
             return self.raw
         lines = [
             f"{self.method} {self.target} HTTP/1.1", f"Host: {host}", f"Audit-Id: {audit_id}",
-            *([] if "Authorization" in self.headers else [f"Authorization: Bearer {token}"]), *(f"{name}: {value}" for name, value in self.headers.items()),
+            *(f"{name}: {value}" for name, value in self.headers.items()),
         ]  # fmt: skip
+        if "Authorization" not in self.headers:
+            lines.append(f"Authorization: Bearer {token}")
         body = self.body
         if self.chunked:
             lines.append("Transfer-Encoding: chunked")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 
 from orchtw.schema.catalogue import ResourceType
@@ -29,9 +29,11 @@ _MAKERS, _WEIGHTS = tuple(_KINDS), tuple(_KINDS.values())
 
 
 class Cases:
-    """The requests of one seed against one vocabulary."""
+    """The requests of one seed against one vocabulary; the `kept` ones come first, each by itself."""
 
-    def __init__(self, surface: Surface, seed: str) -> None:
+    def __init__(self, surface: Surface, seed: str, kept: Iterable[Case] = ()) -> None:
+        self.label = f"fuzz-{seed}"
+        self.kept = iter(kept)
         self._surface = surface
         self._seed = seed
 

@@ -14,12 +14,15 @@ from tests.fuzz.surface import Surface
 from tests.fuzz.values import Values, spoilt
 
 _SELECTORS = (
-    "app", "app=a", "app!=a", "app in (a,b)", "app notin (a)", "!app", "x/y>1", "x/y<9", "app in ()", "app=a,tier", ",", "=",
+    "app", "app=a", "app!=a", "app in (a,b)", "app notin (a)", "!app", "x/y>1", "x/y<9", "app in ()", "app=a,tier",
+    ",", "=",
     "app in (", "app==a==b", "A B", "a" * 400, "app in (" + "a," * 400 + ")", "app>" + "9" * 30, "\u00fc=\u00fc", "",
 )  # fmt: skip
 _FIELDS = (
-    "metadata.name=a", "metadata.namespace=fuzz-0", "metadata.name!=a", "spec.nodeName=n", "status.phase=Active", "type=x",
-    "involvedObject.name=a", "metadata.name=a,metadata.name=b", "metadata.name", "=", "spec.x=1", "metadata.name=a\\,b", "",
+    "metadata.name=a", "metadata.namespace=fuzz-0", "metadata.name!=a", "spec.nodeName=n", "status.phase=Active",
+    "type=x",
+    "involvedObject.name=a", "metadata.name=a,metadata.name=b", "metadata.name", "=", "spec.x=1",
+    "metadata.name=a\\,b", "",
     "reason=\\", "metadata.name==", "a" * 400 + "=b",
 )  # fmt: skip
 _TOKENS = (
@@ -27,13 +30,16 @@ _TOKENS = (
     *(
         base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
         for text in (
-            "{}", "[]", "null", '{"v":"meta.orch.io/v1","rv":1,"start":"fuzz-0/a\\u0000","sig":"x"}', '{"v":1,"rv":"1","start":[]}',
+            "{}", "[]", "null", '{"v":"meta.orch.io/v1","rv":1,"start":"fuzz-0/a\\u0000","sig":"x"}',
+            '{"v":1,"rv":"1","start":[]}',
             '{"v":"meta.orch.io/v1","rv":-1,"start":"../a\\u0000"}', '{"v":"meta.orch.io/v1","rv":1e30,"start":"a"}',
             '{"v":"meta.orch.io/v1","rv":9223372036854775808,"start":"\u00fc","sig":"\u00fc"}', "[" * 500,
         )
     ),
 )  # fmt: skip
-_NUMBERS = ("1", "3", "0", "500", "-1", "x", "9" * 30, "9" * 5000, "1.5", "", "+2", "\u0663", str(2**63 - 1), str(-(2**63)))
+_NUMBERS = (
+    "1", "3", "0", "500", "-1", "x", "9" * 30, "9" * 5000, "1.5", "", "+2", "\u0663", str(2**63 - 1), str(-(2**63)),
+)  # fmt: skip
 _WORDS = ("m1", "m2", "m" * 128, "", "x", "true", "0", "\u00fc\x07", "m" * 200)
 _DURATIONS = ("1s", "30s", "1ns", "x", "", "-1s", "9" * 30 + "h", "1h", "0")
 _FLAGS = ("true", "false", "1", "0", "", "x", "True")
@@ -65,17 +71,26 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
 _OFTEN = {"dryRun": 0.1, "fieldManager": 0.15}
 _ACCEPTS = (
     "application/json", "*/*", "", "application/yaml", "application/json;as=Table;v=v1;g=meta.orch.io",
-    "application/json;as=Table;v=v1beta1;g=meta.orch.io,application/json", "application/json;as=PartialObjectMetadata;v=v1;g=meta.orch.io",
-    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.orch.io,application/json", "text/html", "application/json;q=0",
-    "application/vnd.orch.protobuf;as=PartialObjectMetadata;v=v1;g=meta.orch.io,*/*", "application/json;stream=watch", "x" * 600,
-    "application/vnd.orch.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.orch.io,application/json", "application/*;q=0.1,;;,=",
-    "application/json;as=Table;v=v9;g=x,application/json;pretty=1", "application/yaml;as=Table;v=v1;g=meta.orch.io,*/*;q=nan",
+    "application/json;as=Table;v=v1beta1;g=meta.orch.io,application/json",
+    "application/json;as=PartialObjectMetadata;v=v1;g=meta.orch.io",
+    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.orch.io,application/json", "text/html",
+    "application/json;q=0",
+    "application/vnd.orch.protobuf;as=PartialObjectMetadata;v=v1;g=meta.orch.io,*/*",
+    "application/json;stream=watch", "x" * 600,
+    "application/vnd.orch.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.orch.io,application/json",
+    "application/*;q=0.1,;;,=",
+    "application/json;as=Table;v=v9;g=x,application/json;pretty=1",
+    "application/yaml;as=Table;v=v1;g=meta.orch.io,*/*;q=nan",
 )  # fmt: skip
 _HEADERS = (
-    ("Impersonate-User", "bob"), ("Impersonate-User", "system:serviceaccount:fuzz-0:a"), ("Impersonate-User", "\u00fc"),
-    ("User-Agent", "fuzz/1 (x)"), ("User-Agent", ""), ("User-Agent", "\u00fc\u4e2d" * 100), ("Accept-Encoding", "gzip"),
-    ("Accept-Encoding", "gzip;q=0, br"), ("Expect", "100-continue"), ("Connection", "keep-alive"), ("X-Remote-User", "root"),
-    ("Cookie", "a=b"), ("Content-Encoding", "gzip"), ("If-None-Match", "*"), ("Authorization", ""), ("Authorization", "Bearer nobody"), ("Range", "bytes=0-1"), ("X-Long", "y" * 8000),
+    ("Impersonate-User", "bob"), ("Impersonate-User", "system:serviceaccount:fuzz-0:a"),
+    ("Impersonate-User", "\u00fc"),
+    ("User-Agent", "fuzz/1 (x)"), ("User-Agent", ""), ("User-Agent", "\u00fc\u4e2d" * 100),
+    ("Accept-Encoding", "gzip"),
+    ("Accept-Encoding", "gzip;q=0, br"), ("Expect", "100-continue"), ("Connection", "keep-alive"),
+    ("X-Remote-User", "root"),
+    ("Cookie", "a=b"), ("Content-Encoding", "gzip"), ("If-None-Match", "*"), ("Authorization", ""),
+    ("Authorization", "Bearer nobody"), ("Range", "bytes=0-1"), ("X-Long", "y" * 8000),
 )  # fmt: skip
 JSON, YAML = "application/json", "application/yaml"
 
@@ -130,7 +145,8 @@ class Draw:
 
     def _metadata(self, resource: ResourceType, meta: dict[str, Any], name: str) -> dict[str, Any]:
         if self.chance(0.9):
-            meta = {key: meta[key] for key in ("ownerReferences", "managedFields") if key in meta and self.chance(0.3)}
+            some = [key for key in ("ownerReferences", "managedFields") if key in meta and self.chance(0.3)]
+            meta = {key: meta[key] for key in some}
         meta["name"] = name
         if self.chance(0.04):
             meta["managedFields"] = self.values.managed_fields(resource.api_version)
@@ -142,6 +158,10 @@ class Draw:
             meta["labels"] = self.values.labels()
         if self.chance(0.2):
             meta["annotations"] = self.values.annotations()
+        if resource.kind == "HorizontalPodAutoscaler" and self.chance(0.4):
+            name, node = self.random.choice(self.surface.annotated)
+            kept = encodings.json_body(self.spoil(self.values.value(node)), self.random).decode(errors="replace")
+            meta["annotations"] = {**meta.get("annotations", {}), name: kept}
         if self.chance(0.05):
             meta["finalizers"] = [self.random.choice((*words.MEANT, "example.com/hold")) for _ in range(2)]
         if self.chance(0.02):

@@ -10,19 +10,28 @@ from tests.fuzz.case import Case
 from tests.fuzz.draw import Draw
 
 _PATHS = (
-    "/", "/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/apis/nope/v1", "/api/v2", "/version", "/version/", "/healthz",
-    "/livez", "/readyz", "/livez?verbose", "/readyz?exclude=etcd", "/readyz/ping", "/livez/nope", "/metrics", "/openapi/v2",
+    "/", "/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/apis/nope/v1", "/api/v2", "/version",
+    "/version/", "/healthz",
+    "/livez", "/readyz", "/livez?verbose", "/readyz?exclude=etcd", "/readyz/ping", "/livez/nope", "/metrics",
+    "/openapi/v2",
     "/openapi/v3", "/openapi/v3/apis/apps/v1", "/openapi/v3/api/v1", "/logs", "/swagger.json", "/openapi/v3/../v2",
-    "//", "/api/", "/apis//v1", "/api/v1/", "/api/v1//pods", "/api/v1/pods/", "/%", "/%zz", "/%00", "/api/v1/namespaces/%2f/pods",
-    "/api/v1/%6eamespaces", "/api/v1/namespaces/a/b/c/d/e", "/api/v1/watch", "/api/v1/watch/pods?timeoutSeconds=1", "/apis/apps/v1/watch",
-    "/api/v1/proxy/pods", "/api/v1/watch/namespaces/fuzz-0/pods/a?timeoutSeconds=1", "/api/v1/namespaces/..", "/..", "/api/%761/pods",
-    "/api/v1/namespaces/fuzz-0/pods/a/log", "/api/v1/namespaces/fuzz-0/pods/a/exec", "/api/v1/namespaces/fuzz-0/pods/a/proxy/x",
-    "/api/v1/namespaces/fuzz-0/services/a/proxy", "/" + "a/" * 500, "/api/v1/componentstatuses", "/api/v1/componentstatuses/etcd-0",
-    "/api/v1/\u00fc", "/api/v1/namespaces/%ff/pods", "/.well-known/openid-configuration", "/openid/v1/jwks", "/debug/pprof/",
+    "//", "/api/", "/apis//v1", "/api/v1/", "/api/v1//pods", "/api/v1/pods/", "/%", "/%zz", "/%00",
+    "/api/v1/namespaces/%2f/pods",
+    "/api/v1/%6eamespaces", "/api/v1/namespaces/a/b/c/d/e", "/api/v1/watch", "/api/v1/watch/pods?timeoutSeconds=1",
+    "/apis/apps/v1/watch",
+    "/api/v1/proxy/pods", "/api/v1/watch/namespaces/fuzz-0/pods/a?timeoutSeconds=1", "/api/v1/namespaces/..", "/..",
+    "/api/%761/pods",
+    "/api/v1/namespaces/fuzz-0/pods/a/log", "/api/v1/namespaces/fuzz-0/pods/a/exec",
+    "/api/v1/namespaces/fuzz-0/pods/a/proxy/x",
+    "/api/v1/namespaces/fuzz-0/services/a/proxy", "/" + "a/" * 500, "/api/v1/componentstatuses",
+    "/api/v1/componentstatuses/etcd-0",
+    "/api/v1/\u00fc", "/api/v1/namespaces/%ff/pods", "/.well-known/openid-configuration", "/openid/v1/jwks",
+    "/debug/pprof/",
 )  # fmt: skip
 _METHODS = ("GET", "GET", "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND")
 _ODD = 0.45  # of the answers to reads in a form that is made for them
-_LIST_OPTIONS = ("limit", "resourceVersion", "resourceVersionMatch", "labelSelector", "fieldSelector", "continue", "pretty")
+_WATCH_OPTIONS = ("resourceVersion", "resourceVersionMatch", "labelSelector", "fieldSelector", "allowWatchBookmarks")
+_LIST_OPTIONS = (*_WATCH_OPTIONS[:4], "limit", "continue", "pretty", "includeObject")
 _RAW = (
     b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 3,
     b"get /livez HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -74,13 +83,13 @@ def get(draw: Draw, resource: ResourceType) -> Case:
 def collect(draw: Draw, resource: ResourceType) -> Case:
     """GET of a collection, of one namespace or of all."""
     path = draw.surface.collection(resource, "") if draw.chance(0.3) else draw.collection(resource)
-    return _watched(draw, Case("GET", path + draw.query(*_LIST_OPTIONS, "includeObject"), draw.headers(odd=_ODD)))
+    return _watched(draw, Case("GET", path + draw.query(*_LIST_OPTIONS), draw.headers(odd=_ODD)))
 
 
 def watch(draw: Draw, resource: ResourceType) -> Case:
     """A watch of a collection, soon left."""
     path = draw.surface.collection(resource, "") if draw.chance(0.3) else draw.collection(resource)
-    query = draw.query("resourceVersion", "labelSelector", "fieldSelector", "allowWatchBookmarks", "resourceVersionMatch")
+    query = draw.query(*_WATCH_OPTIONS)
     timeout = "1" if draw.chance(0.8) else draw.random.choice(("0", "-1", "x", str(2**63 - 1), "9" * 25))
     target = f"{path}{query}{'&' if query else '?'}watch=1&timeoutSeconds={timeout}"
     return _watched(draw, Case("GET", target, draw.headers(odd=_ODD)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -10,12 +11,15 @@ import orjson
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec import Codecs, KindCodec
+from orchtw.schema.nodes import Node, StructSchema
 from tests.end_to_end.minimal import Minimal
 
 _SPECIAL = frozenset(
     {
-        "CertificateSigningRequest", "CronJob", "Deployment", "EndpointSlice", "Event", "HorizontalPodAutoscaler", "Namespace",
-        "Node", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget", "ReplicaSet", "ReplicationController", "Secret", "Service",
+        "CertificateSigningRequest", "CronJob", "Deployment", "EndpointSlice", "Event", "HorizontalPodAutoscaler",
+        "Namespace",
+        "Node", "PersistentVolumeClaim", "Pod", "PodDisruptionBudget", "ReplicaSet", "ReplicationController",
+        "Secret", "Service",
         "StatefulSet",
     }
 )  # fmt: skip
@@ -32,12 +36,25 @@ class Surface:
         self.resources = self.catalogue.resources
         self.stored = tuple(each for each in self.resources if each.storage_version)
         self.virtual = tuple(each for each in self.resources if not each.storage_version)
+        self.annotated = tuple(self._annotated())
         self.kinds = tuple((each.api_version, each.kind) for each in self.stored)
         self.special = tuple(each for each in self.stored if each.kind in _SPECIAL)
         self.translate = cache(self.naming.translate)
         self._minimal = Minimal(self.catalogue, self.codecs)
         self._objects: dict[tuple[str, str], bytes] = {}
         self._by_kind = {(each.api_version, each.kind): each for each in self.resources if each.storage_version}
+
+    def _annotated(self) -> Iterator[tuple[str, Node]]:
+        """Annotations in which the server itself keeps values of a schema."""
+        schema = self.codecs.kind("autoscaling/v2beta1", "HorizontalPodAutoscaler").schema
+        for part, field, name in (
+            ("spec", "metrics", "metrics"),
+            ("status", "currentMetrics", "current-metrics"),
+            ("status", "conditions", "conditions"),
+        ):
+            node = schema.keys[part].node
+            assert isinstance(node, StructSchema)
+            yield self.naming.translate(f"autoscaling.alpha.orch.io/{name}"), node.keys[field].node
 
     def codec(self, resource: ResourceType) -> KindCodec:
         """The codec of a resource's kind."""

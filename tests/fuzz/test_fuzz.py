@@ -81,7 +81,10 @@ class ChecksTests(SynchronousTestCase):
 
     def test_signature(self) -> None:
         """A fault is told by its exception and its place, whatever the value was."""
-        trace = 'Traceback\n  File "/x/orchtw/a/b.py", line 7, in f\n  File "/y/lib.py", line 8, in g\n    KeyError: \'{}\'\n'
+        trace = (
+            'Traceback\n  File "/x/orchtw/a/b.py", line 7, in f\n  File "/y/lib.py", line 8, in g\n'
+            "    KeyError: '{}'\n"
+        )
         self.assertEqual(signature_of_exception(trace.format("a")), "KeyError: # in orchtw/a/b.py:f")
         self.assertEqual(signature_of_exception(trace.format("b")), signature_of_exception(trace.format("a")))
 

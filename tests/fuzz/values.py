@@ -99,7 +99,8 @@ class Values:
         out = []
         for _ in range(choice(_FEW)):
             api_version, kind = choice((choice(kinds), ("v1", "Event"), ("nope/v1", "Nope"), ("a/b/c", "")))
-            owner = {"apiVersion": api_version, "kind": kind, "name": choice(words.NAMES), "uid": choice(("u1", "u2", "u3"))}
+            owner = {"apiVersion": api_version, "kind": kind, "name": choice(words.NAMES)}
+            owner["uid"] = choice(("u1", "u2", "u3"))
             out.append(owner | choice(({}, {"controller": True}, {"blockOwnerDeletion": True})))
         return out
 

@@ -15,7 +15,7 @@ from tests.fuzz.connection import Connection
 from tests.fuzz.surface import Surface
 
 _EVENTS = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
-LIMIT_S = 10.0
+LIMIT_S = 60.0
 
 
 class Visit:
@@ -97,7 +97,7 @@ class Visit:
                 break
             event = dict(fields_of(self._body[at + 4 : at + 4 + size]))
             found.append(_wrong_type(bytes(event[1]).decode()))
-            decoded(bytes(dict(fields_of(event[2]))[1]), self._surface.codecs)
+            decoded(bytes(dict(fields_of(bytes(event[2])))[1]), self._surface.codecs)
             at += 4 + size
         return [text for text in found if text]
 

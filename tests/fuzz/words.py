@@ -19,23 +19,30 @@ TEXTS: Final = (
 )  # fmt: skip
 
 MEANT: Final = (
-    "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Foo", "Resource", "Pods", "Object", "External", "cpu", "Utilization",
-    "AverageValue", "TCP", "UDP", "Always", "Never", "Pod", "Node", "v1", "apps/v1", "policy/v1beta1", "ServiceAccount",
+    "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Foo", "Resource", "Pods", "Object", "External", "cpu",
+    "Utilization",
+    "AverageValue", "TCP", "UDP", "Always", "Never", "Pod", "Node", "v1", "apps/v1", "policy/v1beta1",
+    "ServiceAccount",
     "User", "True", "False", "Ready", "Approved", "Running", "Succeeded", "Pending", "ClusterIP", "ExternalName",
     "matchLabels", "10.0.0.1", "::1", "50%", "orphan", "foregroundDeletion", "orch", "example.com/hold", "Opaque",
 )  # fmt: skip
 
 KEYS: Final = (
     "a", "app", "matchLabels", "matchExpressions", "x/y", "example.com/a", "A B", "", "orch.io/metadata.name",
-    "topology.orch.io/zone", "orch.io/hostname", "autoscaling.alpha.orch.io/metrics", "autoscaling.alpha.orch.io/behavior",
+    "topology.orch.io/zone", "orch.io/hostname", "autoscaling.alpha.orch.io/metrics",
+    "autoscaling.alpha.orch.io/behavior",
     "autoscaling.alpha.orch.io/current-metrics", "autoscaling.alpha.orch.io/conditions", "node-role.orch.io/x",
-    "pdb.orch.io/deprecated-v1beta1-empty-selector-match", "kubectl.orch.io/last-applied-configuration", "cpu", "memory",
+    "pdb.orch.io/deprecated-v1beta1-empty-selector-match", "kubectl.orch.io/last-applied-configuration", "cpu",
+    "memory",
 )  # fmt: skip
 
 ANNOTATIONS: Final = (
-    "", "x", "[]", "{}", "null", "[null]", "[{}]", '[{"type":"Resource","resource":{"name":"cpu"}}]', '{"ScaleUp":{}}',
-    '{"ScaleUp":{"Policies":[{}]}}', '{"ScaleUp":{"Policies":1}}', '[{"type":5}]', '[{"type":"Pods","pods":{"selector":1}}]',
-    '{"ScaleDown":[]}', '[{"type":"Object","object":{"target":7}}]', '{"spec":{"replicas":1}}', "[" * 300, "true", "\\",
+    "", "x", "[]", "{}", "null", "[null]", "[{}]", '[{"type":"Resource","resource":{"name":"cpu"}}]',
+    '{"ScaleUp":{}}',
+    '{"ScaleUp":{"Policies":[{}]}}', '{"ScaleUp":{"Policies":1}}', '[{"type":5}]',
+    '[{"type":"Pods","pods":{"selector":1}}]',
+    '{"ScaleDown":[]}', '[{"type":"Object","object":{"target":7}}]', '{"spec":{"replicas":1}}', "[" * 300, "true",
+    "\\",
     '[{"type":"External","external":{"metricSelector":{"matchExpressions":5}}}]', '{"apiVersion":"v1","kind":"Pod"}',
     '[{"lastTransitionTime":"x"}]', '[{"lastTransitionTime":null,"type":null}]', '"' + "9" * 5000 + '"', "9" * 400,
 )  # fmt: skip
@@ -67,12 +74,16 @@ _WRONG: Final[tuple[Any, ...]] = (
 )  # fmt: skip
 
 STEPS: Final = (
-    "f:metadata", "f:spec", "f:data", "f:labels", "f:a", "f:", ".", 'k:{"name":"c"}', 'k:{"containerPort":1e30}', "k:{", "k:[]",
-    'k:{"uid":null}', 'v:"x"', "v:", "v:{}", "v:1e400", "i:0", "i:-1", "i:x", "i:" + "9" * 5000, "x:y", "", ":", "f", "k:null",
+    "f:metadata", "f:spec", "f:data", "f:labels", "f:a", "f:", ".", 'k:{"name":"c"}', 'k:{"containerPort":1e30}',
+    "k:{", "k:[]",
+    'k:{"uid":null}', 'v:"x"', "v:", "v:{}", "v:1e400", "i:0", "i:-1", "i:x", "i:" + "9" * 5000, "x:y", "", ":",
+    "f", "k:null",
 )  # fmt: skip
 """Keys of FieldsV1."""
 
-VERSIONS: Final = ("0", "1", "3", "5", "-1", "abc", "9" * 5000, "٣", "1e3", "0x1", " 1", "+1", "00", "18446744073709551616")
+VERSIONS: Final = (
+    "0", "1", "3", "5", "-1", "abc", "9" * 5000, "٣", "1e3", "0x1", " 1", "+1", "00", "18446744073709551616",
+)  # fmt: skip
 FUTURE_VERSIONS: Final = ("18446744073709551615", "999999999")
 
 

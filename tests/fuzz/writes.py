@@ -15,18 +15,26 @@ from tests.fuzz.draw import Draw
 
 _WRITE_OPTIONS = ("dryRun", "fieldManager", "fieldValidation", "pretty")
 _DELETE_OPTIONS = ("gracePeriodSeconds", "propagationPolicy", "orphanDependents", "dryRun")
+_SUBRESOURCES = ("status", "scale", "nope", "log", "token", "proxy/x/y")
+_PATCHES = ("json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml")
 _POINTERS = (
-    "", "/", "/metadata", "/metadata/labels", "/metadata/labels/app", "/spec", "/spec/replicas", "/spec/x", "/data/a", "/-1",
-    "/metadata/finalizers/-", "/metadata/ownerReferences/0", "/spec/template/spec/containers/0/ports/-", "/~01~2", "/a//b",
-    "/metadata/managedFields", "/metadata/resourceVersion", "/spec/containers/" + "9" * 400, "spec", "/kind", "/status",
+    "", "/", "/metadata", "/metadata/labels", "/metadata/labels/app", "/spec", "/spec/replicas", "/spec/x",
+    "/data/a", "/-1",
+    "/metadata/finalizers/-", "/metadata/ownerReferences/0", "/spec/template/spec/containers/0/ports/-", "/~01~2",
+    "/a//b",
+    "/metadata/managedFields", "/metadata/resourceVersion", "/spec/containers/" + "9" * 400, "spec", "/kind",
+    "/status",
     "/metadata/name", "/spec/ports/0/port", "/spec/containers/-1", "/metadata/annotations/a~1b",
 )  # fmt: skip
 _OPERATIONS = ("add", "add", "replace", "remove", "test", "move", "copy", "", "x")
 _DIRECTIVES: tuple[tuple[str, Any], ...] = (
     ("$patch", "delete"), ("$patch", "replace"), ("$patch", "merge"), ("$patch", "zap"), ("$patch", 1),
-    ("$retainKeys", ["a", "name"]), ("$retainKeys", {}), ("$setElementOrder/containers", [{"name": "minimal"}, {"name": "a"}]),
-    ("$setElementOrder/finalizers", ["a", 1]), ("$setElementOrder/ports", [{}]), ("$deleteFromPrimitiveList/finalizers", ["orch"]),
-    ("$deleteFromPrimitiveList/finalizers", {"a": 1}), ("$setElementOrder/x", None), ("$setElementOrder/containers", ["a"]),
+    ("$retainKeys", ["a", "name"]), ("$retainKeys", {}),
+    ("$setElementOrder/containers", [{"name": "minimal"}, {"name": "a"}]),
+    ("$setElementOrder/finalizers", ["a", 1]), ("$setElementOrder/ports", [{}]),
+    ("$deleteFromPrimitiveList/finalizers", ["orch"]),
+    ("$deleteFromPrimitiveList/finalizers", {"a": 1}), ("$setElementOrder/x", None),
+    ("$setElementOrder/containers", ["a"]),
 )  # fmt: skip
 
 
@@ -67,7 +75,7 @@ def update(draw: Draw, resource: ResourceType) -> Case:
 def patch(draw: Draw, resource: ResourceType, sub: str = "", codec: KindCodec | None = None) -> Case:
     """PATCH in any of the four ways."""
     name = draw.name()
-    kind = draw.random.choice(("json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"))
+    kind = draw.random.choice(_PATCHES)
     codec = codec or draw.surface.codec(resource)
     options: tuple[str, ...] = _WRITE_OPTIONS
     query = ""
@@ -130,7 +138,8 @@ def _sensible(draw: Draw, codec: KindCodec) -> dict[str, Any]:
         pointer = f"/{field.name}"
         field = draw.random.choice(list(field.node.keys.values()))
     value = draw.values.value(field.node)
-    return {"op": draw.random.choice(("add", "add", "replace", "test")), "path": f"{pointer}/{field.name}", "value": value}
+    operation = draw.random.choice(("add", "add", "replace", "test"))
+    return {"op": operation, "path": f"{pointer}/{field.name}", "value": value}
 
 
 def _directed(draw: Draw, value: Any) -> Any:
@@ -180,7 +189,7 @@ def delete(draw: Draw, resource: ResourceType) -> Case:
 def subresource(draw: Draw, resource: ResourceType) -> Case:
     """Any method on any sub-resource, mostly one that there is."""
     if not resource.subresources or draw.chance(0.03):
-        sub, codec = draw.random.choice(("status", "scale", "nope", "log", "token", "proxy/x/y")), draw.surface.codec(resource)
+        sub, codec = draw.random.choice(_SUBRESOURCES), draw.surface.codec(resource)
     else:
         declared = draw.random.choice(resource.subresources)
         sub = declared.name

@@ -10,6 +10,8 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec import Codecs
 from orchtw.schema.conversion import CONVERSIONS, converter
 
 NAMING = Naming.orch()
@@ -194,6 +196,29 @@ class AutoscalerTests(SynchronousTestCase):
             self.assertEqual(out["spec"]["metrics"], METRICS[:1], text)
             self.assertEqual(out["status"]["currentMetrics"], None)
             self.assertNotIn("annotations", out["metadata"])
+
+    def test_annotated_selectors(self) -> None:
+        """A selector in an annotation comes out canonical, or the annotation is ignored: no read fails on it."""
+        codec = Codecs(Catalogue.load(NAMING)).kind("autoscaling/v2", "HorizontalPodAutoscaler")
+        for selector, expected in (
+            ({"foo": 1}, {}),
+            ({"matchLabels": None, "matchExpressions": []}, {}),
+            ({"matchLabels": {"b": "1", "a": None}}, {"matchLabels": {"a": "", "b": "1"}}),
+            (
+                {"matchExpressions": [{"extra": 2, "key": None, "operator": None, "values": None}]},
+                {"matchExpressions": [{"key": "", "operator": ""}]},
+            ),
+            ({"matchExpressions": [{"key": "a", "operator": "In", "values": "abc"}]}, None),
+            ({"matchExpressions": 0}, None),
+            ({"matchLabels": []}, None),
+            ([], None),
+        ):
+            metrics = json.dumps([{"type": "Pods", "pods": {"metricName": "m", "selector": selector}}])
+            given = autoscaler("v1", {}, {}, {"autoscaling.alpha.orch.io/metrics": metrics})
+            out = convert(given, "autoscaling/v2")
+            self.assertEqual(codec.decode_protobuf(codec.encode_protobuf(out)), out, selector)
+            found = out["spec"]["metrics"][0].get("pods", {}).get("metric", {}).get("selector")
+            self.assertEqual(found, expected, selector)
 
     def test_vocabulary(self) -> None:
         """The annotations are those of the served vocabulary."""

@@ -1,4 +1,4 @@
-"""Requests that no sensible client sends, and objects that no sensible client stores: refused or served, never a fault."""
+"""Requests and stored objects that make no sense are refused or served; none is a fault of the server."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ class NamespaceNameTests(Case):
 
     async def test_none(self) -> None:
         """Without a name there is none to generate from (supplement A2)."""
-        for body in ({}, {"metadata": {}}, {"metadata": {"name": ""}}):
+        bodies: tuple[Any, ...] = ({}, {"metadata": {}}, {"metadata": {"name": ""}})
+        for body in bodies:
             text = await self.message("POST", NAMESPACES, 422, body)
             self.assertIn("metadata.name: Required value: name or generateName is required", text)
 
@@ -94,14 +95,15 @@ class SelectorTests(Case):
     async def test_scale(self) -> None:
         """There is no Scale of a workload without a readable selector."""
         for number, selector in enumerate(self.NONSENSE):
-            meta = {"name": f"d{number}"}
-            await self.send("POST", DEPLOYMENTS, 201, {"metadata": meta, "spec": {"selector": selector, "template": {}}})
+            spec = {"selector": selector, "template": {}}
+            await self.send("POST", DEPLOYMENTS, 201, {"metadata": {"name": f"d{number}"}, "spec": spec})
             await self.send("GET", f"{DEPLOYMENTS}/d{number}/scale", 400)
 
     async def test_eviction(self) -> None:
         """A budget without a readable selector protects no pod."""
         for number, selector in enumerate(self.NONSENSE):
-            await self.send("POST", BUDGETS, 201, {"metadata": {"name": f"b{number}"}, "spec": {"selector": selector}})
+            spec = {"selector": selector}
+            await self.send("POST", BUDGETS, 201, {"metadata": {"name": f"b{number}"}, "spec": spec})
         await self.send("POST", PODS, 201, {"metadata": {"name": "p", "labels": {"a": "b"}}})
         status = {"metadata": {"name": "p"}, "status": {"phase": "Running"}}
         await self.send("PUT", f"{PODS}/p/status", 200, status)
