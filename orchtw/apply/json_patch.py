@@ -12,6 +12,7 @@ import attrs
 import orjson
 
 from orchtw.errors import BadRequest, Invalid, RequestEntityTooLarge, StatusError
+from orchtw.schema.json_text import parse_json
 
 MAX_OPERATIONS: Final = 10_000
 """Operations of one patch: what the API allows."""
@@ -36,7 +37,7 @@ class CannotApply(StatusError):
 def parse_json_patch(body: bytes) -> list[dict[str, Any]]:
     """The operations. Raises BadRequest (400) for anything but a list of objects, RequestEntityTooLarge (413)."""
     try:
-        operations = orjson.loads(body)
+        operations = parse_json(body)
     except ValueError as error:
         raise BadRequest(f"error decoding patch: {error}") from None
     if type(operations) is not list or not all(type(each) is dict for each in operations):

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import orjson
-
 from orchtw.apply.list_order import in_order, is_subsequence
 from orchtw.apply.shown import go_plain
 from orchtw.errors import BadRequest
+from orchtw.schema.json_text import parse_json
 from orchtw.schema.nodes import EitherSchema, Field, ListSchema, MapSchema, Node, StructSchema
 
 Map = dict[str, Any]
@@ -30,7 +29,7 @@ _NOT_RETAINED: Final = "patch content doesn't match retainKeys list"
 def parse_strategic_patch(body: bytes) -> Map:
     """The patch document. Raises BadRequest (400) for anything but a JSON object."""
     try:
-        document = orjson.loads(body)
+        document = parse_json(body)
     except ValueError as error:
         raise BadRequest(f"error decoding patch: {error}") from None
     if type(document) is not dict:

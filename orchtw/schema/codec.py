@@ -22,6 +22,7 @@ from orchtw.schema.defaults import Defaults
 from orchtw.schema.envelope import unwrap, wrap
 from orchtw.schema.generated import Functions
 from orchtw.schema.json_codec import normalisers
+from orchtw.schema.json_text import parse_json
 from orchtw.schema.mismatch import Mismatch, SchemaError, shortened
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.protobuf_decoder import decoders
@@ -110,8 +111,8 @@ class MessageCodec:
     def parse_json(self, body: bytes) -> dict[str, Any]:
         """A JSON text as an object that is yet to be normalised. Raises BadRequest."""
         try:
-            value = orjson.loads(body)
-        except orjson.JSONDecodeError as error:
+            value = parse_json(body)
+        except ValueError as error:
             raise unparseable(body, self.short_name, str(error)) from None
         if type(value) is not dict:
             raise unparseable(body, self.short_name, str(Mismatch("an object", value)))

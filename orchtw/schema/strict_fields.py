@@ -6,12 +6,13 @@ The value must fit its schema otherwise: normalise it first.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
+from threading import RLock
 from typing import Any, Final
 
 import orjson
 
+from orchtw.schema.json_text import parse_pairs
 from orchtw.schema.mismatch import shortened
 from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
 
@@ -32,10 +33,11 @@ class KnownKeys:
         self._typed = typed
         self._checks: dict[StructSchema, _Check] = {}
         self._tables: dict[StructSchema, _Table] = {}
+        self._lock = RLock()  # a table under way is only for the thread that makes it
 
     def cover(self, schema: StructSchema, value: dict[str, Any]) -> bool:
         """Whether `schema` knows all keys of `value`, at every depth."""
-        check = self._checks.get(schema) or self._check(schema)
+        check = self._check(schema)
         try:
             check(value)
         except KeyError:
@@ -48,10 +50,12 @@ class KnownKeys:
 
     def _check(self, schema: StructSchema) -> _Check:
         """A function that raises KeyError at the first unknown key."""
-        found = self._checks.get(schema)
-        if found is None:
-            found = self._checks[schema] = _struct(self._table(schema))
-        return found
+        with self._lock:
+            found = self._checks.get(schema)
+            if found is None:
+                found = _struct(self._table(schema))
+                self._checks[schema] = found
+            return found
 
     def _table(self, schema: StructSchema) -> _Table:
         """The keys of a struct with the checks of what stands under them; one that is being made is shared."""
@@ -141,7 +145,7 @@ def repeated_keys(body: bytes, value: Any) -> list[str]:
 
 def pairs_of(body: bytes) -> Any:
     """The JSON value of `body` with every object as `Pairs`."""
-    return json.loads(body, object_pairs_hook=Pairs)
+    return parse_pairs(body, Pairs)
 
 
 class _Findings:

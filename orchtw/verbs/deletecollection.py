@@ -17,7 +17,7 @@ async def deletecollection(context: Context, call: Call) -> Response:
     What is gone meanwhile is skipped. All objects are tried; the first refusal is the answer.
     """
     options = options_of(context, call)
-    how = read_options(context, call)
+    how = await read_options(context, call)
     state = await state_of(context, call, options, selection_of(call, options))
     chosen = state.entries[: options.limit] if options.limit else state.entries
     refusal: StatusError | None = None

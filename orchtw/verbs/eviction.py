@@ -10,7 +10,7 @@ from orchtw.request import Response
 from orchtw.rules.options import create_options, delete_options
 from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.envelope import unwrap
-from orchtw.verbs.bodies import decode
+from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.get import find
@@ -28,7 +28,7 @@ async def evict(context: Context, budgets: Target, call: Call) -> Response:
     budget is out of order), InternalError (500, more than one budget).
     """
     options = create_options(call.request.params, context.naming)
-    eviction = _read(context, call)
+    eviction = await _read(context, call)
     how = delete_options({}, eviction.get("deleteOptions") or {}, context.naming)
     dry_run = options.dry_run or how.dry_run
     pod = call.target.load(find(call))
@@ -39,13 +39,13 @@ async def evict(context: Context, budgets: Target, call: Call) -> Response:
     return context.representations.obj(status, context.representations.untransformed(call.accept), 201)
 
 
-def _read(context: Context, call: Call) -> Object:
+async def _read(context: Context, call: Call) -> Object:
     """The Eviction, in either of its versions."""
     codec = context.eviction
     older = context.codecs.kind("policy/v1beta1", "Eviction")
     if b"policy/v1beta1" in call.request.body[:4096] and _is_older(call.request.body):
         codec = older
-    eviction = decode(call.request, codec, context.negotiator)
+    eviction = await read(context.offload, call.request, codec, context.negotiator)
     if eviction["metadata"].get("name", call.info.name) != call.info.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     return eviction
