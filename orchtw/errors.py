@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
-
 MAX_CAUSES: Final = 100
 """Causes that one refusal shows; what comes after them is not worth finding."""
 
@@ -31,6 +30,9 @@ class Cause:
     reason: str
     message: str
     field: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
 
     def to_json(self) -> dict[str, str]:
         """The entry of `details.causes`; empty parts left out."""
@@ -282,7 +284,7 @@ class Invalid(StatusError):
         At most MAX_CAUSES and MAX_CAUSES_CHARACTERS of them; a last one says if there are more.
         """
         causes, name = shown_causes(causes), name[:MAX_NAME_CHARACTERS]
-        texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in causes))
+        texts = list(dict.fromkeys(map(str, causes)))
         tail = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
         return cls(
             f'{qualified(kind, group)} "{name}" is invalid: {tail}',

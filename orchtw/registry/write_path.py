@@ -26,6 +26,7 @@ from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.target import Object, Target
 from orchtw.request import UserInfo
 from orchtw.rules.metadata import generate_name
+from orchtw.schema.json_text import MAX_CONTAINERS, too_many_containers
 from orchtw.storage.interface import KeyValue, Op, Store
 from orchtw.watch.entry import Entry
 
@@ -146,8 +147,12 @@ class WritePath:
         """
         prepared = stored.prepare(obj)
         size = len(prepared.raw)
-        if size > MAX_STORED_BYTES and (live is None or size > len(live.proto)):
-            raise RequestEntityTooLarge.limit(MAX_STORED_BYTES)
+        if size > MAX_CONTAINERS and (live is None or size > len(live.proto)):
+            if size > MAX_STORED_BYTES:
+                raise RequestEntityTooLarge.limit(MAX_STORED_BYTES)
+            if too_many_containers(obj):
+                why = f"the object has more than {MAX_CONTAINERS} objects and lists"
+                raise RequestEntityTooLarge(f"Request entity too large: {why}")
         return prepared
 
     async def update(self, write: Write, transform: Transform) -> Written:

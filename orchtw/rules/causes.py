@@ -6,6 +6,7 @@ Values are shown as Go shows them, because clients and tests read these texts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import nsmallest
 from typing import Any, Final
 
 import orjson
@@ -69,7 +70,8 @@ def go_value(value: Any) -> str:
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
         return "[]string{" + _joined(map(go_quote, value)) + "}"
     if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-        entries = (f"{go_quote(key)}:{go_quote(item)}" for key, item in sorted(value.items()))
+        first = nsmallest(_MAX_SHOWN_ITEMS + 1, value.items())
+        entries = (f"{go_quote(key)}:{go_quote(item)}" for key, item in first)
         return "map[string]string{" + _joined(entries) + "}"
     text = orjson.dumps(value).decode()
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + _CUT
@@ -77,7 +79,8 @@ def go_value(value: Any) -> str:
 
 def _joined(texts: Iterable[str]) -> str:
     """The first of the texts with commas between."""
-    shown, characters = [], 0
+    shown: list[str] = []
+    characters = 0
     for text in texts:
         if len(shown) >= _MAX_SHOWN_ITEMS or characters > MAX_SHOWN_CHARACTERS:
             return ", ".join((*shown, _CUT))

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any, Final
 
-from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.naming import Naming
 from orchtw.rules import names
 from orchtw.rules.causes import forbidden, go_value, invalid, required, too_long
 from orchtw.rules.field_managers import entry_causes
+from orchtw.schema.mismatch import shortened
 
 Meta = Mapping[str, Any]
 
@@ -22,6 +23,7 @@ ANNOTATIONS_LIMIT_BYTES: Final = 262144
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
 
+_SHOWN_OWNERS: Final = 32  # in a cause, which shows some hundred characters of them
 _SHOWN_UIDS: Final = 20  # in a warning, which is cut at some hundred characters anyway
 _SHOWN_UID: Final = 64
 _SUFFIX_LENGTH: Final = 5
@@ -196,10 +198,10 @@ def _owners(owners: Iterable[Meta]) -> list[Cause]:
             break
         causes += _owner(owner, field)
         if owner.get("controller"):
-            name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            name = shortened(f"{owner.get('kind', '')}/{owner.get('name', '')}", MAX_NAME_CHARACTERS)
             if controller:
                 text = 'Only one reference can have Controller set to true. Found "true" in references for '
-                causes.append(invalid(field, owners, f"{text}{controller} and {name}"))
+                causes.append(invalid(field, owners[:_SHOWN_OWNERS], f"{text}{controller} and {name}"))
             controller = controller or name
     return causes
 

@@ -27,6 +27,7 @@ from orchtw.schema.mismatch import Mismatch, SchemaError, shortened
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.protobuf_decoder import decoders
 from orchtw.schema.protobuf_encoder import encoders
+from orchtw.schema.protobuf_size import check_size
 from orchtw.schema.strict_fields import KnownKeys, may_repeat, pairs_of
 from orchtw.schema.wire import read_varint
 from orchtw.schema.yaml_codec import decode_yaml
@@ -185,6 +186,10 @@ class KindCodec(MessageCodec):
         """A whole Protobuf body as canonical dict; its type may be empty, but not another's. Raises BadRequest."""
         api_version, kind, raw = unwrap(body, self.kind)
         self.check_type(api_version, kind)
+        try:
+            check_size(self.schema, raw)
+        except SchemaError as error:
+            raise self.refusal(str(error)) from None
         return self.decode_protobuf(raw)
 
     def encode_envelope(self, obj: dict[str, Any]) -> bytes:

@@ -26,6 +26,10 @@ _Table = dict[str, _Check | None]
 _SHOWN_CHARACTERS: Final = 512
 
 
+Path = tuple["Path | None", str] | None
+"""The way to a key: the way to what holds it and one step more; put together only where it is shown."""
+
+
 class KnownKeys:
     """Tests values for unknown keys; `typed` says of which structs objects may carry kind and apiVersion."""
 
@@ -156,10 +160,10 @@ class _Findings:
         self._texts: list[str] = []
 
     def of(self, value: Any, schema: StructSchema | None) -> list[str]:
-        self._walk(value, schema, "")
+        self._walk(value, schema, None)
         return self._texts
 
-    def _walk(self, value: Any, node: Node | None, path: str) -> None:
+    def _walk(self, value: Any, node: Node | None, path: Path) -> None:
         if len(self._texts) >= MAX_FINDINGS or isinstance(node, Scalar | Form):
             return
         if isinstance(node, EitherSchema):
@@ -168,15 +172,15 @@ class _Findings:
             element = node.element if isinstance(node, ListSchema) else None
             if node is None or isinstance(element, StructSchema | ListSchema | MapSchema | EitherSchema):
                 for index, item in enumerate(value):
-                    self._walk(item, element, f"{path}[{index}]")
+                    self._walk(item, element, (path, f"[{index}]"))
         elif isinstance(value, Pairs | dict):
             self._object(value.items() if isinstance(value, dict) else value, node, path)
 
-    def _object(self, items: Iterable[tuple[str, Any]], node: Node | None, path: str) -> None:
+    def _object(self, items: Iterable[tuple[str, Any]], node: Node | None, path: Path) -> None:
         seen: set[str] = set()
         typed = isinstance(node, StructSchema) and self._typed(node)
         for key, item in items:
-            place = f"{path}.{key}" if path else key
+            place = (path, f".{key}")
             if isinstance(node, StructSchema) and key not in node.keys and not (typed and key in TYPE_KEYS):
                 self._add("unknown", place)
                 continue
@@ -189,6 +193,15 @@ class _Findings:
             elif node is None or isinstance(node, MapSchema):
                 self._walk(item, node.value if isinstance(node, MapSchema) else None, place)
 
-    def _add(self, what: str, place: str) -> None:
+    def _add(self, what: str, place: Path) -> None:
         if len(self._texts) < MAX_FINDINGS:
-            self._texts.append(f'{what} field "{shortened(place, _SHOWN_CHARACTERS)}"')
+            self._texts.append(f'{what} field "{_text(place)}"')
+
+
+def _text(path: Path) -> str:
+    """The beginning of the path, which may be longer than it should be shown."""
+    steps: list[str] = []
+    while path is not None:
+        path, step = path
+        steps.append(step[: _SHOWN_CHARACTERS + 2])
+    return shortened("".join(reversed(steps)).removeprefix("."), _SHOWN_CHARACTERS)

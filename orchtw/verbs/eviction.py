@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orchtw.errors import BadRequest, Cause, Forbidden, InternalError, TooManyRequests
 from orchtw.registry.metadata import rfc3339
 from orchtw.registry.target import Object, Target
@@ -14,6 +16,7 @@ from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.get import find
+from orchtw.watch.entry import Entry
 
 MAX_DISRUPTED_PODS = 2000
 """Evictions that a budget's controller has not yet seen, at the most."""
@@ -64,11 +67,9 @@ async def _charge(context: Context, budgets: Target, call: Call, pod: Object, *,
     """Take one disruption from the pod's budget, if it has one."""
     labels = pod["metadata"].get("labels") or {}
     namespace = call.info.namespace
-    found = [
-        entry
-        for entry in budgets.stored.cache.snapshot(namespace)
-        if selector_of_object(budgets.stored.load(entry)["spec"].get("selector")).matches(labels)
-    ]
+    present = budgets.stored.cache.snapshot(namespace)
+    size = sum(len(entry.proto) for entry in present)
+    found = await context.offload.run(size, lambda: [each for each in present if _selects(budgets, each, labels)])
     if not found:
         return
     if len(found) > 1:
@@ -88,6 +89,10 @@ async def _charge(context: Context, budgets: Target, call: Call, pod: Object, *,
         return budgets.codec.normalise({**live, "status": status})
 
     await context.writes.update(write, take)
+
+
+def _selects(budgets: Target, budget: Entry, labels: Mapping[str, str]) -> bool:
+    return selector_of_object(budgets.stored.load(budget)["spec"].get("selector")).matches(labels)
 
 
 def _check_budget(budget: Object, status: Object) -> None:
