@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from orchtw.apply.path_element import SELF, canonical_text, order
+from orchtw.schema.values import in_order
 
 Tree = dict[str, "Tree"]
 
@@ -183,7 +184,7 @@ def insert(tree: Tree, path: tuple[str, ...]) -> Tree:
 
 def walk(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Every path of the root as steps; of each level the paths that end there come first, in order."""
-    steps = sorted(tree, key=order)
+    steps = list(in_order(tree, order))
     for step in steps:
         if step != SELF and is_member(tree[step]):
             yield (*above, step)
@@ -224,7 +225,5 @@ def encode(tree: Tree) -> dict[str, Any]:
         for step, part in tree.items():
             return {step: encode(part) if part else {}}
     # Names sort as their steps do; "." comes before them, all others after "g".
-    steps = sorted(tree)
-    if steps and steps[-1] >= "g":
-        steps.sort(key=order)
+    steps = in_order(tree, order if tree and max(tree) >= "g" else None)
     return {step: encode(part) if (part := tree[step]) else {} for step in steps}

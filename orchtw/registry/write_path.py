@@ -26,7 +26,7 @@ from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.target import Object, Target
 from orchtw.request import UserInfo
 from orchtw.rules.metadata import generate_name
-from orchtw.schema.json_text import MAX_CONTAINERS, too_many_containers
+from orchtw.schema.json_text import MAX_KEYS, check_parts
 from orchtw.storage.interface import KeyValue, Op, Store
 from orchtw.watch.entry import Entry
 
@@ -147,12 +147,13 @@ class WritePath:
         """
         prepared = stored.prepare(obj)
         size = len(prepared.raw)
-        if size > MAX_CONTAINERS and (live is None or size > len(live.proto)):
+        if size > MAX_KEYS and (live is None or size > len(live.proto)):
             if size > MAX_STORED_BYTES:
                 raise RequestEntityTooLarge.limit(MAX_STORED_BYTES)
-            if too_many_containers(obj):
-                why = f"the object has more than {MAX_CONTAINERS} objects and lists"
-                raise RequestEntityTooLarge(f"Request entity too large: {why}")
+            try:
+                check_parts(obj)
+            except ValueError as error:
+                raise RequestEntityTooLarge(f"Request entity too large: {error}") from None
         return prepared
 
     async def update(self, write: Write, transform: Transform) -> Written:

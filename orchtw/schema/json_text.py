@@ -15,13 +15,20 @@ from typing import Any, Final
 import orjson
 
 MAX_CONTAINERS: Final = 1 << 17
-"""Objects and lists of one value: more than 3 MiB hold of anything but empty ones."""
+"""Objects and lists of one value: more than 3 MiB hold of anything but nearly empty ones."""
+
+MAX_KEYS: Final = 1 << 16
+"""Members of one object."""
+
+MAX_ELEMENTS: Final = 1 << 17
+"""Elements of one list."""
 
 SMALL_BYTES: Final = 128 * 1024
-"""What is smaller is not dense enough to matter."""
+"""What is smaller is within all of these limits, and parsed before others notice."""
 
-DENSE: Final = 80_000
-"""Brackets and colons from which on a text is parsed in Python: below, orjson takes some 30 ms at the worst."""
+DENSE_PARTS: Final = 80_000
+DENSE_COMMAS: Final = 400_000
+"""Brackets and colons, or commas, from which on Python parses: below, orjson takes some 30 ms at the worst."""
 
 _INTEGERS = range(-(1 << 63), 1 << 64)
 _EXACT_DIGITS = 18
@@ -31,22 +38,17 @@ Hook = Callable[[list[tuple[str, Any]]], Any]
 
 def load_json(text: bytes) -> Any:
     """The value of a JSON text. Raises ValueError for what is none."""
-    if len(text) <= SMALL_BYTES or _openings(text) + text.count(b":") <= DENSE:
-        return orjson.loads(text)
-    return _parse_dense(text)
+    return orjson.loads(text) if len(text) <= SMALL_BYTES or not _is_dense(text) else _parse_dense(text, None)
 
 
 def parse_json(text: bytes) -> Any:
-    """The same of a client's text. Raises ValueError also for more than MAX_CONTAINERS."""
-    value = load_json(text)
-    if len(text) > MAX_CONTAINERS and _openings(text) > MAX_CONTAINERS and too_many_containers(value):
-        raise ValueError(f"more than {MAX_CONTAINERS} objects and lists")
+    """The same of a client's text. Raises ValueError also for what has too many parts (see `check_parts`)."""
+    if len(text) <= SMALL_BYTES:
+        return orjson.loads(text)
+    value = _parse_dense(text, _object) if _is_dense(text) else orjson.loads(text)
+    if text.count(b",") >= MAX_KEYS or _openings(text) > MAX_CONTAINERS:
+        check_parts(value)
     return value
-
-
-def _openings(text: bytes) -> int:
-    """No fewer than the text has objects and lists."""
-    return text.count(b"{") + text.count(b"[")
 
 
 def parse_pairs(text: bytes, hook: Hook) -> Any:
@@ -56,32 +58,62 @@ def parse_pairs(text: bytes, hook: Hook) -> Any:
     return _decoder(hook).decode(text.decode())
 
 
-def too_many_containers(value: Any) -> bool:
-    """Whether a JSON-shaped value consists of more than MAX_CONTAINERS objects and lists."""
+def check_parts(value: Any) -> None:
+    """Raise ValueError if a JSON-shaped value has more than MAX_CONTAINERS, MAX_KEYS or MAX_ELEMENTS."""
     count, waiting = 0, [value]
     while waiting:
         inner = waiting.pop()
         if type(inner) is dict:
+            if len(inner) > MAX_KEYS:
+                raise ValueError(TOO_MANY_KEYS)
             waiting.extend(inner.values())
         elif type(inner) is list:
+            if len(inner) > MAX_ELEMENTS:
+                raise ValueError(TOO_MANY_ELEMENTS)
             waiting.extend(inner)
         else:
             continue
         count += 1
         if count > MAX_CONTAINERS:
-            return True
-    return False
+            raise ValueError(TOO_MANY_CONTAINERS)
 
 
-def _parse_dense(text: bytes) -> Any:
+TOO_MANY_KEYS: Final = f"an object has more than {MAX_KEYS} members"
+TOO_MANY_ELEMENTS: Final = f"a list has more than {MAX_ELEMENTS} elements"
+TOO_MANY_CONTAINERS: Final = f"there are more than {MAX_CONTAINERS} objects and lists"
+
+
+def _is_dense(text: bytes) -> bool:
+    return _openings(text) + text.count(b":") > DENSE_PARTS or text.count(b",") > DENSE_COMMAS
+
+
+def _openings(text: bytes) -> int:
+    """No fewer than the text has objects and lists."""
+    return text.count(b"{") + text.count(b"[")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MAX_KEYS:
+        raise ValueError(TOO_MANY_KEYS)
+    return dict(pairs)
+
+
+def _parse_dense(text: bytes, hook: Hook | None) -> Any:
     """What orjson makes of the text, by Python's own parser in Python."""
     try:
-        value = _decoder(None).decode(text.decode())
+        value = _decoder(hook).decode(text.decode())
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if b"\\ud" in text or b"\\uD" in text:
-        orjson.dumps(value)  # refuses half characters, which Python lets pass
+        _check_writable(value)  # half a character may have been escaped, which Python lets pass
     return value
+
+
+def _check_writable(value: Any) -> None:
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        raise ValueError(str(error)) from None
 
 
 def _decoder(hook: Hook | None) -> json.JSONDecoder:

@@ -15,6 +15,7 @@ import attrs
 import yaml
 
 from orchtw.schema.bodies import unparseable
+from orchtw.schema.json_text import MAX_ELEMENTS, MAX_KEYS, TOO_MANY_ELEMENTS, TOO_MANY_KEYS
 from orchtw.schema.mismatch import SchemaError, shortened
 from orchtw.schema.strict_fields import MAX_FINDINGS
 from orchtw.schema.values import MAX_DEPTH, in_order
@@ -129,10 +130,14 @@ class _Builder:
     def _close(self, event: Any) -> None:
         frame = self._frames.pop()
         value = frame.value
+        if isinstance(value, list) and len(value) > MAX_ELEMENTS:
+            raise SchemaError(TOO_MANY_ELEMENTS)
         if isinstance(value, dict):
             for source in frame.merged:  # the first one wins
                 for key, item in source.items():
                     value.setdefault(key, item)
+            if len(value) > MAX_KEYS:
+                raise SchemaError(TOO_MANY_KEYS)
             value = {key: value[key] for key in in_order(value)}
         self._add(value, frame.weight, frame.depth, frame.anchor, event)
 
