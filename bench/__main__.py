@@ -11,6 +11,7 @@ from types import FrameType
 import orjson
 
 from bench.fanout import fanout
+from bench.holdup import holdup
 from bench.http1 import JSON, BenchError, Endpoint
 from bench.idle import idle
 from bench.lists import lists
@@ -28,6 +29,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "get": get,
     "watch": fanout,
     "list": lists,
+    "holdup": holdup,
 }
 
 

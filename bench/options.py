@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
+ON_DEMAND = ("holdup",)
 FORMATS = ("json", "pb")
 MAX_POD_KIB = 12  # a request stays within one TLS record
 
@@ -22,6 +23,7 @@ QUICK = {
     "idle": 100,
     "idle_seconds": 0.5,
     "starts": 1,
+    "repeats": 1,
 }
 
 
@@ -46,6 +48,8 @@ class Options(argparse.Namespace):
     idle: int
     idle_seconds: float
     starts: int
+    cases: tuple[str, ...]
+    repeats: int
     quick: bool
     quiet: float
     label: str
@@ -75,9 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add(
         "--scenarios",
-        type=_words(SCENARIOS),
+        type=_words((*SCENARIOS, *ON_DEMAND)),
         default=SCENARIOS,
-        help="which, in this order",
+        help=f"which, in this order; also {', '.join(ON_DEMAND)}, which is not among the default ones",
     )
     add("--quick", action="store_true", help="small sizes: shows that it works, measures nothing")
     add("--conc", type=_numbers, default=(1, 16, 64), help="connections in create and get")
@@ -97,6 +101,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
+    add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")
+    add("--repeats", type=_positive, default=3, help="times that each case of holdup is sent; the line has the best")
     add(
         "--quiet",
         type=float,
@@ -112,6 +118,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--protobuf-type", default="", help="its Protobuf media type (default: this server's)")
     add("--meta-group", default="", help="its API group of Table (default: this server's)")
     return parser
+
+
+def _texts(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
 
 
 def _positive(text: str) -> int:

@@ -150,7 +150,7 @@ class Core:
         lifecycle = NamespaceLifecycle(naming, Namespaces(self.targets).phase_of)
         stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
         ownership = Ownership(self.targets, naming)
-        self.writes = WritePath(self.store, Chain([lifecycle]), stamp, SystemRandom(), ownership)
+        self.writes = WritePath(self.store, Chain([lifecycle]), stamp, SystemRandom(), ownership, self.offload)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
             targets=self.targets, writes=self.writes, deletion=self.deletion, cacher=self.cacher
@@ -296,6 +296,7 @@ class Core:
             representations=context.representations,
             authorizer=authorizer,
             authenticator=authenticator,
+            offload=self.offload,
         )
         components = ComponentStatuses(self.codecs, acceptance, context.representations, self.store.check)
         pods = self.targets.stored_target("", "v1", "pods")

@@ -7,9 +7,20 @@ methods; raise those. Anything that is not a `StatusError` is the server's own f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import attrs
+
+MAX_CAUSES: Final = 100
+"""Causes that one refusal shows; what comes after them is not worth finding."""
+
+MAX_CAUSES_CHARACTERS: Final = 64 * 1024
+"""Of the texts of all causes: an answer is no longer than its reader can use."""
+
+MAX_NAME_CHARACTERS: Final = 1024
+"""Of a name that a refusal repeats; legal ones are a quarter of that."""
+
+MORE_CAUSES: Final = "there are more errors; they are not shown"
 
 
 @attrs.frozen(slots=True)
@@ -20,10 +31,24 @@ class Cause:
     message: str
     field: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
+
     def to_json(self) -> dict[str, str]:
         """The entry of `details.causes`; empty parts left out."""
         out = {"reason": self.reason, "message": self.message, "field": self.field}
         return {key: value for key, value in out.items() if value}
+
+
+def shown_causes(causes: Sequence[Cause]) -> Sequence[Cause]:
+    """As many causes as a refusal shows, the first of them in any case; if it leaves some out, a last one says so."""
+    shown, characters = 0, 0
+    for cause in causes[:MAX_CAUSES]:
+        characters += len(cause.field) + len(cause.message)
+        if shown and characters > MAX_CAUSES_CHARACTERS:
+            break
+        shown += 1
+    return causes if shown == len(causes) else [*causes[:shown], Cause("", MORE_CAUSES)]
 
 
 class StatusError(Exception):
@@ -256,8 +281,12 @@ class Invalid(StatusError):
 
     @classmethod
     def of(cls, kind: str, group: str, name: str, causes: Sequence[Cause]) -> Invalid:
-        """`ConfigMap "x" is invalid: <causes>`; equal texts are shown once and kept in the causes."""
-        texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
+        """`ConfigMap "x" is invalid: <causes>`; equal texts are shown once and kept in the causes.
+
+        At most MAX_CAUSES and MAX_CAUSES_CHARACTERS of them; a last one says if there are more.
+        """
+        causes, name = shown_causes(causes), name[:MAX_NAME_CHARACTERS]
+        texts = list(dict.fromkeys(map(str, causes)))
         tail = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
         return cls(
             f'{qualified(kind, group)} "{name}" is invalid: {tail}',

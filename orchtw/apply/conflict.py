@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
 
 import orjson
 
 from orchtw.apply.managed import UPDATE, Owned, Owner
 from orchtw.apply.server_side import FieldConflict
-from orchtw.errors import Cause, Conflict
+from orchtw.errors import MAX_CAUSES, Cause, Conflict, shown_causes
+from orchtw.rules.causes import MAX_SHOWN_CHARACTERS
+from orchtw.schema.mismatch import shortened
 
 
 def conflict_error(conflicts: Sequence[FieldConflict]) -> Conflict:
-    """The 409 with a cause per field; `conflicts` hold at least one field and are sorted by owner."""
-    causes, lines = [], []
-    for conflict in conflicts:
-        who = _shown(conflict.owner, conflict.owned)
-        lines.append(f"conflicts with {who}:")
-        for path in conflict.fields.texts():
-            lines.append(f"- {path}")
-            causes.append(Cause("FieldManagerConflict", f"conflict with {who}", path))
-    if len(causes) == 1:
+    """The 409 with a cause per field, as many as are shown; `conflicts` hold at least one and are sorted by owner."""
+    count = sum(len(conflict.fields) for conflict in conflicts)
+    causes = shown_causes(list(islice(_causes(conflicts), MAX_CAUSES + 1)))
+    if count == 1:
         message = f"Apply failed with 1 conflict: {causes[0].message}: {causes[0].field}"
     else:
-        message = f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)
+        message = f"Apply failed with {count} conflicts: " + "\n".join(_lines(causes))
     return Conflict(message, {"causes": [cause.to_json() for cause in causes]})
 
 
+def _causes(conflicts: Sequence[FieldConflict]) -> Iterator[Cause]:
+    """One a field, as they are asked for: paths that share a long beginning repeat it."""
+    for conflict in conflicts:
+        who = _shown(conflict.owner, conflict.owned)
+        for path in conflict.fields.texts():
+            yield Cause("FieldManagerConflict", f"conflict with {who}", shortened(path, MAX_SHOWN_CHARACTERS))
+
+
+def _lines(causes: Sequence[Cause]) -> Iterator[str]:
+    """The fields in the message, by owner; the last cause may say that there are more."""
+    for text, group in groupby(causes, lambda cause: cause.message):
+        fields = [cause.field for cause in group if cause.field]
+        yield text.replace("conflict with", "conflicts with", 1) + ":" if fields else text
+        yield from (f"- {field}" for field in fields)
+
+
 def _shown(owner: Owner, owned: Owned) -> str:
-    text = orjson.dumps(owner.manager).decode()
+    text = orjson.dumps(shortened(owner.manager, MAX_SHOWN_CHARACTERS)).decode()
     if owner.subresource:
-        text += f" with subresource {orjson.dumps(owner.subresource).decode()}"
+        text += f" with subresource {orjson.dumps(shortened(owner.subresource, MAX_SHOWN_CHARACTERS)).decode()}"
     if owner.operation == UPDATE:
         text += f" using {owned.api_version}"
         if owned.time:

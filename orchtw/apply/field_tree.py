@@ -8,10 +8,11 @@ empty tree is the empty set and "." does not occur.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from orchtw.apply.path_element import SELF, canonical_text, order
+from orchtw.schema.values import in_order
 
 Tree = dict[str, "Tree"]
 
@@ -44,16 +45,32 @@ def _joined(a: Tree, b: Tree) -> Tree:
             joined = right
         elif left is right:
             continue
-        elif left and right:
-            joined = _joined(left, right)
         else:
-            joined = as_member(left or right)
+            joined = _both(left, right)
         if joined is left:
             continue
         if out is None:
             out = dict(a)
         out[step] = joined
     return a if out is None else out
+
+
+def _both(left: Tree, right: Tree) -> Tree:
+    """What is in either of two trees below the root."""
+    return _joined(left, right) if left and right else as_member(left or right)
+
+
+def union_of(roots: Iterable[Tree]) -> Tree:
+    """What is in any of the roots."""
+    return _in_pairs(union, list(roots)) or {}
+
+
+def _in_pairs(join: Callable[[Tree, Tree], Tree], trees: list[Tree]) -> Tree | None:
+    """All trees joined, neighbours first: one after the other would copy what is there for each that comes."""
+    while len(trees) > 1:
+        odd = trees[-1:] if len(trees) % 2 else []
+        trees = [*map(join, trees[:-1:2], trees[1::2]), *odd]
+    return trees[0] if trees else None
 
 
 def difference(a: Tree, b: Tree) -> Tree:
@@ -167,7 +184,7 @@ def insert(tree: Tree, path: tuple[str, ...]) -> Tree:
 
 def walk(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Every path of the root as steps; of each level the paths that end there come first, in order."""
-    steps = sorted(tree, key=order)
+    steps = list(in_order(tree, order))
     for step in steps:
         if step != SELF and is_member(tree[step]):
             yield (*above, step)
@@ -192,11 +209,13 @@ def _decoded(fields: Any) -> Tree:
             unusual.append(step)
         else:
             fields[step] = LEAF if part == LEAF else _decoded(part)
+    respelled: dict[str, list[Tree]] = {}
     for step in unusual:
         spelling, part = canonical_text(step), fields.pop(step)
         if spelling is not None:
-            one = {spelling: _decoded(part)}
-            fields = _joined(fields, one) if spelling in fields else {**fields, **one}
+            respelled.setdefault(spelling, []).append(_decoded(part))
+    for spelling, trees in respelled.items():
+        fields[spelling] = _in_pairs(_both, [fields[spelling], *trees] if spelling in fields else trees)
     return _normal(fields) or {}
 
 
@@ -206,7 +225,5 @@ def encode(tree: Tree) -> dict[str, Any]:
         for step, part in tree.items():
             return {step: encode(part) if part else {}}
     # Names sort as their steps do; "." comes before them, all others after "g".
-    steps = sorted(tree)
-    if steps and steps[-1] >= "g":
-        steps.sort(key=order)
+    steps = in_order(tree, order if tree and max(tree) >= "g" else None)
     return {step: encode(part) if (part := tree[step]) else {} for step in steps}

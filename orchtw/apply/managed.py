@@ -11,6 +11,7 @@ import orjson
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.field_tree import decode as decode_tree
 from orchtw.apply.field_tree import encode as encode_tree
+from orchtw.apply.field_tree import union_of
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.typed import reconcile
 
@@ -185,21 +186,29 @@ def capped(managed: Managed) -> Managed:
     excess = len(updaters) - MAX_UPDATE_MANAGERS
     if excess <= 0:
         return managed
-    out, first_of = dict(managed), dict[str, Owner]()
+    out, together = dict(managed), dict[str, list[Owner]]()
     for owner in sorted(updaters, key=lambda owner: (managed[owner].time or "", owner)):
-        owned = managed[owner]
-        first = first_of.setdefault(owned.api_version, owner)
-        if first is owner:
-            continue
-        bucket = Owner.updater(ANCIENT_CHANGES, owned.api_version)
-        into = out.get(bucket) or out.pop(first)
-        if owner != bucket:
-            del out[owner]
-        out[bucket] = Owned(into.fields.union(owned.fields), owned.api_version, owned.time)
-        excess -= 1
+        owners = together.setdefault(managed[owner].api_version, [])
+        owners.append(owner)
+        if len(owners) > 1:
+            excess -= 1
         if not excess:
             break
+    for version, owners in together.items():
+        if len(owners) > 1:
+            _throw_together(out, owners, version)
     return out
+
+
+def _throw_together(managed: Managed, owners: list[Owner], version: str) -> None:
+    """Put what `owners` own, oldest first, into the entry of `ancient-changes`.
+
+    Where there is none yet the first one's becomes it; beside one that is there the first one's stays.
+    """
+    bucket, time = Owner.updater(ANCIENT_CHANGES, version), managed[owners[-1]].time
+    start = bucket if bucket in managed else owners[0]
+    taken = [managed.pop(start), *(managed.pop(owner) for owner in owners[1:] if owner != start)]
+    managed[bucket] = Owned(FieldSet(union_of(owned.fields.tree for owned in taken)), version, time)
 
 
 def is_reset(entries: Any) -> bool:

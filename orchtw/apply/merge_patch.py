@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from orchtw.errors import BadRequest
+from orchtw.schema.json_text import parse_json
 
 
 def parse_merge_patch(body: bytes) -> dict[str, Any]:
     """The patch document. Raises BadRequest (400) for anything but a JSON object."""
     try:
-        document = orjson.loads(body)
+        document = parse_json(body)
     except ValueError:
         raise BadRequest("Invalid JSON Patch") from None
     if type(document) is not dict:

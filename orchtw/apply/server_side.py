@@ -135,10 +135,7 @@ class Merger:
         for other in sorted(managed):
             owned = managed[other]
             if other != owner:
-                changes = views.changes(owned.api_version)
-                touched = field_tree.intersection(
-                    owned.fields.tree, field_tree.union(changes.modified, changes.added)
-                )
+                touched = field_tree.intersection(owned.fields.tree, views.touched(owned.api_version))
                 if touched:
                     conflicts.append(FieldConflict(other, owned, FieldSet(touched)))
         if conflicts:
@@ -166,9 +163,10 @@ class Merger:
 
     def _pruned(self, merged: Object, api_version: str, managed: Managed, last: Owned) -> Object:
         """`merged` without what the applier owned before and nobody owns now, as each owner's version sees it."""
-        owned_in: dict[str, Tree] = {}
+        sets: dict[str, list[Tree]] = {}
         for owned in managed.values():
-            owned_in[owned.api_version] = field_tree.union(owned_in.get(owned.api_version, {}), owned.fields.tree)
+            sets.setdefault(owned.api_version, []).append(owned.fields.tree)
+        owned_in = {version: field_tree.union_of(trees) for version, trees in sets.items()}
         before = last.api_version
         kind = self._kind(before)
         gone = unowned(kind, last.fields.tree, owned_in.pop(before, {}))
@@ -203,12 +201,21 @@ class _Views:
         self._new = new
         self._api_version = api_version
         self._changes: dict[str, Changes] = {}
+        self._touched: dict[str, Tree] = {}
 
     def changes(self, api_version: str) -> Changes:
         """The changes in a version, without what the endpoint resets."""
         found = self._changes.get(api_version)
         if found is None:
             found = self._changes[api_version] = self._compare(api_version)
+        return found
+
+    def touched(self, api_version: str) -> Tree:
+        """What is new or other than before in a version; put together once for all owners."""
+        found = self._touched.get(api_version)
+        if found is None:
+            changes = self.changes(api_version)
+            found = self._touched[api_version] = field_tree.union(changes.modified, changes.added)
         return found
 
     def _compare(self, api_version: str) -> Changes:

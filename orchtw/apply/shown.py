@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+from orchtw.schema.values import in_order
 
 _MOST_CHARACTERS = 4_000  # of one quoted value: enough to find the place, too little to flood a log
 
@@ -14,16 +17,34 @@ def cut(text: str) -> str:
 
 def go_plain(value: Any) -> str:
     """`map[image:x ports:[1 2]]`: as Go's `%v` shows the value, cut off where it gets long."""
-    return cut(_plain(value))
+    texts, characters = [], 0
+    for text in _plain(value):
+        texts.append(text)
+        characters += len(text)
+        if characters > _MOST_CHARACTERS:
+            break
+    return cut("".join(texts))
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any) -> Iterator[str]:
+    """The pieces of the text, made as they are asked for."""
     if type(value) is dict:
-        return "map[" + " ".join(f"{key}:{_plain(value[key])}" for key in sorted(value)) + "]"
-    if type(value) is list:
-        return "[" + " ".join(map(_plain, value)) + "]"
-    if value is None:
-        return "<nil>"
-    if value is True or value is False:
-        return "true" if value else "false"
-    return str(value)
+        before = "map["
+        for key in in_order(value):
+            yield f"{before}{key}:"
+            yield from _plain(value[key])
+            before = " "
+        yield "]" if value else "map[]"
+    elif type(value) is list:
+        before = "["
+        for item in value:
+            yield before
+            yield from _plain(item)
+            before = " "
+        yield "]" if value else "[]"
+    elif value is None:
+        yield "<nil>"
+    elif value is True or value is False:
+        yield "true" if value else "false"
+    else:
+        yield str(value)

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from orchtw.apply.merge_type import UNTYPED_SHAPE, KeylessItem, ListType, MapType, ScalarType, Type
 from orchtw.apply.path_element import shown
+from orchtw.schema.mismatch import shortened
 
 MAX_PROBLEMS = 20
 """Problems told of one object: enough to mend it, too few for an answer that is larger than the request."""
+
+MAX_STEP_CHARACTERS = 256
+"""Of one step of a place as it is shown."""
+
+
+Place = tuple["Place | None", str] | None
+"""The way to a value: the way to what holds it and one step more; put together only where it is shown."""
 
 
 def problems(kind: Type, value: Any) -> list[str]:
     """Every reason why `value` is not of this type, such as `.spec.foo: field not declared in schema`."""
     found: list[str] = []
-    for place, why in _problems(kind, value, ""):
-        found.append(f"{place}: {why}" if place else why)
-        if len(found) == MAX_PROBLEMS:
-            break
+    for place, why in islice(_problems(kind, value, None), MAX_PROBLEMS):
+        text = _text(place)
+        found.append(f"{text}: {why}" if text else why)
     return found
+
+
+def _text(place: Place) -> str:
+    steps = []
+    while place is not None:
+        place, step = place
+        steps.append(shortened(step, MAX_STEP_CHARACTERS))
+    return "".join(reversed(steps))
 
 
 def fits(kind: Type, value: Any) -> bool:
@@ -61,7 +77,7 @@ def _told_apart(kind: ListType, value: list[Any]) -> bool:
         return False
 
 
-def _problems(kind: Type, value: Any, place: str) -> Iterator[tuple[str, str]]:
+def _problems(kind: Type, value: Any, place: Place) -> Iterator[tuple[Place, str]]:
     if value is None or kind.shape == UNTYPED_SHAPE:
         return
     if isinstance(kind, ScalarType):
@@ -73,7 +89,7 @@ def _problems(kind: Type, value: Any, place: str) -> Iterator[tuple[str, str]]:
         yield from _list_problems(kind, value, place)
 
 
-def _map_problems(kind: MapType, value: Any, place: str) -> Iterator[tuple[str, str]]:
+def _map_problems(kind: MapType, value: Any, place: Place) -> Iterator[tuple[Place, str]]:
     if type(value) is not dict:
         yield place, f"expected map, got {_sort(value)}"
         return
@@ -81,12 +97,12 @@ def _map_problems(kind: MapType, value: Any, place: str) -> Iterator[tuple[str, 
         field = kind.fields.get(key)
         inner = field[1] if field is not None else kind.element
         if inner is None:
-            yield f"{place}.{key}", "field not declared in schema"
+            yield (place, f".{key}"), "field not declared in schema"
         else:
-            yield from _problems(inner, part, f"{place}.{key}")
+            yield from _problems(inner, part, (place, f".{key}"))
 
 
-def _list_problems(kind: ListType, value: Any, place: str) -> Iterator[tuple[str, str]]:
+def _list_problems(kind: ListType, value: Any, place: Place) -> Iterator[tuple[Place, str]]:
     if type(value) is not list:
         yield place, f"expected list, got {_sort(value)}"
         return
@@ -100,9 +116,9 @@ def _list_problems(kind: ListType, value: Any, place: str) -> Iterator[tuple[str
                 yield place, f"element {index}: {error}"
                 continue
             if step in seen:
-                yield place, f"duplicate entries for key {shown(step)}"
+                yield place, f"duplicate entries for key {shortened(shown(step), MAX_STEP_CHARACTERS)}"
             seen.add(step)
-        yield from _problems(kind.element, item, place + shown(step))
+        yield from _problems(kind.element, item, (place, shown(step)))
 
 
 def _sort(value: Any) -> str:

@@ -75,8 +75,8 @@ class Deletion:
 
     async def _try_delete(self, write: Write, options: DeleteOptions, live: Entry) -> Deleted | None:
         """One round; None: another writer was faster."""
-        stored = write.target.stored
-        old = stored.load(live)
+        stored, size, run = write.target.stored, len(live.proto), self._writes.offload.run
+        old = await run(size, lambda: stored.load(live))
         self._check_preconditions(write, options, old["metadata"])
         attributes = self._writes.attributes(write, "DELETE", None, old)
         await self._writes.chain.admit(attributes)
@@ -86,7 +86,7 @@ class Deletion:
             return await self._remove(write, live)
         if new is old:
             return Deleted(live, gone=False)
-        prepared = stored.prepare(new)
+        prepared = await run(size, lambda: stored.prepare(new))
         if write.dry_run:
             return Deleted(prepared.entry(live.revision), gone=False)
         op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)

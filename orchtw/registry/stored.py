@@ -12,6 +12,7 @@ from orchtw.rules.selectors import field_value
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec import KindCodec
 from orchtw.schema.envelope import unwrap, wrap
+from orchtw.schema.json_text import load_json
 from orchtw.schema.splice import set_protobuf_version
 from orchtw.storage.cache import ResourceCache
 from orchtw.watch.entry import Entry
@@ -49,7 +50,7 @@ class Stored:
 
     def load(self, entry: Entry) -> dict[str, Any]:
         """A private, mutable canonical dict of a cached object in the storage version."""
-        obj: dict[str, Any] = orjson.loads(self.codec.type_prefix + self.json_tail(entry))
+        obj: dict[str, Any] = load_json(self.codec.type_prefix + self.json_tail(entry))
         return obj
 
     def json_tail(self, entry: Entry) -> bytes:

@@ -10,19 +10,32 @@ import attrs
 
 from orchtw.admission.chain import Attributes, Chain
 from orchtw.apply.managed import with_old_times
-from orchtw.errors import AlreadyExists, BadRequest, Cause, Conflict, Invalid, NotFound
+from orchtw.errors import (
+    AlreadyExists,
+    BadRequest,
+    Cause,
+    Conflict,
+    Invalid,
+    NotFound,
+    RequestEntityTooLarge,
+)
 from orchtw.registry.metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
+from orchtw.registry.offload import Offload
 from orchtw.registry.ownership import Ownership
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.target import Object, Target
 from orchtw.request import UserInfo
 from orchtw.rules.metadata import generate_name
 from orchtw.rules.options import parse_revision
+from orchtw.schema.json_text import MAX_KEYS, check_parts
 from orchtw.storage.interface import KeyValue, Op, Store
 from orchtw.watch.entry import Entry
 
 MAX_ATTEMPTS = 100
 """Tries of one write against racing writers: 64 writers on one object all get through, a livelock ends."""
+
+MAX_STORED_BYTES = 3 << 20
+"""Of one object as the store keeps it: as much as a request may bring. Many small patches come to no more."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -31,7 +44,8 @@ class Write:
 
     `from_live`: the wanted object is made from the live one, so that no kind asks for its resourceVersion.
     `manager` is who comes to own the changed fields; without one ownership stays as it is. `applies`: the wanted
-    object is the outcome of a server-side apply, which has settled ownership and may create.
+    object is the outcome of a server-side apply, which has settled ownership and may create. `size_bytes`: of what
+    was sent, which says with the live object's size how long the write may take.
     """
 
     target: Target
@@ -43,6 +57,7 @@ class Write:
     from_live: bool = False
     manager: str = ""
     applies: bool = False
+    size_bytes: int = 0
 
 
 @attrs.frozen(slots=True)
@@ -61,41 +76,34 @@ class WritePath:
     """Creates and updates, against one store.
 
     Conflicts with writers that were faster are retried inside, from the newer object, unless the wanted
-    object names a resourceVersion.
+    object names a resourceVersion. Between admission, which may wait for others, and the store, a write is pure
+    computation on dicts of its own: of large objects it is done off the reactor.
     """
 
-    def __init__(self, store: Store, chain: Chain, stamp: Stamp, random: Random, ownership: Ownership) -> None:
+    def __init__(
+        self, store: Store, chain: Chain, stamp: Stamp, random: Random, ownership: Ownership, offload: Offload
+    ) -> None:
         self.store = store
         self.ownership = ownership
         self.chain = chain
         self.stamp = stamp
         self.random = random
+        self.offload = offload
 
     async def create(self, write: Write, obj: Object) -> Entry:
         """Store a new object (supplement B1).
 
-        Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace).
+        Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace),
+        RequestEntityTooLarge (413).
         """
-        target, stored = write.target, write.target.stored
-        meta = self._own_metadata(obj)
-        self._match_namespace(write, meta)
-        if meta.get("resourceVersion"):
-            raise BadRequest("resourceVersion should not be set on objects to be created")
-        generated = not meta.get("name") and bool(meta.get("generateName"))
-        drop_deletion(meta)
-        self._own(write, None, obj)
-        obj = target.store_form(obj)
+        target, stored, size = write.target, write.target.stored, write.size_bytes
+        generated = self._is_generated(obj)
+        obj = await self.offload.run(size, lambda: self._arriving(write, obj))
         attributes = self.attributes(write, "CREATE", obj, None)
         await self.chain.admit(attributes)
-        meta = obj["metadata"]
-        if generated:
-            meta["name"] = generate_name(meta["generateName"], self.random)
-        stored.strategy.prepare_create(obj, write.user)
-        self.stamp.created(meta)
-        obj["metadata"] = ordered(meta)
-        self._refuse(write, obj, stored.strategy.validate_create(obj))
+        await self.offload.run(size, lambda: self._complete_create(write, obj, generated))
         await self.chain.validate(attributes)
-        prepared = stored.prepare(obj)
+        prepared = await self.offload.run(size, lambda: self._prepared(stored, obj))
         if write.dry_run:
             return self._pretend_create(write, prepared)
         outcome = await self.store.commit(Op(stored.prefix + prepared.key, prepared.value, 0, prepared))
@@ -106,6 +114,48 @@ class WritePath:
         if entry is None or entry.revision != outcome.revision:
             entry = prepared.entry(outcome.revision)
         return entry
+
+    @staticmethod
+    def _is_generated(obj: Object) -> bool:
+        meta = obj.get("metadata") or {}
+        return not meta.get("name") and bool(meta.get("generateName"))
+
+    def _arriving(self, write: Write, obj: Object) -> Object:
+        """A new object as admission sees it: with its owners, as the store keeps it."""
+        meta = self._own_metadata(obj)
+        self._match_namespace(write, meta)
+        if meta.get("resourceVersion"):
+            raise BadRequest("resourceVersion should not be set on objects to be created")
+        drop_deletion(meta)
+        self._own(write, None, obj)
+        return write.target.store_form(obj)
+
+    def _complete_create(self, write: Write, obj: Object, generated: bool) -> None:
+        """Fill in, after admission, what the server makes up, and refuse what is not valid (422)."""
+        strategy, meta = write.target.stored.strategy, obj["metadata"]
+        if generated:
+            meta["name"] = generate_name(meta["generateName"], self.random)
+        strategy.prepare_create(obj, write.user)
+        self.stamp.created(meta)
+        obj["metadata"] = ordered(meta)
+        self._refuse(write, obj, strategy.validate_create(obj))
+
+    @staticmethod
+    def _prepared(stored: Stored, obj: Object, live: Entry | None = None) -> Prepared:
+        """The object encoded. Raises RequestEntityTooLarge (413) when it has outgrown the store.
+
+        What is too large already may shrink, so that it can be mended and ended.
+        """
+        prepared = stored.prepare(obj)
+        size = len(prepared.raw)
+        if size > MAX_KEYS and (live is None or size > len(live.proto)):
+            if size > MAX_STORED_BYTES:
+                raise RequestEntityTooLarge.limit(MAX_STORED_BYTES)
+            try:
+                check_parts(obj)
+            except ValueError as error:
+                raise RequestEntityTooLarge(f"Request entity too large: {error}") from None
+        return prepared
 
     async def update(self, write: Write, transform: Transform) -> Written:
         """Change a stored object, or create it where the kind allows a PUT to create (supplement B2).
@@ -130,7 +180,7 @@ class WritePath:
         resource = write.target.resource
         if write.subresource or not self._may_create(write):
             raise NotFound.of(resource.plural, resource.group, write.name)
-        obj = transform(None)
+        obj = await self.offload.run(write.size_bytes, lambda: transform(None))
         meta = self._own_metadata(obj)
         self._match_name(write, meta)
         if write.applies and meta.get("resourceVersion"):
@@ -152,30 +202,17 @@ class WritePath:
 
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
-        target, stored, strategy = write.target, write.target.stored, write.target.stored.strategy
-        old = stored.load(live)
-        wanted = transform(target.load(live))
-        asked_version = self._check_identity(write, self._own_metadata(wanted), old["metadata"], live)
-        keep_server_fields(wanted["metadata"], old["metadata"])
-        self._own(write, target.load(live) if target.from_storage else old, wanted)
-        new = target.store_form(wanted)
-        if write.subresource:
-            new = self._subresource(write, new, old)
+        stored, size = write.target.stored, write.size_bytes + len(live.proto)
+        new, old, asked_version = await self.offload.run(size, lambda: self._changed(write, transform, live))
         attributes = self.attributes(write, "UPDATE", new, old)
         await self.chain.admit(attributes)
-        if not write.subresource:
-            strategy.prepare_update(new, old)
-        else:
-            strategy.keep_metadata(new, old)
-        new["metadata"] = ordered(new["metadata"])
-        self._refuse(write, new, strategy.validate_update(new, old))
+        await self.offload.run(size, lambda: self._complete_update(write, new, old))
         await self.chain.validate(attributes)
-        self._keep_times(new["metadata"], old["metadata"])
-        if without_version(new) == without_version(old):
+        prepared = await self.offload.run(size, lambda: self._prepared_update(stored, new, old, live))
+        if prepared is None:
             return Written(live)
         if self._finished(stored, new):
-            return await self._remove(write, live, new, asked_version)
-        prepared = stored.prepare(new)
+            return await self._remove(write, live, prepared, asked_version)
         if write.dry_run:
             return Written(prepared.entry(live.revision))
         outcome = await self.store.commit(Op(stored.prefix + live.key, prepared.value, live.revision, prepared))
@@ -187,10 +224,38 @@ class WritePath:
             entry = prepared.entry(outcome.revision)
         return Written(entry)
 
-    async def _remove(self, write: Write, live: Entry, new: Object, asked_version: str) -> Written | None:
+    def _changed(self, write: Write, transform: Transform, live: Entry) -> tuple[Object, Object, str]:
+        """The new and the old object as admission sees them, and the version that was asked for."""
+        target, old = write.target, write.target.stored.load(live)
+        wanted = transform(target.load(live))
+        asked_version = self._check_identity(write, self._own_metadata(wanted), old["metadata"], live)
+        keep_server_fields(wanted["metadata"], old["metadata"])
+        self._own(write, target.load(live) if target.from_storage else old, wanted)
+        new = target.store_form(wanted)
+        if write.subresource:
+            new = self._subresource(write, new, old)
+        return new, old, asked_version
+
+    def _complete_update(self, write: Write, new: Object, old: Object) -> None:
+        """Restore, after admission, what an update may not change, and refuse what is not valid (422)."""
+        strategy = write.target.stored.strategy
+        if not write.subresource:
+            strategy.prepare_update(new, old)
+        else:
+            strategy.keep_metadata(new, old)
+        new["metadata"] = ordered(new["metadata"])
+        self._refuse(write, new, strategy.validate_update(new, old))
+
+    def _prepared_update(self, stored: Stored, new: Object, old: Object, live: Entry) -> Prepared | None:
+        """The new object encoded; None: it is as the live one."""
+        self._keep_times(new["metadata"], old["metadata"])
+        if without_version(new) == without_version(old):
+            return None
+        return self._prepared(stored, new, live)
+
+    async def _remove(self, write: Write, live: Entry, prepared: Prepared, asked_version: str) -> Written | None:
         """The update that takes the last finalizer off a terminating object removes it (supplement A12, step 7)."""
         stored = write.target.stored
-        prepared = stored.prepare(new)
         if write.dry_run:
             return Written(prepared.entry(live.revision))
         outcome = await self.store.commit(Op(stored.prefix + live.key, None, live.revision))

@@ -5,8 +5,9 @@ Values are shown as Go shows them, because clients and tests read these texts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from heapq import nsmallest
+from typing import Any, Final
 
 import orjson
 
@@ -25,8 +26,18 @@ _ESCAPES = {
 }
 
 
+MAX_SHOWN_CHARACTERS: Final = 1024
+"""Of a value in a message: every legal name, key and label value is shorter."""
+
+_MAX_SHOWN_ITEMS: Final = 64  # of a list or a map in a message
+
+_CUT: Final = "..."
+
+
 def go_quote(text: str) -> str:
-    """`text` in double quotes, escaped as Go's %q does."""
+    """`text` in double quotes, escaped as Go's %q does; only the beginning of a long one."""
+    if len(text) > MAX_SHOWN_CHARACTERS:
+        text = text[:MAX_SHOWN_CHARACTERS] + _CUT
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join(_quoted(char) for char in text) + '"'
@@ -46,7 +57,7 @@ def _quoted(char: str) -> str:
 def go_value(value: Any) -> str:
     """`value` as a cause shows it: quoted text, plain numbers and booleans, Go literals of lists and maps of text.
 
-    Anything else is shown as JSON (supplement A3).
+    Anything else is shown as JSON (supplement A3). Of what is long only the beginning is shown.
     """
     if isinstance(value, str):
         return go_quote(value)
@@ -57,11 +68,25 @@ def go_value(value: Any) -> str:
     if isinstance(value, (int, float)):
         return str(value)
     if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return "[]string{" + ", ".join(map(go_quote, value)) + "}"
+        return "[]string{" + _joined(map(go_quote, value)) + "}"
     if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-        entries = (f"{go_quote(key)}:{go_quote(item)}" for key, item in sorted(value.items()))
-        return "map[string]string{" + ", ".join(entries) + "}"
-    return orjson.dumps(value).decode()
+        first = nsmallest(_MAX_SHOWN_ITEMS + 1, value.items())
+        entries = (f"{go_quote(key)}:{go_quote(item)}" for key, item in first)
+        return "map[string]string{" + _joined(entries) + "}"
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + _CUT
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """The first of the texts with commas between."""
+    shown: list[str] = []
+    characters = 0
+    for text in texts:
+        if len(shown) >= _MAX_SHOWN_ITEMS or characters > MAX_SHOWN_CHARACTERS:
+            return ", ".join((*shown, _CUT))
+        shown.append(text)
+        characters += len(text)
+    return ", ".join(shown)
 
 
 def invalid(field: str, value: Any, detail: str) -> Cause:

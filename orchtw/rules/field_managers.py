@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from orchtw.errors import Cause
+from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.rules.causes import invalid, too_long
 
 FIELD_MANAGER_LIMIT_BYTES: Final = 128
@@ -21,6 +21,8 @@ def field_manager_causes(manager: str, field: str) -> list[Cause]:
     if not manager.isprintable():
         position = 0
         for char in manager:
+            if len(causes) > MAX_CAUSES:
+                break
             if not char.isprintable():
                 text = f"invalid character U+{ord(char):04X} (at position {position})"
                 causes.append(invalid(field, manager, text))
@@ -32,6 +34,8 @@ def entry_causes(entries: Iterable[Mapping[str, Any]], field: str) -> list[Cause
     """Every reason why the readable `entries` of managedFields at `field` cannot be kept: their managers' names."""
     causes: list[Cause] = []
     for index, entry in enumerate(entries):
+        if len(causes) > MAX_CAUSES:
+            break
         manager = entry.get("manager", "")
         if len(manager) > _SURELY_SHORT or not manager.isprintable():
             causes += field_manager_causes(manager, f"{field}[{index}].manager")

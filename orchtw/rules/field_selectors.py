@@ -6,6 +6,7 @@ parsed, so that events are matched alike through both of their groups.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -17,8 +18,15 @@ from orchtw.rules.causes import go_quote
 
 Getter = Callable[[Mapping[str, Any]], str]
 
+MAX_SELECTOR_CHARACTERS: Final = 64 * 1024
+"""Of a selector in a query: a thousand of the longest values."""
+
+MAX_REQUIREMENTS: Final = 256
+"""Terms of a selector in a query: every object of a list is held against each of them."""
+
 _PARSED = 512  # selectors kept parsed
 _LONGEST_KEPT = 512  # characters
+_SIGN: Final = re.compile("!=|==|=").search
 _GENERIC: Final = frozenset({"metadata.name", "metadata.namespace"})
 
 
@@ -80,7 +88,14 @@ def parse_fields(text: str, allowed: tuple[str, ...]) -> FieldSelector:
     """
     if not text:
         return ALL_FIELDS
+    check_length(text)
     return _parse_kept(text, allowed) if len(text) <= _LONGEST_KEPT else _resolve(_parse(text), allowed)
+
+
+def check_length(text: str) -> None:
+    """Refuse (400) the selector of a query that is longer than any of use."""
+    if len(text) > MAX_SELECTOR_CHARACTERS:
+        raise BadRequest(f"invalid selector: {len(text)} characters, at most {MAX_SELECTOR_CHARACTERS} are read")
 
 
 @lru_cache(maxsize=_PARSED)
@@ -95,6 +110,7 @@ def _parse_any_kept(text: str) -> FieldSelector:
 
 def exact_field(text: str, field: str) -> str:
     """The one value that the selector `text` demands of `field`, or empty. Raises BadRequest (400)."""
+    check_length(text)
     return (_parse_any_kept(text) if len(text) <= _LONGEST_KEPT else _parse(text)).exact(field)
 
 
@@ -133,9 +149,11 @@ def _unsupported(field: str, allowed: tuple[str, ...]) -> str:
 
 
 def _parse(text: str) -> FieldSelector:
-    terms = []
+    terms: list[tuple[str, bool, str]] = []
     for part in sorted(_split(text)):
         if part:
+            if len(terms) == MAX_REQUIREMENTS:
+                raise BadRequest(f"invalid selector: more than {MAX_REQUIREMENTS} terms")
             field, sign, value = _term(text, part)
             terms.append((field, sign != "!=", _unescape(value)))
     return FieldSelector(tuple(terms))
@@ -158,10 +176,8 @@ def _split(text: str) -> list[str]:
 
 
 def _term(text: str, part: str) -> tuple[str, str, str]:
-    for at, char in enumerate(part):
-        for sign in ("!=", "==", "="):
-            if char == sign[0] and part.startswith(sign, at):
-                return part[:at], sign, part[at + len(sign) :]
+    if found := _SIGN(part):
+        return part[: found.start()], found[0], part[found.end() :]
     raise BadRequest(f"invalid selector: '{text}'; can't understand '{part}'")
 
 

@@ -1,7 +1,7 @@
 """Rules of ObjectMeta on create and on update, and generated names (supplement A1, A2).
 
-The rules see canonical metadata after the server's own fields have been filled in, return every cause at once and
-change nothing; `drop_unkept` comes before them.
+The rules see canonical metadata after the server's own fields have been filled in, return every cause at once (of
+very many a few more than are shown) and change nothing; `drop_unkept` comes before them.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any, Final
 
-from orchtw.errors import Cause
+from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.naming import Naming
 from orchtw.rules import names
 from orchtw.rules.causes import forbidden, go_value, invalid, required, too_long
 from orchtw.rules.field_managers import entry_causes
+from orchtw.schema.mismatch import shortened
 
 Meta = Mapping[str, Any]
 
@@ -22,6 +23,9 @@ ANNOTATIONS_LIMIT_BYTES: Final = 262144
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
 
+_SHOWN_OWNERS: Final = 32  # in a cause, which shows some hundred characters of them
+_SHOWN_UIDS: Final = 20  # in a warning, which is cut at some hundred characters anyway
+_SHOWN_UID: Final = 64
 _SUFFIX_LENGTH: Final = 5
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, no look-alikes
 _PREFIX_LIMIT: Final = 63 - _SUFFIX_LENGTH
@@ -67,12 +71,25 @@ def drop_unkept(meta: dict[str, Any]) -> list[str]:
         warnings.append(_CLUSTER_NAME)
     owners = meta.get("ownerReferences")
     if owners and len(owners) > 1:
-        kept = [owner for position, owner in enumerate(owners) if owner not in owners[:position]]
-        if len(kept) < len(owners):
-            repeated = {owner.get("uid", "") for owner in owners if owners.count(owner) > 1}
-            warnings.append(_REPEATED_OWNERS + ", ".join(sorted(repeated)))
+        kept, repeated = _without_repeated(owners)
+        if repeated:
+            shown = [uid[:_SHOWN_UID] for uid in sorted(repeated)[:_SHOWN_UIDS]]
+            warnings.append(_REPEATED_OWNERS + ", ".join(shown))
             meta["ownerReferences"] = kept
     return warnings
+
+
+def _without_repeated(owners: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], set[str]]:
+    """Each different owner, and the uids of those that come more than once."""
+    first: dict[frozenset[tuple[str, Any]], dict[str, Any]] = {}
+    repeated = set()
+    for owner in owners:
+        identity = frozenset(owner.items())
+        if identity in first:
+            repeated.add(owner.get("uid", ""))
+        else:
+            first[identity] = owner
+    return list(first.values()), repeated
 
 
 def validate_create(meta: Meta, *, kind: str, group: str, namespaced: bool, naming: Naming) -> list[Cause]:
@@ -147,6 +164,8 @@ def validate_labels(labels: Mapping[str, str], field: str) -> list[Cause]:
     """Every reason why `labels` at `field` are none."""
     causes: list[Cause] = []
     for key, value in labels.items():
+        if len(causes) > MAX_CAUSES:
+            break
         causes += [invalid(field, key, text) for text in names.qualified_name(key)]
         causes += [invalid(field, value, text) for text in names.label_value(value)]
     return causes
@@ -157,7 +176,8 @@ def validate_annotations(annotations: Mapping[str, str], field: str) -> list[Cau
     causes: list[Cause] = []
     size = 0
     for key, value in annotations.items():
-        causes += [invalid(field, key, text) for text in names.qualified_name(key.lower())]
+        if len(causes) <= MAX_CAUSES:
+            causes += [invalid(field, key, text) for text in names.qualified_name(key.lower())]
         size += _size(key) + _size(value)
     if size > ANNOTATIONS_LIMIT_BYTES:
         causes.append(too_long(field, ANNOTATIONS_LIMIT_BYTES))
@@ -174,12 +194,14 @@ def _owners(owners: Iterable[Meta]) -> list[Cause]:
     controller = ""
     owners = list(owners)
     for owner in owners:
+        if len(causes) > MAX_CAUSES:
+            break
         causes += _owner(owner, field)
         if owner.get("controller"):
-            name = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            name = shortened(f"{owner.get('kind', '')}/{owner.get('name', '')}", MAX_NAME_CHARACTERS)
             if controller:
                 text = 'Only one reference can have Controller set to true. Found "true" in references for '
-                causes.append(invalid(field, owners, f"{text}{controller} and {name}"))
+                causes.append(invalid(field, owners[:_SHOWN_OWNERS], f"{text}{controller} and {name}"))
             controller = controller or name
     return causes
 
@@ -203,6 +225,8 @@ def _finalizers(finalizers: Iterable[str], free: bool, naming: Naming) -> list[C
     standard = (naming.namespace_finalizer, ORPHAN, FOREGROUND)
     finalizers = list(finalizers)
     for name in finalizers:
+        if len(causes) > MAX_CAUSES:
+            break
         errors: Iterable[str] = names.qualified_name(name)
         if not errors and not free and "/" not in name and name not in standard:
             errors = ("name is neither a standard finalizer name nor is it fully qualified",)

@@ -18,6 +18,7 @@ _QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_QUALIFIED})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _KEPT = 4096  # label keys, values and names repeat; so many short ones are about 1 MiB
+_LONGEST_MATCHED = 4096  # characters: that longer ones are too long says enough
 _LONGEST_KEPT = 320  # characters: every valid value is shorter, and a client's long ones are not worth the memory
 
 
@@ -78,7 +79,7 @@ def _form(pattern: str, limit: int, text: str) -> Check:
         errors = []
         if len(value.encode("utf-8", "surrogatepass")) > limit:
             errors.append(too_long)
-        if matches(value) is None:
+        if len(value) <= _LONGEST_MATCHED and matches(value) is None:
             errors.append(text)
         return tuple(errors)
 

@@ -5,18 +5,21 @@ Field selectors are in `field_selectors`; both are re-exported here, because cal
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 import attrs
 
-from orchtw.errors import BadRequest, Cause
+from orchtw.errors import MAX_CAUSES, BadRequest, Cause
 from orchtw.rules import names
 from orchtw.rules.causes import forbidden, go_quote, invalid, required
 from orchtw.rules.field_selectors import (
     ALL_FIELDS,
+    MAX_REQUIREMENTS,
     FieldSelector,
+    check_length,
     exact_field,
     field_value,
     parse_fields,
@@ -40,6 +43,8 @@ __all__ = [
 _PARSED = 512  # selectors kept parsed; a watch-heavy cluster uses a few dozen distinct ones
 _LONGEST_KEPT = 512  # characters; a longer selector is parsed anew each time, so that the cache stays small
 
+_SEARCHED = 4  # values that are compared one by one
+
 _EMPTY: Final[Mapping[str, str]] = {}
 
 
@@ -50,15 +55,20 @@ class Requirement:
     key: str
     operator: str
     values: tuple[str, ...] = ()
+    _members: Collection[str] = attrs.field(init=False, eq=False, repr=False)
+
+    @_members.default
+    def _fast_to_search(self) -> Collection[str]:
+        return self.values if len(self.values) <= _SEARCHED else frozenset(self.values)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether the term holds for `labels`; a missing key satisfies `!`, `!=` and `notin`."""
         value = labels.get(self.key)
         operator = self.operator
         if operator in ("=", "==", "in"):
-            return value in self.values
+            return value in self._members
         if operator in ("!=", "notin"):
-            return value not in self.values
+            return value not in self._members
         if operator == "exists":
             return value is not None
         if operator == "!":
@@ -132,6 +142,7 @@ def parse_labels(text: str) -> LabelSelector:
     """
     if not text:
         return ALL_LABELS
+    check_length(text)
     return _parse_kept(text) if len(text) <= _LONGEST_KEPT else _Parser(text).parse()
 
 
@@ -140,9 +151,8 @@ def _parse_kept(text: str) -> LabelSelector:
     return _Parser(text).parse()
 
 
-_SPACE: Final = " \t\r\n"
 _SPECIAL: Final = "=!(),><"
-_DOUBLE: Final = frozenset({"==", "!="})
+_WORDS: Final = re.compile(r"[=!]=|[=!(),><]|[^ \t\r\n=!(),><]+").findall
 _KEYWORDS: Final = frozenset({"in", "notin"})
 _OPERATORS: Final = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
 _END: Final = ""
@@ -152,21 +162,9 @@ _IDENTIFIER: Final = "identifier"
 def _tokens(text: str) -> list[tuple[str, str]]:
     """(kind, literal) pairs; the kind of a symbol or keyword is itself, the last one is the end."""
     out: list[tuple[str, str]] = []
-    at, size = 0, len(text)
-    while at < size:
-        char = text[at]
-        if char in _SPACE:
-            at += 1
-        elif char in _SPECIAL:
-            symbol = text[at : at + 2] if text[at : at + 2] in _DOUBLE else char
-            out.append((symbol, symbol))
-            at += len(symbol)
-        else:
-            start = at
-            while at < size and text[at] not in _SPACE and text[at] not in _SPECIAL:
-                at += 1
-            word = text[start:at]
-            out.append((word if word in _KEYWORDS else _IDENTIFIER, word))
+    for word in _WORDS(text):
+        kind = word if word[0] in _SPECIAL or word in _KEYWORDS else _IDENTIFIER
+        out.append((kind, word))
     out.append((_END, ""))
     return out
 
@@ -185,6 +183,8 @@ class _Parser:
             if kind not in (_IDENTIFIER, "!"):
                 raise BadRequest(f"found '{literal}', expected: !, identifier, or 'end of string'")
             requirements.append(self._requirement())
+            if len(requirements) > MAX_REQUIREMENTS:
+                raise BadRequest(f"unable to parse requirement: more than {MAX_REQUIREMENTS} requirements")
             kind, literal = self._next()
             if kind == ",":
                 kind, literal = self._peek()
@@ -317,9 +317,13 @@ def validate_selector_object(selector: Mapping[str, Any], field: str) -> list[Ca
     causes: list[Cause] = []
     labels = f"{field}.matchLabels"
     for key, value in (selector.get("matchLabels") or {}).items():
+        if len(causes) > MAX_CAUSES:
+            break
         causes += [invalid(labels, key, text) for text in names.qualified_name(key)]
         causes += [invalid(labels, value, text) for text in names.label_value(value)]
     for index, entry in enumerate(selector.get("matchExpressions") or ()):
+        if len(causes) > MAX_CAUSES:
+            break
         causes += _expression(entry, f"{field}.matchExpressions[{index}]")
     return causes
 

@@ -22,10 +22,12 @@ from orchtw.schema.defaults import Defaults
 from orchtw.schema.envelope import unwrap, wrap
 from orchtw.schema.generated import Functions
 from orchtw.schema.json_codec import normalisers
+from orchtw.schema.json_text import parse_json
 from orchtw.schema.mismatch import Mismatch, SchemaError, shortened
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.protobuf_decoder import decoders
 from orchtw.schema.protobuf_encoder import encoders
+from orchtw.schema.protobuf_size import check_size
 from orchtw.schema.strict_fields import KnownKeys, may_repeat, pairs_of
 from orchtw.schema.wire import read_varint
 from orchtw.schema.yaml_codec import decode_yaml
@@ -110,8 +112,8 @@ class MessageCodec:
     def parse_json(self, body: bytes) -> dict[str, Any]:
         """A JSON text as an object that is yet to be normalised. Raises BadRequest."""
         try:
-            value = orjson.loads(body)
-        except orjson.JSONDecodeError as error:
+            value = parse_json(body)
+        except ValueError as error:
             raise unparseable(body, self.short_name, str(error)) from None
         if type(value) is not dict:
             raise unparseable(body, self.short_name, str(Mismatch("an object", value)))
@@ -184,6 +186,10 @@ class KindCodec(MessageCodec):
         """A whole Protobuf body as canonical dict; its type may be empty, but not another's. Raises BadRequest."""
         api_version, kind, raw = unwrap(body, self.kind)
         self.check_type(api_version, kind)
+        try:
+            check_size(self.schema, raw)
+        except SchemaError as error:
+            raise self.refusal(str(error)) from None
         return self.decode_protobuf(raw)
 
     def encode_envelope(self, obj: dict[str, Any]) -> bytes:

@@ -7,6 +7,7 @@ depends on other fields is not declared, and is the kind's strategy.
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import RLock
 from typing import Any
 
 from orchtw.schema.generated import Functions, Writer
@@ -22,6 +23,7 @@ class Defaults:
         self._normalise = normalise
         self._functions = Functions(self._write, {"reorder": _reorder})
         self._has_defaults: dict[StructSchema, bool] = {}
+        self._lock = RLock()  # an answer under way must not be taken for the answer by another thread
 
     def apply(self, schema: StructSchema, obj: dict[str, Any]) -> None:
         """Fill the canonical dict `obj` in place; keys stay in emission order."""
@@ -37,6 +39,10 @@ class Defaults:
         struct = _struct_of(node)
         if struct is None:
             return False
+        with self._lock:
+            return self._struct_concerns(struct)
+
+    def _struct_concerns(self, struct: StructSchema) -> bool:
         known = self._has_defaults.get(struct)
         if known is None:
             self._has_defaults[struct] = False  # until known better: the struct may contain itself

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 from orchtw.schema.nodes import StructSchema
@@ -57,7 +58,7 @@ class Functions:
     """The functions of one purpose, one a struct, in one namespace that starts out with `given`.
 
     `write` puts the source of a function named `writer.name` into the writer. A struct's function is compiled
-    on its first call, so that a recursive struct needs no care and unused ones cost nothing.
+    on its first call, so that a recursive struct needs no care and unused ones cost nothing. Threads may ask at once.
     """
 
     def __init__(self, write: Callable[[StructSchema, Writer], None], given: Mapping[str, Any]) -> None:
@@ -65,6 +66,7 @@ class Functions:
         self._namespace: dict[str, Any] = dict(given)
         self._names: dict[StructSchema, str] = {}
         self._constants: dict[int, str] = {}
+        self._lock = RLock()
 
     def __getitem__(self, schema: StructSchema) -> Callable[..., Any]:
         """The compiled function of `schema`."""
@@ -75,24 +77,33 @@ class Functions:
     def name_of(self, schema: StructSchema) -> str:
         """The global name of a struct's function, which may not be compiled yet."""
         name = self._names.get(schema)
-        if name is None:
-            name = self._names[schema] = f"{schema.name.rpartition('.')[2]}_{len(self._names)}"
-            self._namespace[name] = _Stub(self, schema)
-        return name
+        return self._new_name(schema) if name is None else name
+
+    def _new_name(self, schema: StructSchema) -> str:
+        with self._lock:
+            name = self._names.get(schema)
+            if name is None:
+                name = f"{schema.name.rpartition('.')[2]}_{len(self._names)}"
+                self._namespace[name] = _Stub(self, schema)
+                self._names[schema] = name
+            return name
 
     def constant(self, value: object) -> str:
         """The global name of a value that source cannot spell; the same object gets the same name."""
-        name = self._constants.get(id(value))
-        if name is None:
-            name = self._constants[id(value)] = f"CONSTANT_{len(self._constants)}"
-            self._namespace[name] = value
-        return name
+        with self._lock:
+            name = self._constants.get(id(value))
+            if name is None:
+                name = self._constants[id(value)] = f"CONSTANT_{len(self._constants)}"
+                self._namespace[name] = value
+            return name
 
     def _compile(self, schema: StructSchema, name: str) -> Callable[..., Any]:
-        writer = Writer(self, name)
-        self._write(schema, writer)
-        exec(compile(writer.source, f"<{schema.name}>", "exec"), self._namespace)
-        return self._namespace[name]  # type: ignore[no-any-return]
+        with self._lock:
+            if isinstance(self._namespace[name], _Stub):
+                writer = Writer(self, name)
+                self._write(schema, writer)
+                exec(compile(writer.source, f"<{schema.name}>", "exec"), self._namespace)
+            return self._namespace[name]  # type: ignore[no-any-return]
 
 
 class _Stub:

@@ -46,7 +46,7 @@ _CONVERSIONS: dict[Node, Callable[[Any], Any]] = {
 def normalisers() -> Functions:
     """A function a struct: JSON-shaped value (None counts as {}) → new canonical dict. They raise Mismatch."""
     given = {function.__name__: function for function in _CONVERSIONS.values()}
-    more = (values.string_map_value, values.check_depth, either_value, Mismatch, SchemaError)
+    more = (values.string_map_value, values.in_order, values.check_depth, either_value, Mismatch, SchemaError)
     return Functions(_write, {**given, **{each.__name__: each for each in more}, "EMPTY": {}})
 
 
@@ -170,7 +170,7 @@ def _write_map(value: Node, w: Writer) -> str:
     with w.block("if type(x) is not dict:"):
         w("raise Mismatch('an object', x)")
     w("y = {}")
-    with w.block("for k in sorted(x):"):
+    with w.block("for k in in_order(x):"):
         w("i = x[k]", f"y[k] = {_part(value, w)}")
     w("x = y", "y = k = None")
     return "x"

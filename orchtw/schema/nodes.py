@@ -160,12 +160,13 @@ class StructSchema:
     def keys(self) -> dict[str, Field]:
         """JSON key → field in emission order, the keys of inline structs in their place."""
         if self._flat is None:
-            self._flat = {}
+            flat: dict[str, Field] = {}
             for field in self.fields:
                 if field.inline and isinstance(field.node, StructSchema):
-                    self._flat.update(field.node.keys)
+                    flat.update(field.node.keys)
                 else:
-                    self._flat[field.name] = field
+                    flat[field.name] = field
+            self._flat = flat  # whole: another thread may be looking
         return self._flat
 
 

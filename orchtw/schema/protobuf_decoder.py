@@ -26,7 +26,7 @@ from orchtw.schema.nodes import (
     Scalar,
     StructSchema,
 )
-from orchtw.schema.values import check_depth
+from orchtw.schema.values import check_depth, in_order
 from orchtw.schema.wire import FIXED64, LENGTH, VARINT
 
 _WIRE_TYPES = {Scalar.BOOL: VARINT, Scalar.INT32: VARINT, Scalar.INT64: VARINT, Scalar.DOUBLE: FIXED64}
@@ -57,6 +57,7 @@ def decoders() -> Functions:
         wire.map_entry,
         located,
         check_depth,
+        in_order,
         SchemaError,
     )
     return Functions(_write, {**given, **{each.__name__: each for each in more}})
@@ -195,7 +196,7 @@ def _write_result(field: Field, w: Writer) -> None:
     """Put the field into `out` as the canonical dict has it."""
     local, key = f"f{field.number}", repr(field.name)
     if isinstance(field.node, MapSchema):
-        w(f"if {local} and len({local}) > 1: {local} = {{k: {local}[k] for k in sorted({local})}}")
+        w(f"if {local} and len({local}) > 1: {local} = {{k: {local}[k] for k in in_order({local})}}")
     if isinstance(field.node, StructSchema) and not field.pointer:
         w(f"if {local} is None: {local} = {w.function(field.node)}(b'', 0, 0)")
         w(f"out.update({local})" if field.inline else f"out[{key}] = {local}")

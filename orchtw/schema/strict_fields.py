@@ -6,12 +6,13 @@ The value must fit its schema otherwise: normalise it first.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
+from threading import RLock
 from typing import Any, Final
 
 import orjson
 
+from orchtw.schema.json_text import parse_pairs
 from orchtw.schema.mismatch import shortened
 from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
 
@@ -25,6 +26,10 @@ _Table = dict[str, _Check | None]
 _SHOWN_CHARACTERS: Final = 512
 
 
+Path = tuple["Path | None", str] | None
+"""The way to a key: the way to what holds it and one step more; put together only where it is shown."""
+
+
 class KnownKeys:
     """Tests values for unknown keys; `typed` says of which structs objects may carry kind and apiVersion."""
 
@@ -32,10 +37,11 @@ class KnownKeys:
         self._typed = typed
         self._checks: dict[StructSchema, _Check] = {}
         self._tables: dict[StructSchema, _Table] = {}
+        self._lock = RLock()  # a table under way is only for the thread that makes it
 
     def cover(self, schema: StructSchema, value: dict[str, Any]) -> bool:
         """Whether `schema` knows all keys of `value`, at every depth."""
-        check = self._checks.get(schema) or self._check(schema)
+        check = self._check(schema)
         try:
             check(value)
         except KeyError:
@@ -48,10 +54,12 @@ class KnownKeys:
 
     def _check(self, schema: StructSchema) -> _Check:
         """A function that raises KeyError at the first unknown key."""
-        found = self._checks.get(schema)
-        if found is None:
-            found = self._checks[schema] = _struct(self._table(schema))
-        return found
+        with self._lock:
+            found = self._checks.get(schema)
+            if found is None:
+                found = _struct(self._table(schema))
+                self._checks[schema] = found
+            return found
 
     def _table(self, schema: StructSchema) -> _Table:
         """The keys of a struct with the checks of what stands under them; one that is being made is shared."""
@@ -141,7 +149,7 @@ def repeated_keys(body: bytes, value: Any) -> list[str]:
 
 def pairs_of(body: bytes) -> Any:
     """The JSON value of `body` with every object as `Pairs`."""
-    return json.loads(body, object_pairs_hook=Pairs)
+    return parse_pairs(body, Pairs)
 
 
 class _Findings:
@@ -152,10 +160,10 @@ class _Findings:
         self._texts: list[str] = []
 
     def of(self, value: Any, schema: StructSchema | None) -> list[str]:
-        self._walk(value, schema, "")
+        self._walk(value, schema, None)
         return self._texts
 
-    def _walk(self, value: Any, node: Node | None, path: str) -> None:
+    def _walk(self, value: Any, node: Node | None, path: Path) -> None:
         if len(self._texts) >= MAX_FINDINGS or isinstance(node, Scalar | Form):
             return
         if isinstance(node, EitherSchema):
@@ -164,15 +172,15 @@ class _Findings:
             element = node.element if isinstance(node, ListSchema) else None
             if node is None or isinstance(element, StructSchema | ListSchema | MapSchema | EitherSchema):
                 for index, item in enumerate(value):
-                    self._walk(item, element, f"{path}[{index}]")
+                    self._walk(item, element, (path, f"[{index}]"))
         elif isinstance(value, Pairs | dict):
             self._object(value.items() if isinstance(value, dict) else value, node, path)
 
-    def _object(self, items: Iterable[tuple[str, Any]], node: Node | None, path: str) -> None:
+    def _object(self, items: Iterable[tuple[str, Any]], node: Node | None, path: Path) -> None:
         seen: set[str] = set()
         typed = isinstance(node, StructSchema) and self._typed(node)
         for key, item in items:
-            place = f"{path}.{key}" if path else key
+            place = (path, f".{key}")
             if isinstance(node, StructSchema) and key not in node.keys and not (typed and key in TYPE_KEYS):
                 self._add("unknown", place)
                 continue
@@ -185,6 +193,15 @@ class _Findings:
             elif node is None or isinstance(node, MapSchema):
                 self._walk(item, node.value if isinstance(node, MapSchema) else None, place)
 
-    def _add(self, what: str, place: str) -> None:
+    def _add(self, what: str, place: Path) -> None:
         if len(self._texts) < MAX_FINDINGS:
-            self._texts.append(f'{what} field "{shortened(place, _SHOWN_CHARACTERS)}"')
+            self._texts.append(f'{what} field "{_text(place)}"')
+
+
+def _text(path: Path) -> str:
+    """The beginning of the path, which may be longer than it should be shown."""
+    steps: list[str] = []
+    while path is not None:
+        path, step = path
+        steps.append(step[: _SHOWN_CHARACTERS + 2])
+    return shortened("".join(reversed(steps)).removeprefix("."), _SHOWN_CHARACTERS)

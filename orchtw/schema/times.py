@@ -26,6 +26,7 @@ _NANOSECONDS = {
 }
 _DURATION_PART = re.compile(r"(\d{1,30})?(?:\.(\d{0,30}))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _LONGEST_DURATION = 2**63 - 1
+_LONGEST_DURATION_TEXT = 1024  # characters; the longest that means something has some thirty
 
 
 @lru_cache(maxsize=_CACHED)
@@ -64,6 +65,8 @@ def micro_time_text(seconds: int, microseconds: int) -> str | None:
 def parse_duration(text: str) -> int:
     """Nanoseconds of a Go duration such as "1h0m0s" or "-1.5s". Raises ValueError."""
     body = text[1:] if text[:1] in ("-", "+") else text
+    if len(body) > _LONGEST_DURATION_TEXT:
+        raise ValueError("not a duration: too long")
     if body == "0":
         return 0
     total = position = 0

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from orchtw.schema.json_text import load_json
 from orchtw.schema.mismatch import Mismatch, SchemaError
 from orchtw.schema.quantity import canonical_quantity
 from orchtw.schema.times import duration_text, micro_time_text, parse_duration, parse_time, time_text
@@ -174,8 +175,8 @@ def read_any(data: bytes) -> Any:
     if not raw:
         return None
     try:
-        value = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
+        value = load_json(raw)
+    except ValueError as error:
         raise SchemaError(f"json parse error: {error}") from None
     return None if value is None else any_value(value)
 

@@ -15,11 +15,15 @@ import attrs
 import yaml
 
 from orchtw.schema.bodies import unparseable
+from orchtw.schema.json_text import MAX_ELEMENTS, MAX_KEYS, TOO_MANY_ELEMENTS, TOO_MANY_KEYS
 from orchtw.schema.mismatch import SchemaError, shortened
 from orchtw.schema.strict_fields import MAX_FINDINGS
-from orchtw.schema.values import MAX_DEPTH
+from orchtw.schema.values import MAX_DEPTH, in_order
 
 EXPANDED_LIMIT = 8 << 20  # characters and values after aliases are followed; more than twice the largest body
+MAX_EVENTS = 300_000  # of the parser: scalars, aliases, beginnings and ends; more than any object of 3 MiB has
+MAX_DOCUMENTS = 16  # all but the first of them empty
+MAX_TAG_HANDLES = 100  # the parser compares each with all others
 _INTEGERS = range(-(1 << 63), 1 << 64)  # beyond them Kubernetes' reader makes a float of an integer
 
 _TRUE = frozenset(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"))
@@ -29,6 +33,7 @@ _INTEGER = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)"
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?:[Tt \t].*)?", re.ASCII)
+_TAG_HANDLE = re.compile("[\n\r\x85\u2028\u2029]%TAG").findall
 _TAGS = "tag:yaml.org,2002:"
 _COLLECTION_TAGS = (None, "!", f"{_TAGS}map", f"{_TAGS}seq")
 
@@ -49,9 +54,28 @@ def parse_yaml(body: bytes, repeated: list[str] | None = None) -> Any:
     EXPANDED_LIMIT through aliases.
     """
     try:
-        return _Builder(repeated).build(yaml.parse(body.decode(), Loader=yaml.CSafeLoader))
+        text = body.decode()
+        if len(text) > MAX_TAG_HANDLES and len(_TAG_HANDLE(text)) > MAX_TAG_HANDLES:
+            raise SchemaError(f"more than {MAX_TAG_HANDLES} %TAG directives")
+        return _Builder(repeated).build(yaml.parse(_Slices(text), Loader=yaml.CSafeLoader))
     except (yaml.YAMLError, UnicodeDecodeError, SchemaError) as error:
         raise ValueError(" ".join(str(error).split())) from None
+
+
+class _Slices:
+    """A text for the parser to read as it goes: whenever it asks for more, other threads may run between."""
+
+    name = "<unicode string>"  # what the parser's errors call it
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def read(self, size: int = -1, /) -> str:
+        """The next characters, `size` at most; none at the end."""
+        start = self._at
+        self._at = start + size
+        return self._text[start : self._at]
 
 
 @attrs.define(slots=True)
@@ -81,7 +105,9 @@ class _Builder:
 
     def build(self, events: Iterator[Any]) -> Any:
         """Consume all events; raises SchemaError and whatever the parser raises."""
-        for event in events:
+        for count, event in enumerate(events):
+            if count == MAX_EVENTS:
+                raise SchemaError(f"more than {MAX_EVENTS} values, keys and ends of collections")
             if isinstance(event, yaml.ScalarEvent):
                 self._add(_scalar(event), len(event.value) + 1, 0, event.anchor, event)
             elif isinstance(event, yaml.AliasEvent):
@@ -90,9 +116,6 @@ class _Builder:
                 self._open(event)
             elif isinstance(event, yaml.CollectionEndEvent):
                 self._close(event)
-        further = [document for document in self._documents[1:] if document is not None]
-        if further:
-            raise SchemaError("more than one document")
         return self._documents[0] if self._documents else None
 
     def _open(self, event: Any) -> None:
@@ -107,10 +130,15 @@ class _Builder:
     def _close(self, event: Any) -> None:
         frame = self._frames.pop()
         value = frame.value
+        if isinstance(value, list) and len(value) > MAX_ELEMENTS:
+            raise SchemaError(TOO_MANY_ELEMENTS)
         if isinstance(value, dict):
             for source in frame.merged:  # the first one wins
-                value = {**source, **value}
-            value = {key: value[key] for key in sorted(value)}
+                for key, item in source.items():
+                    value.setdefault(key, item)
+            if len(value) > MAX_KEYS:
+                raise SchemaError(TOO_MANY_KEYS)
+            value = {key: value[key] for key in in_order(value)}
         self._add(value, frame.weight, frame.depth, frame.anchor, event)
 
     def _add_alias(self, event: Any) -> None:
@@ -133,6 +161,8 @@ class _Builder:
             self._anchors[anchor] = value, weight, depth
         if not self._frames:
             self._documents.append(value)
+            if len(self._documents) > 1 and (value is not None or len(self._documents) > MAX_DOCUMENTS):
+                raise SchemaError("more than one document")
             return
         frame = self._frames[-1]
         frame.weight += weight

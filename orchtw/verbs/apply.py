@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
-
-import orjson
 
 from orchtw.errors import BadRequest, NotFound
 from orchtw.registry.target import Object
@@ -12,6 +11,7 @@ from orchtw.registry.write_path import Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import WriteOptions, patch_options
+from orchtw.schema.json_text import parse_json
 from orchtw.schema.mismatch import describe
 from orchtw.schema.strict_fields import repeated_keys
 from orchtw.schema.yaml_codec import parse_yaml
@@ -34,7 +34,8 @@ async def apply(context: Context, call: Call) -> Response:
     NotFound (404, a sub-resource of a missing object), Invalid (422, the outcome is no valid object).
     """
     options = patch_options(call.request.params, context.naming, apply=True)
-    written = await write_applied(context, call, read(call.request), options)
+    document = await read_document(context, call.request)
+    written = await write_applied(context, call, document, options)
     code = 201 if written.created else 200
     return context.representations.entry(call.target, written.entry, call.accept, code, params=call.request.params)
 
@@ -61,7 +62,12 @@ async def write_applied(context: Context, call: Call, document: Object, options:
     return await context.writes.update(call.write(dry_run=options.dry_run, from_live=True, applies=True), merge)
 
 
-def read(request: Request) -> Object:
+async def read_document(context: Context, request: Request) -> Object:
+    """The applied configuration; a large one is read off the reactor. Raises BadRequest (400)."""
+    return await context.offload.run(len(request.body), partial(_read, request))
+
+
+def _read(request: Request) -> Object:
     """The applied configuration: YAML, of which JSON is a part.
 
     Of a repeated key the last counts, with a warning unless fieldValidation says otherwise. Raises BadRequest (400).
@@ -69,7 +75,7 @@ def read(request: Request) -> Object:
     body = request.body
     findings: list[str] = []
     try:
-        document: Any = orjson.loads(body)
+        document: Any = parse_json(body)
         findings = repeated_keys(body, document)
     except ValueError:
         document = _read_yaml(body, findings)

@@ -9,14 +9,14 @@ from orchtw.registry.write_path import Write
 from orchtw.request import Request, Response, UserInfo
 from orchtw.rules.options import create_options
 from orchtw.verbs.accept import Acceptance
-from orchtw.verbs.bodies import decode
+from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 
 
 async def bind_pod(context: Context, call: Call) -> Response:
     """POST on pods/binding: 201 and a Status. Raises NotFound (404), Conflict (409, the pod has a node)."""
-    binding = decode(call.request, context.binding, context.negotiator)
+    binding = await read(context.offload, call.request, context.binding, context.negotiator)
     await _bind(context, call.request, call.target, call.info.namespace, call.info.name, call.user, binding)
     return context.representations.obj(_created(), context.representations.untransformed(call.accept), 201)
 
@@ -26,7 +26,7 @@ async def create_binding(context: Context, pods: Target, acceptance: Acceptance,
     assert request.info is not None and request.user is not None
     if not request.info.namespace:
         raise NotFound.generic()
-    binding = decode(request, context.binding, context.negotiator)
+    binding = await read(context.offload, request, context.binding, context.negotiator)
     name = binding["metadata"].get("name", "")
     if not name:
         raise BadRequest("name is required: a binding is named as its pod")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from orchtw.registry.offload import Offload
 from orchtw.request import Request
 from orchtw.rules.metadata import drop_unkept
 from orchtw.rules.negotiation import Negotiator
@@ -37,9 +39,16 @@ def decode(request: Request, codec: KindCodec, negotiator: Negotiator) -> Object
     return obj
 
 
-def decode_optional(request: Request, codec: KindCodec, negotiator: Negotiator) -> Object | None:
-    """As `decode`; None for a request without a body."""
-    return decode(request, codec, negotiator) if request.body else None
+async def read(offload: Offload, request: Request, codec: KindCodec, negotiator: Negotiator) -> Object:
+    """As `decode`; a large body is read off the reactor."""
+    return await offload.run(len(request.body), partial(decode, request, codec, negotiator))
+
+
+async def read_optional(
+    offload: Offload, request: Request, codec: KindCodec, negotiator: Negotiator
+) -> Object | None:
+    """As `read`; None for a request without a body."""
+    return await read(offload, request, codec, negotiator) if request.body else None
 
 
 def _decode_yaml(request: Request, codec: KindCodec) -> Object:

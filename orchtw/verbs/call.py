@@ -45,4 +45,5 @@ class Call:
             from_live=from_live,
             manager=manager_name(request.param("fieldManager"), request.headers.get("user-agent", "")),
             applies=applies,
+            size_bytes=len(request.body),
         )

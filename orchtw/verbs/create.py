@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.request import Response
 from orchtw.rules.options import create_options
-from orchtw.verbs.bodies import decode
+from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 
@@ -15,6 +15,6 @@ async def create(context: Context, call: Call) -> Response:
     Raises BadRequest (400), Invalid (422, a cause per field), AlreadyExists (409), Forbidden (403).
     """
     options = create_options(call.request.params, context.naming)
-    obj = decode(call.request, call.target.codec, context.negotiator)
+    obj = await read(context.offload, call.request, call.target.codec, context.negotiator)
     entry = await context.writes.create(call.write(dry_run=options.dry_run), obj)
     return context.representations.entry(call.target, entry, call.accept, 201, params=call.request.params)

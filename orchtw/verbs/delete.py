@@ -8,7 +8,7 @@ from orchtw.registry.deletion import Deleted
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions, delete_options
 from orchtw.schema.catalogue import ResourceType
-from orchtw.verbs.bodies import decode_optional
+from orchtw.verbs.bodies import read_optional
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 
@@ -19,7 +19,7 @@ async def delete(context: Context, call: Call) -> Response:
     Kinds that say so answer with the object either way.
     Raises NotFound (404), Conflict (409, a precondition), Invalid (422).
     """
-    options = read_options(context, call)
+    options = await read_options(context, call)
     deleted = await context.deletion.delete(call.write(dry_run=options.dry_run), options)
     if not deleted.gone or call.target.resource.delete_returns_object:
         code = 202 if not deleted.gone and options.orphan_dependents is False else 200
@@ -28,9 +28,9 @@ async def delete(context: Context, call: Call) -> Response:
     return context.representations.obj(_success(call, deleted), context.representations.untransformed(call.accept))
 
 
-def read_options(context: Context, call: Call) -> DeleteOptions:
+async def read_options(context: Context, call: Call) -> DeleteOptions:
     """The options from the body or, without one, the query."""
-    body = decode_optional(call.request, context.delete_options, context.negotiator)
+    body = await read_optional(context.offload, call.request, context.delete_options, context.negotiator)
     return delete_options(call.request.params, body, context.naming)
 
 

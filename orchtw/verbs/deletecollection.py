@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.task import deferLater
+
 from orchtw.errors import NotFound, StatusError
 from orchtw.request import Response
+from orchtw.rules.options import DeleteOptions
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.delete import read_options
 from orchtw.verbs.list import options_of, selection_of, state_of
 from orchtw.watch.entry import Entry
+
+AT_A_TIME: Final = 32
+"""Objects that are on their way to the store: some milliseconds of work between two turns of the reactor."""
 
 
 async def deletecollection(context: Context, call: Call) -> Response:
@@ -17,20 +27,32 @@ async def deletecollection(context: Context, call: Call) -> Response:
     What is gone meanwhile is skipped. All objects are tried; the first refusal is the answer.
     """
     options = options_of(context, call)
-    how = read_options(context, call)
+    how = await read_options(context, call)
     state = await state_of(context, call, options, selection_of(call, options))
     chosen = state.entries[: options.limit] if options.limit else state.entries
-    refusal: StatusError | None = None
-    deleted: list[Entry] = []
-    for entry in chosen:
-        write = call.write(dry_run=how.dry_run, name=entry.name, namespace=entry.namespace)
-        try:
-            deleted.append((await context.deletion.delete(write, how)).entry)
-        except NotFound:
-            continue
-        except StatusError as error:
-            refusal = refusal or error
-    if refusal is not None:
-        raise refusal
+    deleted = await _delete_all(context, call, chosen, how)
     meta = {"resourceVersion": str(context.cacher.revision)}
     return context.representations.list(call.target, deleted, meta, call.accept, params=call.request.params)
+
+
+async def _delete_all(context: Context, call: Call, chosen: Sequence[Entry], how: DeleteOptions) -> list[Entry]:
+    """What was deleted, in the order of the list, a few at a time: the store commits together what comes together."""
+    outcomes: list[Entry | StatusError | None] = [None] * len(chosen)
+    waiting = iter(enumerate(chosen))
+
+    async def work() -> None:
+        for place, entry in waiting:
+            write = call.write(dry_run=how.dry_run, name=entry.name, namespace=entry.namespace)
+            try:
+                outcomes[place] = (await context.deletion.delete(write, how)).entry
+            except NotFound:
+                pass
+            except StatusError as error:
+                outcomes[place] = error
+            await deferLater(context.clock, 0)  # a dry run has waited for nothing so far
+
+    await gatherResults([Deferred.fromCoroutine(work()) for _ in range(AT_A_TIME)])
+    for outcome in outcomes:
+        if isinstance(outcome, StatusError):
+            raise outcome
+    return [outcome for outcome in outcomes if isinstance(outcome, Entry)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from orchtw.errors import BadRequest, Cause, Forbidden, InternalError, TooManyRequests
 from orchtw.registry.metadata import rfc3339
 from orchtw.registry.target import Object, Target
@@ -10,10 +12,11 @@ from orchtw.request import Response
 from orchtw.rules.options import create_options, delete_options
 from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.envelope import unwrap
-from orchtw.verbs.bodies import decode
+from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.get import find
+from orchtw.watch.entry import Entry
 
 MAX_DISRUPTED_PODS = 2000
 """Evictions that a budget's controller has not yet seen, at the most."""
@@ -28,7 +31,7 @@ async def evict(context: Context, budgets: Target, call: Call) -> Response:
     budget is out of order), InternalError (500, more than one budget).
     """
     options = create_options(call.request.params, context.naming)
-    eviction = _read(context, call)
+    eviction = await _read(context, call)
     how = delete_options({}, eviction.get("deleteOptions") or {}, context.naming)
     dry_run = options.dry_run or how.dry_run
     pod = call.target.load(find(call))
@@ -39,13 +42,13 @@ async def evict(context: Context, budgets: Target, call: Call) -> Response:
     return context.representations.obj(status, context.representations.untransformed(call.accept), 201)
 
 
-def _read(context: Context, call: Call) -> Object:
+async def _read(context: Context, call: Call) -> Object:
     """The Eviction, in either of its versions."""
     codec = context.eviction
     older = context.codecs.kind("policy/v1beta1", "Eviction")
     if b"policy/v1beta1" in call.request.body[:4096] and _is_older(call.request.body):
         codec = older
-    eviction = decode(call.request, codec, context.negotiator)
+    eviction = await read(context.offload, call.request, codec, context.negotiator)
     if eviction["metadata"].get("name", call.info.name) != call.info.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     return eviction
@@ -64,11 +67,9 @@ async def _charge(context: Context, budgets: Target, call: Call, pod: Object, *,
     """Take one disruption from the pod's budget, if it has one."""
     labels = pod["metadata"].get("labels") or {}
     namespace = call.info.namespace
-    found = [
-        entry
-        for entry in budgets.stored.cache.snapshot(namespace)
-        if _selects(budgets.stored.load(entry)["spec"].get("selector"), labels)
-    ]
+    present = budgets.stored.cache.snapshot(namespace)
+    size = sum(len(entry.proto) for entry in present)
+    found = await context.offload.run(size, lambda: [each for each in present if _selects(budgets, each, labels)])
     if not found:
         return
     if len(found) > 1:
@@ -90,10 +91,10 @@ async def _charge(context: Context, budgets: Target, call: Call, pod: Object, *,
     await context.writes.update(write, take)
 
 
-def _selects(selector: Object | None, labels: dict[str, str]) -> bool:
+def _selects(budgets: Target, budget: Entry, labels: Mapping[str, str]) -> bool:
     """Whether a budget's selector matches; one that means nothing matches no pod."""
     try:
-        return selector_of_object(selector).matches(labels)
+        return selector_of_object(budgets.stored.load(budget)["spec"].get("selector")).matches(labels)
     except BadRequest:
         return False
 

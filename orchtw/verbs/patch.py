@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from orchtw.apply.patches import MECHANISMS
@@ -29,7 +30,7 @@ async def patch(context: Context, call: Call) -> Response:
     patch names a stale resourceVersion), Invalid (422, it cannot be applied, or the result is no valid object).
     """
     options = patch_options(call.request.params, context.naming, apply=False)
-    changes = Changes(call.request, call.target.codec)
+    changes = await read_changes(context, call.request, call.target.codec)
     resource = call.target.resource
 
     def change(live: Object | None) -> Object:
@@ -39,6 +40,11 @@ async def patch(context: Context, call: Call) -> Response:
 
     written = await context.writes.update(call.write(dry_run=options.dry_run, from_live=True), change)
     return context.representations.entry(call.target, written.entry, call.accept, params=call.request.params)
+
+
+async def read_changes(context: Context, request: Request, codec: KindCodec) -> Changes:
+    """The patch in a request; a large one is read off the reactor. Raises as `Changes` does."""
+    return await context.offload.run(len(request.body), partial(Changes, request, codec))
 
 
 class Changes:

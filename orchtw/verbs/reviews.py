@@ -10,12 +10,13 @@ import attrs
 from orchtw.authn.method import Authenticator
 from orchtw.authz.decision import Authorizer, Decision, Rules
 from orchtw.errors import BadRequest, Cause, Invalid, Unauthorized
+from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
 from orchtw.rules.causes import go_quote
 from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec import Codecs, KindCodec
 from orchtw.verbs.accept import Acceptance
-from orchtw.verbs.bodies import decode
+from orchtw.verbs.bodies import read
 from orchtw.verbs.representation import Representations
 
 Object = dict[str, Any]
@@ -31,6 +32,7 @@ class Reviews:
     representations: Representations
     authorizer: Authorizer
     authenticator: Authenticator
+    offload: Offload
 
     def by_plural(self) -> Mapping[str, Review]:
         """What answers a create of each kind of review."""
@@ -44,7 +46,7 @@ class Reviews:
 
     async def token(self, request: Request) -> Response:
         """Whose token is it? 201; BadRequest (400) without a token."""
-        review = self._read(request, "TokenReview")
+        review = await self._read(request, "TokenReview")
         token = review["spec"].get("token", "")
         if not token:
             raise BadRequest("token is required for TokenReview in authentication")
@@ -57,13 +59,13 @@ class Reviews:
 
     async def subject_access(self, request: Request) -> Response:
         """May somebody do something? 201; Invalid (422) for an incomplete question."""
-        review = self._read(request, "SubjectAccessReview")
+        review = await self._read(request, "SubjectAccessReview")
         _check_spec(review["spec"], subject=True)
         return await self._decide(request, review, _subject(review["spec"]))
 
     async def self_access(self, request: Request) -> Response:
         """May the requester do something? 201; Invalid (422)."""
-        review = self._read(request, "SelfSubjectAccessReview")
+        review = await self._read(request, "SelfSubjectAccessReview")
         _check_spec(review["spec"], subject=False)
         assert request.user is not None
         return await self._decide(request, review, request.user)
@@ -71,7 +73,7 @@ class Reviews:
     async def local_access(self, request: Request) -> Response:
         """May somebody do something in this namespace? 201; Invalid (422) when it asks about another."""
         assert request.info is not None
-        review = self._read(request, "LocalSubjectAccessReview")
+        review = await self._read(request, "LocalSubjectAccessReview")
         spec, namespace = review["spec"], request.info.namespace
         _check_spec(spec, subject=True)
         if spec.get("nonResourceAttributes") is not None:
@@ -84,16 +86,16 @@ class Reviews:
 
     async def self_rules(self, request: Request) -> Response:
         """What may the requester do in a namespace? 201; BadRequest (400) without one."""
-        review = self._read(request, "SelfSubjectRulesReview")
+        review = await self._read(request, "SelfSubjectRulesReview")
         if not review["spec"].get("namespace"):
             raise BadRequest("no namespace on request")
         assert request.user is not None
         rules = self.authorizer.rules_for(request.user, review["spec"]["namespace"])
         return self._answer(request, review, _rules_json(rules))
 
-    def _read(self, request: Request, kind: str) -> Object:
+    async def _read(self, request: Request, kind: str) -> Object:
         assert request.info is not None
-        return decode(request, self._codec(request.info, kind), self.negotiator)
+        return await read(self.offload, request, self._codec(request.info, kind), self.negotiator)
 
     def _codec(self, info: RequestInfo, kind: str) -> KindCodec:
         return self.codecs.kind(f"{info.group}/{info.version}", kind)

@@ -15,12 +15,12 @@ from orchtw.schema.catalogue import Column
 from orchtw.schema.codec import KindCodec
 from orchtw.schema.partial import partial_metadata
 from orchtw.schema.table import TableLayout
-from orchtw.verbs.apply import read, write_applied
-from orchtw.verbs.bodies import decode
+from orchtw.verbs.apply import read_document, write_applied
+from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.get import find
-from orchtw.verbs.patch import Changes
+from orchtw.verbs.patch import read_changes
 
 _PLAIN_SELECTOR = "ReplicationController"
 """The one workload whose selector is a map of labels."""
@@ -42,7 +42,7 @@ async def get_scale(context: Context, call: Call) -> Response:
 async def update_scale(context: Context, call: Call) -> Response:
     """200 and the new Scale. Raises NotFound (404), Conflict (409, a stale version), Invalid (422)."""
     options = update_options(call.request.params, context.naming)
-    scale = decode(call.request, context.scale, context.negotiator)
+    scale = await read(context.offload, call.request, context.scale, context.negotiator)
     _refuse(scale)
     return await _write(context, call, lambda _: scale, call.write(dry_run=options.dry_run))
 
@@ -52,14 +52,14 @@ async def patch_scale(context: Context, call: Call) -> Response:
     if patch_type(call.request.headers.get("content-type", "")) == "apply":
         return await _apply(context, call)
     options = patch_options(call.request.params, context.naming, apply=False)
-    changes = Changes(call.request, context.scale)
+    changes = await read_changes(context, call.request, context.scale)
     return await _write(context, call, changes.of, call.write(dry_run=options.dry_run, from_live=True))
 
 
 async def _apply(context: Context, call: Call) -> Response:
     """The applied Scale as an apply of the workload's replicas (supplement B6, sub-resources)."""
     options = patch_options(call.request.params, context.naming, apply=True)
-    document = read(call.request)
+    document = await read_document(context, call.request)
     found = document.get("apiVersion") or ""
     if found != context.scale.api_version:
         raise BadRequest(

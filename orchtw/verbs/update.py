@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchtw.registry.target import Object
 from orchtw.request import Response
 from orchtw.rules.options import update_options
-from orchtw.verbs.bodies import decode
+from orchtw.verbs.bodies import decode, read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 
@@ -16,7 +16,7 @@ async def update(context: Context, call: Call) -> Response:
     Raises BadRequest (400), NotFound (404), Conflict (409, a stale resourceVersion), Invalid (422).
     """
     options = update_options(call.request.params, context.naming)
-    first = [decode(call.request, call.target.codec, context.negotiator)]
+    first = [await read(context.offload, call.request, call.target.codec, context.negotiator)]
 
     def replace(live: Object | None) -> Object:
         """The body as sent; decoded again when a round has to be repeated, since rounds change it."""

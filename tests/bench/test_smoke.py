@@ -64,6 +64,15 @@ class CommandTests(SynchronousTestCase):
         for line in lines:
             self.assertIn(figures[line["scenario"]], line)
 
+    def test_holdup(self) -> None:
+        """The latency probe prints a line for the idle server and one for each chosen case (issue 7)."""
+        done = bench("--quick", "--scenarios=holdup", "--cases=put: 2 MiB")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        cases = [(line["case"], line["status"]) for line in lines]
+        self.assertEqual(cases, [("idle", 0), ("put: 2 MiB", 200)])
+        self.assertTrue(all(line["livez_max_ms"] > 0 and line["polls"] for line in lines))
+
     def test_only_loopback(self) -> None:
         """A server elsewhere is not loaded, and not even asked (issue 2)."""
         done = bench("--against=https://192.0.2.1:6443", "--scenarios=get")

@@ -23,6 +23,7 @@ from orchtw.registry.bootstrap.namespaces import create_namespaces
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.metadata import Stamp
 from orchtw.registry.namespaces import Namespaces
+from orchtw.registry.offload import Offload
 from orchtw.registry.ownership import Ownership
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
@@ -154,7 +155,8 @@ class World:
         lifecycle = NamespaceLifecycle(self.naming, Namespaces(self.targets).phase_of)
         stamp = Stamp(now=self.now, new_uid=lambda: f"uid-{next(self._uids)}")
         writes = WritePath(
-            self.store, Chain([lifecycle]), stamp, self.random, Ownership(self.targets, self.naming)
+            self.store, Chain([lifecycle]), stamp, self.random, Ownership(self.targets, self.naming),
+            Offload(self.clock),
         )
         self.registry = Registry(self.targets, writes, Deletion(writes, collects_garbage=True), self.cacher)
         self.client = InProcessClient(self.registry, UserInfo(name="test"), "test")

@@ -1,0 +1,162 @@
+"""Large writes: what takes long is done in the thread, and an object stays within its limits."""
+
+from __future__ import annotations
+
+from threading import current_thread, main_thread
+from typing import Any
+
+import orjson
+from twisted.internet import reactor as installed_reactor
+from twisted.internet.defer import ensureDeferred, gatherResults
+from twisted.trial.unittest import TestCase
+
+from orchtw.registry import write_path
+from orchtw.registry.offload import INLINE_BYTES
+from orchtw.registry.ownership import Ownership
+from orchtw.registry.stored import Stored
+from orchtw.testing.in_process import Answer, InProcessServer
+from orchtw.verbs import deletecollection
+
+reactor: Any = installed_reactor
+MAPS = "/api/v1/namespaces/default/configmaps"
+APPLY = {"content-type": "application/apply-patch+yaml"}
+MERGE = {"content-type": "application/merge-patch+json"}
+
+
+class LargeWriteTests(TestCase):
+    async def setUp(self) -> None:
+        self.server = InProcessServer(reactor, self.mktemp())
+        await self.server.start()
+        self.addCleanup(self.server.stop)
+        self.threads: dict[str, bool] = {}
+        for owner, name in ((Stored, "prepare"), (Stored, "load"), (Ownership, "of")):
+            self.note(owner, name)
+
+    def note(self, owner: type, name: str) -> None:
+        """Remember whether the last call of a method was made outside the reactor's thread."""
+        method = getattr(owner, name)
+
+        def noting(*args: Any) -> Any:
+            self.threads[name] = current_thread() is not main_thread()
+            return method(*args)
+
+        self.patch(owner, name, noting)
+
+    async def create(self, name: str, size: int) -> Answer:
+        return await self.server.request("POST", MAPS, {"metadata": {"name": name}, "data": {"key": "x" * size}})
+
+    async def test_small(self) -> None:
+        """What is small takes no detour."""
+        self.assertEqual((await self.create("a", 100)).code, 201)
+        self.assertEqual((await self.server.request("PATCH", f"{MAPS}/a", {"data": {"b": "c"}}, MERGE)).code, 200)
+        self.assertEqual(set(self.threads.values()), {False})
+
+    async def test_large_body(self) -> None:
+        """A large body is decoded, changed and encoded in the thread."""
+        self.assertEqual((await self.create("a", INLINE_BYTES)).code, 201)
+        self.assertTrue(self.threads["prepare"])
+        self.assertEqual((await self.server.request("GET", f"{MAPS}/a")).json["data"]["key"], "x" * INLINE_BYTES)
+
+    async def test_large_object(self) -> None:
+        """So is a small change of a large object, in any form, and its end."""
+        await self.create("a", INLINE_BYTES)
+        document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"d": "e"}}
+        for headers, body, query in ((MERGE, {"data": {"b": "c"}}, ""), (APPLY, document, "?fieldManager=me")):
+            self.threads.clear()
+            answer = await self.server.request("PATCH", f"{MAPS}/a{query}", orjson.dumps(body), headers)
+            self.assertEqual(answer.code, 200)
+            self.assertEqual((self.threads["load"], self.threads["prepare"]), (True, True))
+        patch = {"metadata": {"finalizers": ["example.com/wait"]}}
+        await self.server.request("PATCH", f"{MAPS}/a", patch, MERGE)
+        self.threads.clear()
+        self.assertEqual((await self.server.request("DELETE", f"{MAPS}/a")).code, 200)
+        self.assertTrue(self.threads["prepare"])
+
+    async def test_refusals(self) -> None:
+        """A refusal comes out of the thread as it does without."""
+        large = {"metadata": {"name": "a", "labels": {"-": "x"}}, "data": {"key": "x" * INLINE_BYTES}}
+        small = {**large, "data": {}}
+        answers = [await self.server.request("POST", MAPS, obj) for obj in (large, small)]
+        self.assertEqual([answer.code for answer in answers], [422, 422])
+        self.assertEqual(answers[0].body, answers[1].body)
+
+    async def test_racing(self) -> None:
+        """Writers of one large object, off the reactor and on it, all get through, and nothing is lost."""
+        await self.create("a", INLINE_BYTES)
+        changes = [{"data": {f"k{number}": "x" * (number % 2 * INLINE_BYTES)}} for number in range(8)]
+        patches = [self.server.request("PATCH", f"{MAPS}/a", change, MERGE) for change in changes]
+        answers = await gatherResults([ensureDeferred(patch) for patch in patches])
+        self.assertEqual({answer.code for answer in answers}, {200})
+        stored = (await self.server.request("GET", f"{MAPS}/a")).json
+        self.assertEqual(len(stored["data"]), 9)
+
+    async def test_growth_ends(self) -> None:
+        """Many patches come to no more than one request may bring (413); what is too large may still shrink."""
+        await self.create("a", 1000)
+        self.patch(write_path, "MAX_STORED_BYTES", 100_000)
+        answer = await self.server.request("PATCH", f"{MAPS}/a", {"data": {"b": "x" * 90_000}}, MERGE)
+        self.assertEqual(answer.code, 200)
+        answer = await self.server.request("PATCH", f"{MAPS}/a", {"data": {"c": "x" * 90_000}}, MERGE)
+        self.assertEqual((answer.code, answer.json["reason"]), (413, "RequestEntityTooLarge"))
+        self.patch(write_path, "MAX_STORED_BYTES", 10)
+        answer = await self.server.request("PATCH", f"{MAPS}/a", {"data": {"b": "x" * 80_000}}, MERGE)
+        self.assertEqual(answer.code, 200)
+
+    async def test_parts(self) -> None:
+        """The same of the number of parts."""
+        keys = {f"k{number}": "" for number in range(40_000)}
+        answer = await self.server.request("POST", MAPS, {"metadata": {"name": "a"}, "data": keys})
+        self.assertEqual(answer.code, 201)
+        more = {f"l{number}": "" for number in range(40_000)}
+        answer = await self.server.request("PATCH", f"{MAPS}/a", {"data": more}, MERGE)
+        self.assertEqual(answer.code, 413)
+        self.assertIn("members", answer.json["message"])
+
+
+class DeleteCollectionTests(TestCase):
+    async def setUp(self) -> None:
+        self.server = InProcessServer(reactor, self.mktemp())
+        await self.server.start()
+        self.addCleanup(self.server.stop)
+        for number in range(100):
+            finalizers = ["example.com/wait"] if number % 10 == 0 else []
+            obj = {"metadata": {"name": f"m{number:02}", "finalizers": finalizers}}
+            await self.server.request("POST", MAPS, obj)
+
+    async def test_a_few_at_a_time(self) -> None:
+        """Some are under way together, never all, and the answer keeps the list's order (issue 7)."""
+        under_way = most = 0
+        delete = self.server.core.deletion.delete
+
+        async def counting(*args: Any) -> Any:
+            nonlocal under_way, most
+            under_way += 1
+            most = max(most, under_way)
+            try:
+                return await delete(*args)
+            finally:
+                under_way -= 1
+
+        self.patch(self.server.core.deletion, "delete", counting)
+        for query in ("?dryRun=All", ""):
+            answer = await self.server.request("DELETE", MAPS + query)
+            names = [item["metadata"]["name"] for item in answer.json["items"]]
+            self.assertEqual(names, [f"m{number:02}" for number in range(100)])
+        self.assertTrue(1 < most <= deletecollection.AT_A_TIME, most)
+        left = (await self.server.request("GET", MAPS)).json["items"]
+        self.assertEqual(len(left), 10)
+
+    async def test_lets_others_in(self) -> None:
+        """A dry run, which waits for nothing, is not done in one turn of the reactor."""
+        turns = 0
+        done = ensureDeferred(self.server.request("DELETE", f"{MAPS}?dryRun=All"))
+
+        def turn() -> None:
+            nonlocal turns
+            turns += 1
+            if not done.called:
+                reactor.callLater(0, turn)
+
+        turn()
+        await done
+        self.assertGreaterEqual(turns, 100 // deletecollection.AT_A_TIME)
