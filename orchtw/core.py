@@ -37,6 +37,7 @@ from orchtw.filters.deadline import Deadline
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import VERBOSITY, RequestLog
+from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
 from orchtw.registry.bootstrap import create_namespaces
 from orchtw.registry.deletion import Deletion
@@ -112,7 +113,10 @@ class Core:
         self.controllers = embedded(config, naming, registry, reactor, reactor.stop)
         self.checks = Checks(naming)
         self._add_checks()
-        self.app = self._app(address)
+        authenticator = authenticators(config, time.time, os.urandom(32))
+        authorizer = authorizers(config.authorization_mode)
+        self.app = self._app(address, authenticator, authorizer)
+        self.screen = Screen(authenticator, authorizer, self.app.refused)
 
     async def start(self) -> None:
         """Open the store, fill the caches and make what every installation has.
@@ -160,15 +164,13 @@ class Core:
             checks.add(f"controller/{controller.name}", partial(self.controllers.check, controller))
         self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
 
-    def _app(self, address: str) -> App:
+    def _app(self, address: str, authenticator: Authenticator, authorizer: Authorizer) -> App:
         """The line of stages; audit and flow control have their places in it (see `filters.chain`)."""
         config, naming = self._config, self._naming
         negotiator = Negotiator(naming)
         representations = Representations(self.codecs, Transforms(self.codecs, naming, time.time))
         acceptance = Acceptance(negotiator, representations)
         context = self._context(negotiator, representations)
-        authenticator = authenticators(config, time.time, os.urandom(32))
-        authorizer = authorizers(config.authorization_mode)
         metrics = Metrics()
         endpoints = Paths(
             [

@@ -29,8 +29,8 @@ class FakeTransport(StringTransport):
     def peer(self) -> Peer:
         return PEER
 
-    def write(self, data: bytes) -> None:
-        super().write(data)
+    def write(self, data: bytes | memoryview) -> None:
+        super().write(bytes(data))
         if self.blocked:
             self.unsent += len(data)
             if self.unsent > 65536 and self.producer is not None and self.streaming:

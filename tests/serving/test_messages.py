@@ -87,7 +87,7 @@ def essence(request: Request) -> tuple[str, str, str, dict[str, str], bytes]:
 class RequestParserTests(SynchronousTestCase):
     def test_chunked_request(self) -> None:
         """Chunks are joined, repeated headers too; extensions and trailers are dropped (RFC 9112 §7.1)."""
-        ((request, flags),) = parsed(POST).ready
+        ((request, flags, _),) = parsed(POST).ready
         headers = {"host": "a", "x-twice": "one, two", "transfer-encoding": "chunked"}
         self.assertEqual(essence(request), ("POST", "/api/v1/pods", "limit=5&x=a%20b", headers, b"abcde"))
         self.assertEqual(flags, KEEP_ALIVE)
@@ -95,8 +95,8 @@ class RequestParserTests(SynchronousTestCase):
     def test_byte_by_byte(self) -> None:
         """Where the network cuts the bytes changes nothing."""
         data = POST + PUT + POST
-        whole = [essence(request) for request, _ in parsed(data).ready]
-        single = [essence(request) for request, _ in parsed(*(data[i : i + 1] for i in range(len(data)))).ready]
+        whole = [essence(request) for request, *_ in parsed(data).ready]
+        single = [essence(request) for request, *_ in parsed(*(data[i : i + 1] for i in range(len(data)))).ready]
         self.assertEqual(len(whole), 3)
         self.assertEqual(whole, single)
 
@@ -171,7 +171,7 @@ class RequestParserTests(SynchronousTestCase):
         for part in (PUT, PUT[:40], PUT[40:]):
             parser.feed(part)
             parser.sleep()
-        self.assertEqual([request.body for request, _ in parser.ready], [b"body", b"body"])
+        self.assertEqual([request.body for request, *_ in parser.ready], [b"body", b"body"])
 
 
 class SplitTargetTests(SynchronousTestCase):
