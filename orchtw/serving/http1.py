@@ -7,19 +7,19 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-import orjson
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IHalfCloseableProtocol, IHandshakeListener
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchtw.errors import InternalError, StatusError, TooManyRequests
+from orchtw.errors import InternalError, StatusError
 from orchtw.request import Request, Response, StreamBody
-from orchtw.serving.bodies import WRITE_BYTES, Body, Drained, PieceBody, PlainStreamChannel, StreamChannel, lasting
-from orchtw.serving.budget import Holding
+from orchtw.serving.answers import no_room, size_of, status_response
+from orchtw.serving.bodies import WRITE_BYTES, Body, Drained, PieceBody, PlainStreamChannel, StreamChannel
 from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
+from orchtw.serving.counted import Counted
 from orchtw.serving.edge import Edge
 from orchtw.serving.heads import BODILESS, CONTINUE, head
 from orchtw.serving.limits import FREE_BYTES
@@ -41,7 +41,7 @@ _log = Logger()
 
 
 @implementer(IHandshakeListener, IHalfCloseableProtocol)
-class HTTPChannel(Protocol):
+class HTTPChannel(Counted):
     """A connection. Its transport has, beside Twisted's methods, `peer()`, `unsent`, `waiting` and
     `progress` (see `TLSServer`).
 
@@ -50,27 +50,19 @@ class HTTPChannel(Protocol):
     """
 
     # Defaults live on the class: an idle connection pays only for what differs.
-    transport: Any
     _phase = HANDSHAKE
     _flags = 0
-    _lost = _advancing = _counted = _reading_paused = _ended = _known = _screened = False
-    _held: bytearray | None = None
+    _lost = _advancing = _counted = _reading_paused = _ended = _screened = False
     _request: Request | None = None
     _task: Coroutine[Any, Any, Response] | None = None
     _waiting: Deferred[Any] | None = None
     _stream: StreamBody | None = None
     _progress = -1
     _stalled_since = 0.0
-    # Bytes to count: of the request that the app is serving, of the part of an answer that is being sent (None:
-    # what is unsent counts), and all of them in the budget.
-    _serving_bytes = 0
-    _part_bytes: int | None = None
-    _holding: Holding | None = None
 
     def __init__(self, edge: Edge) -> None:
-        self._edge = edge
+        super().__init__(edge)
         self._since = edge.now
-        self._parser = RequestParser(edge.limits)
 
     # Connection
 
@@ -116,7 +108,7 @@ class HTTPChannel(Protocol):
     def readConnectionLost(self) -> None:
         """The client sends no more: serve what it has asked, end its stream, then close."""
         self._ended = True
-        if self._phase in (IDLE, RECEIVING):
+        if self._phase in (IDLE, RECEIVING, CLOSING):
             self._close()
         elif self._stream is not None:
             self._end_stream(self._stream)
@@ -133,8 +125,8 @@ class HTTPChannel(Protocol):
         if not self._reading_paused and len(self._held) > HELD_BYTES:
             self._reading_paused = True
             self.transport.pauseProducing()
-        if len(self._held) > FREE_BYTES and not self._account():
-            self.transport.abortConnection()
+        if len(self._held) > FREE_BYTES:
+            self._account_or_abort()
 
     def _feed(self, data: bytes) -> None:
         rest = self._parser.feed(data)
@@ -160,13 +152,13 @@ class HTTPChannel(Protocol):
                     break
         finally:
             self._advancing = False
-        if parser.ready and not self._account():
-            self.transport.abortConnection()
+        if parser.ready:
+            self._account_or_abort()
 
     def _rest(self, parser: RequestParser) -> None:
         self._held = None
         if parser.refusal is not None:
-            self._refuse(_status(parser.refusal))
+            self._refuse(status_response(parser.refusal))
             return
         if self._ended:
             self._close()
@@ -193,7 +185,7 @@ class HTTPChannel(Protocol):
                 return False
         room = self._account()
         if not room:
-            self._refuse(_status(_no_room()))
+            self._refuse(no_room())
         elif parser.expects_continue:
             parser.expects_continue = False
             self.transport.write(CONTINUE)
@@ -218,51 +210,12 @@ class HTTPChannel(Protocol):
         self._phase = BUSY
         self._write_response(response)
 
-    # What is held in memory (see `budget`)
-
-    def _account(self) -> bool:
-        """Count what this connection holds now; False where there is no room for it."""
-        size = self._parser.held_bytes + self._serving_bytes + (len(self._held) if self._held else 0)
-        if self._stream is None:
-            size += self.transport.unsent if self._part_bytes is None else self._part_bytes
-        holding = self._holding
-        if holding is None:
-            if size <= FREE_BYTES:
-                return True
-            holding = self._holding = self._edge.budget.holding(known=self._known, end=self._evicted)
-        if not holding.hold(size if size > FREE_BYTES else 0):
-            return False
-        if holding.empty:
-            self._release()
-        elif self._task is None:
-            holding.move()
-        return True
-
-    def _keep_part(self, size: int) -> bool:
-        self._part_bytes = size
-        if self._account():
-            return True
-        self.transport.abortConnection()
-        return False
-
-    def _pin(self, body: Body) -> bool:
-        """Count the long pieces of an answer; False where there is no room and nothing but the answer is lost."""
-        self._serving_bytes = 0
-        if self._holding is None:
-            self._holding = self._edge.budget.holding(known=self._known, end=self._evicted)
-        return self._holding.pin(lasting(body)) or not self._is_read()
-
-    def _release(self) -> None:
-        holding, self._holding = self._holding, None
-        if holding is not None:
-            holding.release()
-
     def _evicted(self) -> None:
         """Others need the room: an upload that stands still is refused, a client that does not read is dropped."""
         self._holding = None
         if self._phase == RECEIVING and not self.transport.unsent:
             self._held = None
-            self._refuse(_status(_no_room()))
+            self._refuse(no_room())
         else:
             self.transport.abortConnection()
 
@@ -293,7 +246,7 @@ class HTTPChannel(Protocol):
                 self._holding.settle()
             return True
         self._serving_bytes = 0
-        self._write_response(_status(_no_room()))
+        self._write_response(no_room())
         return False
 
     def _step(self, failure: Failure | None = None) -> None:
@@ -308,7 +261,7 @@ class HTTPChannel(Protocol):
             self._answer(done.value)
         except StatusError as refusal:
             self._task = None
-            self._answer(_status(refusal))
+            self._answer(status_response(refusal))
         except Exception:
             self._task = None
             self._failed()
@@ -325,7 +278,7 @@ class HTTPChannel(Protocol):
             return
         _log.failure("the app failed")
         self._flags &= ~KEEP_ALIVE
-        self._write_response(_status(InternalError.of("unexpected failure")))
+        self._write_response(status_response(InternalError.of("unexpected failure")))
 
     # The response
 
@@ -359,12 +312,12 @@ class HTTPChannel(Protocol):
 
     def _write_body(self, response: Response, framing: str) -> None:
         body = response.body
-        size = _size(response)
+        size = size_of(response)
         if size > GZIP_BYTES and self._edge.limits.compress and self._compresses(response):
             self._write_gzip(response, framing)
             return
-        if size > WRITE_BYTES and not self._is_head() and not self._pin(body):
-            self._write_response(_status(_no_room()))
+        if size > WRITE_BYTES and not self._is_head() and not self._fits(body):
+            self._write_response(no_room())
             return
         if response.code not in BODILESS:
             framing += f"Content-Length: {size}\r\n"
@@ -401,8 +354,8 @@ class HTTPChannel(Protocol):
         framing += "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
         kept, identity = self._edge.compressed, response.identity
         ready = kept.get(identity) if identity is not None else None
-        if not self._pin(response.body if ready is None else ready):
-            self._write_response(_status(_no_room()))
+        if not self._fits(response.body if ready is None else ready):
+            self._write_response(no_room())
             return
         framing += "Transfer-Encoding: chunked\r\n" if ready is None else f"Content-Length: {len(ready)}\r\n"
         first = head(response.code, response.content_type, response.headers, framing)
@@ -466,8 +419,9 @@ class HTTPChannel(Protocol):
     def _is_head(self) -> bool:
         return self._request is not None and self._request.method == "HEAD"
 
-    def _is_read(self) -> bool:
-        return self._request is not None and self._request.method == "GET"
+    def _fits(self, body: Body) -> bool:
+        """Whether there is room for a long answer. That of a write, which has happened, is sent in any case."""
+        return self._pin(body) or (self._request is not None and self._request.method != "GET")
 
     def _finished(self) -> None:
         self._stream = None
@@ -489,17 +443,6 @@ class HTTPChannel(Protocol):
             self.transport.registerProducer(Drained(self.transport, self._next), False)
             return
         self._next()
-
-    def _answered(self) -> bool:
-        """Count what is left unsent of an answer; False where there was no room, and the client is dropped."""
-        self._part_bytes = None
-        self._serving_bytes = 0
-        if self._holding is not None:
-            self._holding.unpin()
-        if self._account():
-            return True
-        self.transport.abortConnection()
-        return False
 
     def _next(self) -> None:
         self._uncount()
@@ -571,32 +514,6 @@ class HTTPChannel(Protocol):
         self._flags &= ~KEEP_ALIVE
         self._done()
 
-    def _recount(self) -> None:
-        """What was unsent has been taken, in part at least."""
-        if self._holding is not None and self._task is None and not self._account():
-            self.transport.abortConnection()
-
-
-def _no_room() -> StatusError:
-    """429: the budget is spent."""
-    text = "the server holds too many bytes of unfinished requests and answers, please try again later"
-    return TooManyRequests(text, {"retryAfterSeconds": 1})
-
 
 def _throw(task: Any, failure: Any) -> Any:
     return failure.throwExceptionIntoGenerator(task)
-
-
-def _status(error: StatusError) -> Response:
-    headers = [("Retry-After", str(error.retry_after_s))] if error.retry_after_s else []
-    return Response(
-        code=error.code, content_type="application/json", body=orjson.dumps(error.to_status()), headers=headers
-    )
-
-
-def _size(response: Response) -> int:
-    """The body's length in bytes, without asking for the pieces of a sequence that knows it."""
-    if response.length is not None:
-        return response.length
-    body = response.body
-    return len(body) if isinstance(body, bytes) else sum(map(len, body))

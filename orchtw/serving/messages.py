@@ -325,18 +325,15 @@ def check_headers(headers: Mapping[str, str]) -> StatusError | None:
 def check_target(target: bytes) -> StatusError | None:
     """The refusal of a request target that asks for too much to be taken apart, if it does: 400 or 414.
 
-    A parameter costs about 2 microseconds and a change between ASCII and other characters 1.
+    A parameter costs about 2 microseconds, an escaped character 1. llhttp lets only ASCII pass.
     """
+    if not target.isascii():
+        return BadRequest("malformed HTTP request: Invalid char in url")
     if target.count(b"&") >= PARAMETERS:
         return BadRequest(f"too many query parameters: limit is {PARAMETERS}")
-    if len(target) > ESCAPES:
-        plain = len(target) if target.isascii() else len(target.translate(None, _NOT_ASCII))
-        if target.count(b"%") + len(target) - plain > ESCAPES:
-            return TargetTooLong(f"too many escaped characters in the request target: limit is {ESCAPES}")
+    if target.count(b"%") > ESCAPES:
+        return TargetTooLong(f"too many escaped characters in the request target: limit is {ESCAPES}")
     return None
-
-
-_NOT_ASCII = bytes(range(128, 256))
 
 
 def split_target(target: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from OpenSSL import SSL
 from twisted.internet import main, tcp
-from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.interfaces import IDelayedCall, IHalfCloseableProtocol
 from twisted.python.failure import Failure
 
 from orchtw.request import Peer
@@ -131,7 +131,14 @@ class TLSServer(tcp.Server):
             # The socket stays readable from now on: nothing more is read.
             self._read_ended = True
             self.stopReading()
-            self.protocol.readConnectionLost()
+            return self._tell_read_ended()
+        return None
+
+    def _tell_read_ended(self) -> Any:
+        # What an upgraded connection speaks need not know half-closed ones.
+        if not IHalfCloseableProtocol.providedBy(self.protocol):
+            return main.CONNECTION_DONE
+        self.protocol.readConnectionLost()
         return None
 
     def _handshake(self) -> Any:
