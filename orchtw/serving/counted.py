@@ -68,7 +68,11 @@ class Counted(Protocol):
     def _pin(self, body: Body) -> bool:
         """Count the long pieces of an answer instead of its request; False where there is no room."""
         self._serving_bytes = 0
-        return (self._holding or self._new_holding()).pin(lasting(body))
+        holding = self._holding or self._new_holding()
+        fits = holding.pin(lasting(body))
+        if fits:
+            holding.move()
+        return fits
 
     def _answered(self) -> bool:
         """Count no more than what is left unsent of an answer; without room the connection ends."""

@@ -476,8 +476,9 @@ class HTTPChannel(Counted):
         transport, limits = self.transport, self._edge.limits
         if transport.waiting and self._phase != HANDSHAKE:
             if transport.progress != self._progress:
+                if self._progress >= 0:
+                    self._recount()
                 self._progress, self._stalled_since = transport.progress, now
-                self._recount()
             elif now - self._stalled_since > limits.write_stall_s:
                 transport.abortConnection()
             self._since = now

@@ -118,6 +118,7 @@ class RequestParser:
     def close(self) -> None:
         """Drop the parser, which refers back to this object, and what it holds."""
         self.closed = True
+        self.mid = False
         self._parser = None
         self._body = self._url = b""
         self._headers = {}
