@@ -106,6 +106,8 @@ class ParseTests(SynchronousTestCase):
             ("--tls-cipher-suites=TLS_NULL", '--tls-cipher-suites: "TLS_NULL" is not one of'),
             ("--request-timeout=0s", "--request-timeout: must be greater than 0"),
             ("--max-connections=0", "--max-connections: must be greater than 0"),
+            ("--write-stall-timeout=0s", "--write-stall-timeout: must be greater than 0"),
+            ("--max-inflight-bytes=33554431", "--max-inflight-bytes: must be at least 33554432"),
             ("--data-dir=", "--data-dir: must not be empty"),
             ("--anonymous-auth=maybe", "must be true or false"),
         ):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
+
+from twisted.internet.defer import ensureDeferred
 
 from orchtw.authn.method import UNAUTHENTICATED
 from orchtw.authz.decision import Authorizer, Decision
@@ -40,7 +42,8 @@ class Screen:
             head.info = parse(head.method, head.path, head.params)
             user = self._authenticator.authenticate(head)
             if not isinstance(user, UserInfo):
-                _abandon(user)
+                if user is not None:
+                    _abandon(user)
                 return False
             if UNAUTHENTICATED not in user.groups:
                 return True
@@ -63,5 +66,4 @@ class Screen:
 
 def _abandon(asked: Any) -> None:
     """Not wait for an answer that takes time: the stage asks again when the request is complete."""
-    if isinstance(asked, Coroutine):
-        asked.close()
+    ensureDeferred(asked).addErrback(lambda _failure: None)
