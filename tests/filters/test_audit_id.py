@@ -19,5 +19,6 @@ class AuditIdTests(SynchronousTestCase):
 
     def test_not_taken(self) -> None:
         """One that is empty, too long, or could pass for something else in a log is replaced, not cut."""
-        for asked in ("", "x" * (LONGEST + 1), "a b", 'a" resp=200', "a\\", "a\tb", "a\x1b[0m", "a\x85b", "\xe9", "a\n"):
+        forged = ("a b", 'a" resp=200', "a\\", "a\tb", "a\x1b[0m", "a\x85b", "\xe9", "a\n")
+        for asked in ("", "x" * (LONGEST + 1), *forged):
             self.assertRegex(audit_id(asked), UUID)

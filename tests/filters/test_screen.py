@@ -14,8 +14,8 @@ from orchtw.authn.method import ANONYMOUS, authenticated
 from orchtw.authn.union import Union
 from orchtw.authz.decision import Decision
 from orchtw.errors import StatusError
-from orchtw.filters.chain import App, Placed
 from orchtw.filters.authentication import AuthenticationStage
+from orchtw.filters.chain import App, Placed
 from orchtw.filters.deadline import Deadline
 from orchtw.filters.screen import Screen
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo

@@ -38,14 +38,11 @@ class BudgetTests(SynchronousTestCase):
 
     def test_the_longest_still_make_room(self) -> None:
         """Who has not moved for the longest time ends first, and only as many as are needed."""
-        for name in ("first", "second", "third"):
-            each = self.holding(name)
+        holdings = [self.holding(name) for name in ("first", "second", "third")]
+        for each in (*holdings, holdings[0]):
             self.assertTrue(each.hold(2000))
             each.move()
             self.now += 1.0
-            if name == "second":
-                first.move()
-            first = each if name == "first" else first
         self.now += STALE_S
         self.assertTrue(self.holding().hold(2500))
         self.assertEqual((self.ended, self.budget.ended), (["second"], 1))

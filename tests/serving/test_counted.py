@@ -46,7 +46,7 @@ class UploadTests(SynchronousTestCase):
         return wires, [code(wire.send(UPLOAD + b"x" * 10_000)) for wire in wires]
 
     def test_unfinished_bodies(self) -> None:
-        """200 bodies of 3 MiB that never end take an eighth of the budget, or the rest, and no more; each has a 429."""
+        """200 bodies of 3 MiB that never end take an eighth of the budget, or the rest; the others get a 429."""
         for known, fitting in ((False, 1), (True, 9)):
             first = Wire(limits=LIMITS)
             wires, told = self.begin(first, 200, known=known)
@@ -157,7 +157,7 @@ class ScreenTests(SynchronousTestCase):
         return Wire(limits=LIMITS, screen=screen)
 
     def test_refused_head(self) -> None:
-        """A request whose head is refused is answered before its body comes, without a 100, and the app sees nothing."""
+        """A request whose head is refused is answered before its body comes, without a 100 and without the app."""
         wire = self.wire(status_response(Unauthorized()))
         written = wire.send(UPLOAD[:-2] + b"Expect: 100-continue\r\nAuthorization: Bearer x\r\n\r\n")
         self.assertEqual((code(written), wire.closed, wire.seen), (401, True, []))

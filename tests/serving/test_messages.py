@@ -277,7 +277,7 @@ class CostTests(SynchronousTestCase):
         self.assertEqual(len(parsed(self.HEAD, b"Cookie: " + b"a;" * 300_000, b"\r\n\r\n").ready), 1)
 
     def test_held(self) -> None:
-        """What is held counts: a head, a body as far as it is announced, requests that wait, long ones that are read."""
+        """What is held counts: a head, a body as announced, requests that wait, and long ones that are taken."""
         parser = parsed(self.HEAD + b"X: " + b"x" * 5000)
         self.assertGreaterEqual(parser.held_bytes, 5000)
         parser = parsed(PUT.replace(b"Length: 4", b"Length: 3000000"))
