@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from copy import copy
-from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -16,12 +15,11 @@ from zope.interface import implementer
 
 from orchtw.errors import InternalError, StatusError
 from orchtw.request import Request, Response, StreamBody
-from orchtw.serving.answers import no_room, size_of, status_response
-from orchtw.serving.bodies import WRITE_BYTES, Body, Drained, PieceBody, PlainStreamChannel, StreamChannel
-from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
-from orchtw.serving.counted import Counted
+from orchtw.serving.answering import Answering
+from orchtw.serving.answers import no_room, status_response
+from orchtw.serving.bodies import Drained, PlainStreamChannel, StreamChannel
 from orchtw.serving.edge import Edge
-from orchtw.serving.heads import BODILESS, CONTINUE, head
+from orchtw.serving.heads import CONTINUE, head
 from orchtw.serving.limits import FREE_BYTES
 from orchtw.serving.messages import HTTP10, KEEP_ALIVE, RequestParser
 
@@ -34,14 +32,12 @@ HELD_BYTES = 65536
 UNSENT_BYTES = 65536
 # The parser gets at most this at a time: it makes a request of every 20 bytes, if a hostile client so wishes.
 _FEED_BYTES = 16384
-# Bodies up to this are joined with their head into one TLS record; longer ones are sent, and kept, uncopied.
-_JOINED_BYTES = 16000
 
 _log = Logger()
 
 
 @implementer(IHandshakeListener, IHalfCloseableProtocol)
-class HTTPChannel(Counted):
+class HTTPChannel(Answering):
     """A connection. Its transport has, beside Twisted's methods, `peer()`, `unsent`, `waiting` and
     `progress` (see `TLSServer`).
 
@@ -51,9 +47,7 @@ class HTTPChannel(Counted):
 
     # Defaults live on the class: an idle connection pays only for what differs.
     _phase = HANDSHAKE
-    _flags = 0
     _lost = _advancing = _counted = _reading_paused = _ended = _screened = False
-    _request: Request | None = None
     _task: Coroutine[Any, Any, Response] | None = None
     _waiting: Deferred[Any] | None = None
     _stream: StreamBody | None = None
@@ -310,71 +304,6 @@ class HTTPChannel(Counted):
         else:
             self._write_body(response, framing)
 
-    def _write_body(self, response: Response, framing: str) -> None:
-        body = response.body
-        size = size_of(response)
-        if size > GZIP_BYTES and self._edge.limits.compress and self._compresses(response):
-            self._write_gzip(response, framing)
-            return
-        if size > WRITE_BYTES and not self._is_head() and not self._fits(body):
-            self._write_response(no_room())
-            return
-        if response.code not in BODILESS:
-            framing += f"Content-Length: {size}\r\n"
-        first = head(response.code, response.content_type, response.headers, framing)
-        if not size or response.code in BODILESS or self._is_head():
-            self.transport.write(first)
-            self._done()
-        elif size <= _JOINED_BYTES:
-            self.transport.write(first + body if isinstance(body, bytes) else b"".join((first, *body)))
-            self._done()
-        elif size <= WRITE_BYTES:
-            self.transport.write(first)
-            self.transport.write(body if isinstance(body, bytes) else b"".join(body))
-            self._done()
-        else:
-            self._write_pieces(first, body)
-
-    def _write_pieces(self, first: bytes, body: Body) -> None:
-        self._request = None
-        self.transport.write(first)
-        self.transport.registerProducer(PieceBody(self.transport, body, self._done, self._keep_part), False)
-
-    def _compresses(self, response: Response) -> bool:
-        request = self._request
-        return (
-            request is not None
-            and not self._flags & HTTP10
-            and request.method != "HEAD"
-            and accepts_gzip(request.headers.get("accept-encoding", ""))
-            and not any(name.lower() == "content-encoding" for name, _ in response.headers)
-        )
-
-    def _write_gzip(self, response: Response, framing: str) -> None:
-        framing += "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
-        kept, identity = self._edge.compressed, response.identity
-        ready = kept.get(identity) if identity is not None else None
-        if not self._fits(response.body if ready is None else ready):
-            self._write_response(no_room())
-            return
-        framing += "Transfer-Encoding: chunked\r\n" if ready is None else f"Content-Length: {len(ready)}\r\n"
-        first = head(response.code, response.content_type, response.headers, framing)
-        if ready is not None:
-            self._write_pieces(first, ready)
-            return
-        self._request = None
-        self.transport.write(first)
-        GzipBody(
-            self.transport,
-            response.body,
-            self._edge.run_in_thread,
-            done=self._done,
-            abort=self.transport.abortConnection,
-            hold=self._keep_part,
-            keep=partial(kept.put, identity) if identity is not None else None,
-            keep_bytes=kept.longest_bytes,
-        ).start()
-
     def _write_stream(self, response: Response, stream: StreamBody, framing: str) -> None:
         plain = bool(self._flags & HTTP10)
         if plain:
@@ -416,13 +345,6 @@ class HTTPChannel(Counted):
         if self._reading_paused:
             self.transport.resumeProducing()
 
-    def _is_head(self) -> bool:
-        return self._request is not None and self._request.method == "HEAD"
-
-    def _fits(self, body: Body) -> bool:
-        """Whether there is room for a long answer. That of a write, which has happened, is sent in any case."""
-        return self._pin(body) or (self._request is not None and self._request.method != "GET")
-
     def _finished(self) -> None:
         self._stream = None
         self._done()
@@ -437,11 +359,12 @@ class HTTPChannel(Counted):
             self._uncount()
             return
         self._request = None
-        if (self._holding is not None or self.transport.unsent > FREE_BYTES) and not self._answered():
-            return
-        if self._flags & KEEP_ALIVE and self.transport.unsent > UNSENT_BYTES:
-            self.transport.registerProducer(Drained(self.transport, self._next), False)
-            return
+        if self._holding is not None or self.transport.unsent > FREE_BYTES:
+            if not self._answered():
+                return
+            if self._flags & KEEP_ALIVE and self.transport.unsent > UNSENT_BYTES:
+                self.transport.registerProducer(Drained(self.transport, self._next), False)
+                return
         self._next()
 
     def _next(self) -> None:

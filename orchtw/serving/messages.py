@@ -138,7 +138,9 @@ class RequestParser:
 
     def head(self) -> Request:
         """The request under way without its body; its head is done."""
-        return self._request(b"", self._headers)
+        path, query = split_target(self._url.decode("latin-1"))
+        method = self._parser.get_method().decode("ascii")
+        return Request(method=method, path=path, query=query, headers=self._headers, peer=self.peer)
 
     def _size(self) -> int:
         # What is announced is as good as here: else many uploads would begin and none could end.
@@ -299,16 +301,19 @@ class RequestParser:
         elif not flags & KEEP_ALIVE:
             self.closed = True
         size = self._size() if self._fed or len(headers) > _MANY_LINES else 0
+        path, query = split_target(self._url.decode("latin-1"))
+        request = Request(
+            method=parser.get_method().decode("ascii"),
+            path=path,
+            query=query,
+            headers=headers,
+            body=self._body if isinstance(self._body, bytes) else bytes(self._body),
+            peer=self.peer,
+        )
         self._fed = 0
-        body = self._body
         self._body = b""
         self._headers = {}
-        self.ready.append((self._request(body if isinstance(body, bytes) else bytes(body), headers), flags, size))
-
-    def _request(self, body: bytes, headers: dict[str, str]) -> Request:
-        path, query = split_target(self._url.decode("latin-1"))
-        method = self._parser.get_method().decode("ascii")
-        return Request(method=method, path=path, query=query, headers=headers, body=body, peer=self.peer)
+        self.ready.append((request, flags, size))
 
 
 # Headers that are taken apart into lists.
