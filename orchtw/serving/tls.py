@@ -36,7 +36,6 @@ LINGER_S = 2.0
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
 # What the system queues of a connection beyond what is on its way; a peer that does not read costs no more there.
 NOTSENT_BYTES = 128 * 1024
-_TCP_NOTSENT_LOWAT = 25  # Linux; the socket module has no name for it
 
 _PLAIN_HTTP = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 
@@ -355,7 +354,7 @@ def _tune(sock: socket.socket, stall_s: float) -> None:
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
         *((socket.IPPROTO_TCP, option, value) for option, value in KEEPALIVE),
         (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(stall_s * 1000)),
-        (socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, NOTSENT_BYTES),
+        (socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, NOTSENT_BYTES),
     )
     try:
         for level, option, value in options:
