@@ -29,6 +29,8 @@ CONTROLLERS = ("garbagecollector", "namespace")
 # What the field knows as modes; those that the server cannot serve are told apart from misspelt ones.
 _KNOWN_MODES = frozenset({"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"})
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
+# So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
+MIN_INFLIGHT_BYTES = 32 << 20
 _LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 
 
@@ -101,6 +103,16 @@ class Config:
     )
     idle_timeout_s: float = attrs.field(
         default=180.0, metadata=_about("Serving", "Time a connection may wait between requests.", DURATION)
+    )
+    write_stall_timeout_s: float = attrs.field(
+        default=30.0,
+        metadata=_about("Serving", "Time a client may take nothing of what waits for it.", DURATION),
+    )
+    max_inflight_bytes: int = attrs.field(
+        default=256 << 20,
+        metadata=_about(
+            "Serving", "Bytes held for unfinished requests and answers; an eighth for anonymous clients.", INTEGER
+        ),
     )
     tls_handshake_timeout_s: float = attrs.field(
         default=10.0, metadata=_about("Serving", "Time for a TLS handshake.", DURATION)
@@ -299,11 +311,14 @@ def _numbers(config: Config) -> list[str]:
     problems = []
     if config.secure_port > 65535:
         problems.append(f"--secure-port: {config.secure_port} must be between 0 and 65535")
+    if config.max_inflight_bytes < MIN_INFLIGHT_BYTES:
+        problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
     positive = (
         ("request-timeout", config.request_timeout_s),
         ("min-request-timeout", config.min_request_timeout),
         ("max-connections", config.max_connections),
         ("idle-timeout", config.idle_timeout_s),
+        ("write-stall-timeout", config.write_stall_timeout_s),
         ("tls-handshake-timeout", config.tls_handshake_timeout_s),
         ("concurrent-namespace-syncs", config.concurrent_namespace_syncs),
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),

@@ -40,6 +40,7 @@ from orchtw.filters.deadline import Deadline
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import VERBOSITY, RequestLog
+from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
 from orchtw.pki.files import refuse_link
 from orchtw.registry.bootstrap.authentication_info import publish_authentication_info
@@ -163,10 +164,16 @@ class Core:
         self._add_checks()
         self._upkeep = Upkeep(self._bootstrap_steps(client_ca_pem), reactor)
         self._origins = AllowedOrigins(config.cors_allowed_origins)
-        app = self._app(host_and_port(address, port))
+        authenticator = authenticators(config, time.time, os.urandom(32))
+        authorizer = authorizers(config.authorization_mode, naming)
+        app = self._app(host_and_port(address, port), authenticator, authorizer)
         self.app: Callable[[Request], Coroutine[Any, Any, Response]] = app
+        refused = app.refused
         if self._origins:
-            self.app = partial(CORS(self._origins).handle, proceed=app)
+            cors = CORS(self._origins)
+            self.app = partial(cors.handle, proceed=app)
+            refused = partial(_opened, cors, app.refused)
+        self.screen = Screen(authenticator, authorizer, refused)
 
     async def start(self) -> None:
         """Open the store, fill the caches and make what every installation has.
@@ -242,15 +249,13 @@ class Core:
             for name, run in zip(BOOTSTRAP_HOOKS, runs, strict=True)
         ]
 
-    def _app(self, address: str) -> App:
+    def _app(self, address: str, authenticator: Authenticator, authorizer: Authorizer) -> App:
         """The line of stages; audit and flow control have their places in it (see `filters.chain`)."""
         config, naming = self._config, self._naming
         negotiator = Negotiator(naming)
         representations = Representations(self.codecs, Transforms(self.codecs, naming, time.time))
         acceptance = Acceptance(negotiator, representations)
         context = self._context(negotiator, representations)
-        authenticator = authenticators(config, time.time, os.urandom(32))
-        authorizer = authorizers(config.authorization_mode, naming)
         metrics = Metrics()
         metrics.count_damaged(lambda: self.cacher.damaged)
         endpoints = Paths(
@@ -349,3 +354,10 @@ def cache_hooks(naming: Naming) -> tuple[str, ...]:
 
 async def _pass() -> None:
     """The check that only shows that the process answers."""
+
+
+def _opened(
+    cors: CORS, refuse: Callable[[Request, StatusError], Response], request: Request, error: StatusError
+) -> Response:
+    """A refusal that pages of allowed origins may read."""
+    return cors.opened(request, refuse(request, error))

@@ -93,9 +93,12 @@ class APIServer(Service):
             limits=EdgeLimits(
                 handshake_s=config.tls_handshake_timeout_s,
                 idle_s=config.idle_timeout_s,
+                write_stall_s=config.write_stall_timeout_s,
+                inflight_bytes=config.max_inflight_bytes,
                 max_connections=config.max_connections,
                 compress=config.gates["APIResponseCompression"],
             ),
+            screen=self._core.screen,
             grace_s=config.request_timeout_s,
         )
 

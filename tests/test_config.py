@@ -111,6 +111,8 @@ class ParseTests(SynchronousTestCase):
             ("--service-cluster-ip-range=10.0.0.1/24", "has host bits set"),
             ("--service-cluster-ip-range=10.0.0.0/24,10.1.0.0/24", "one of each IP version"),
             ("--max-connections=0", "--max-connections: must be greater than 0"),
+            ("--write-stall-timeout=0s", "--write-stall-timeout: must be greater than 0"),
+            ("--max-inflight-bytes=33554431", "--max-inflight-bytes: must be at least 33554432"),
             ("--data-dir=", "--data-dir: must not be empty"),
             ("--anonymous-auth=maybe", "must be true or false"),
         ):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -11,10 +10,10 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from orchtw.errors import InternalError, NotFound, StatusError
+from orchtw.filters.audit_id import audit_id
 from orchtw.filters.deadline import Deadline
-from orchtw.filters.request_log import RequestLog
+from orchtw.filters.request_log import RequestLog, shown
 from orchtw.request import Request, Response
-from orchtw.rules.uuids import SIZE, uuid_text
 from orchtw.rules.warnings import warning_headers
 
 ORDER = ("request-info", "authentication", "audit", "impersonation", "flow-control", "authorization", "handler")
@@ -70,7 +69,7 @@ class App:
     async def __call__(self, request: Request) -> Response:
         """Answer one request; only cancellation comes out as an exception."""
         began = self._request_log.now() if self._request_log else 0.0
-        request.audit_id = request.headers.get("audit-id") or uuid_text(os.urandom(SIZE))
+        request.audit_id = audit_id(request.headers.get("audit-id", ""))
         try:
             response = await self._deadline.keep(request, self._run(request))
         except StatusError as error:
@@ -79,9 +78,19 @@ class App:
             raise
         except Exception:
             self._log.failure("request {audit_id} failed: {method} {path}", audit_id=request.audit_id,
-                              method=request.method, path=request.path)
+                              method=request.method, path=shown(request.path))
             text = f"an error on the server prevented the request from succeeding; its audit id is {request.audit_id}"
             response = self._refuse(request, InternalError.of(text))
+        return self._finished(request, response, began)
+
+    def refused(self, request: Request, error: StatusError) -> Response:
+        """The answer to a request that is refused before its body has come: no stage sees it."""
+        began = self._request_log.now() if self._request_log else 0.0
+        request.audit_id = audit_id(request.headers.get("audit-id", ""))
+        return self._finished(request, self._refuse(request, error), began)
+
+    def _finished(self, request: Request, response: Response, began: float) -> Response:
+        """Add what every answer has, and log it."""
         response.headers.append(("Audit-Id", request.audit_id))
         if request.warnings:
             response.headers += warning_headers(request.warnings)

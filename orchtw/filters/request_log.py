@@ -6,9 +6,21 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from orchtw.request import Request, Response
+from orchtw.rules.causes import go_quote
 
 VERBOSITY = 3
 """The least `-v` that logs requests."""
+
+LONGEST = 2048
+"""Characters of a client's choosing that a field shows."""
+
+
+def shown(text: str) -> str:
+    """`text` in quotes, escaped as Go's %q does, so that a client can forge neither fields nor lines.
+
+    What is longer than LONGEST is cut, and says so behind the quotes.
+    """
+    return go_quote(text) if len(text) <= LONGEST else f"{go_quote(text[:LONGEST])}...({len(text)} characters)"
 
 
 class RequestLog:
@@ -28,12 +40,12 @@ class RequestLog:
         info = request.info
         uri = f"{request.path}?{request.query}" if request.query and info and info.is_resource else request.path
         self._log.info(
-            'HTTP verb="{verb}" URI="{uri}" latency="{latency:.3f}ms" userAgent="{agent}" '
+            'HTTP verb={verb} URI={uri} latency="{latency:.3f}ms" userAgent={agent} '
             'audit-ID="{audit_id}" srcIP="{address}:{port}" resp={code}',
-            verb=request.method,
-            uri=uri,
+            verb=shown(request.method),
+            uri=shown(uri),
             latency=(self._clock.seconds() - began) * 1000,
-            agent=request.headers.get("user-agent", ""),
+            agent=shown(request.headers.get("user-agent", "")),
             audit_id=request.audit_id,
             address=request.peer.address,
             port=request.peer.port,

@@ -8,13 +8,22 @@ from typing import Any
 from twisted.internet.interfaces import IPullProducer
 from zope.interface import implementer
 
+from orchtw.serving.limits import FREE_BYTES
+
 # One write of a long body: large enough for few Python calls, small enough for other connections' latency
 # (0.3 ms of encryption).
 WRITE_BYTES = 256 * 1024
 
 
-def joined(body: bytes | Sequence[bytes]) -> Iterator[bytes]:
-    """The body in writes of about WRITE_BYTES: small pieces joined, large ones cut."""
+Body = bytes | Sequence[bytes]
+Part = bytes | memoryview
+
+Hold = Callable[[int], bool]
+"""Told how many bytes that are nobody else's wait for a client; False: there is no room, the connection ends."""
+
+
+def joined(body: Body) -> Iterator[Part]:
+    """The body in writes of about WRITE_BYTES: small pieces joined, of large ones views and no copies."""
     if isinstance(body, bytes):
         body = (body,)
     batch: list[bytes] = []
@@ -24,8 +33,9 @@ def joined(body: bytes | Sequence[bytes]) -> Iterator[bytes]:
             if batch:
                 yield b"".join(batch)
                 batch, size = [], 0
+            whole = memoryview(piece)
             for start in range(0, len(piece), WRITE_BYTES):
-                yield piece[start : start + WRITE_BYTES]
+                yield whole[start : start + WRITE_BYTES]
             continue
         batch.append(piece)
         size += len(piece)
@@ -36,29 +46,68 @@ def joined(body: bytes | Sequence[bytes]) -> Iterator[bytes]:
         yield b"".join(batch)
 
 
+def lasting(body: Body) -> Sequence[bytes]:
+    """The pieces that lie in memory from the beginning of the answer to its end; short ones are not worth counting.
+
+    A sequence of another type than list and tuple makes its pieces when it is asked for them.
+    """
+    if isinstance(body, bytes):
+        return (body,)
+    return [piece for piece in body if len(piece) > FREE_BYTES] if isinstance(body, list | tuple) else ()
+
+
 @implementer(IPullProducer)
 class PieceBody:
-    """Writes a body of known length a part at a time, each when the transport has sent the one before."""
+    """Writes a body of known length a part at a time, each when the transport has sent the one before.
 
-    __slots__ = ("_done", "_parts", "_transport")
+    `hold` is told what each part keeps in memory beside the pieces that are `lasting`.
+    """
 
-    def __init__(self, transport: Any, parts: Iterator[bytes], done: Callable[[], None]) -> None:
+    __slots__ = ("_done", "_hold", "_lasting", "_parts", "_transport")
+
+    def __init__(self, transport: Any, body: Body, done: Callable[[], None], hold: Hold) -> None:
         self._transport = transport
-        self._parts = parts
+        self._parts = joined(body)
+        self._lasting = isinstance(body, bytes | list | tuple)
         self._done = done
+        self._hold = hold
 
     def resumeProducing(self) -> None:
         """Write the next part; after the last, tell the channel."""
         part = next(self._parts, None)
-        if part is not None:
+        if part is None:
+            self._transport.unregisterProducer()
+            self._done()
+        elif self._hold(self._kept(part)):
             self._transport.write(part)
-            return
+
+    def _kept(self, part: Part) -> int:
+        if isinstance(part, bytes):
+            return len(part)
+        return 0 if self._lasting else memoryview(part.obj).nbytes
+
+    def stopProducing(self) -> None:
+        """The connection is gone."""
+        self._parts = iter(())
+
+
+@implementer(IPullProducer)
+class Drained:
+    """Writes nothing, and tells the channel when the transport has sent all that there was."""
+
+    __slots__ = ("_done", "_transport")
+
+    def __init__(self, transport: Any, done: Callable[[], None]) -> None:
+        self._transport = transport
+        self._done = done
+
+    def resumeProducing(self) -> None:
+        """Nothing is left unsent."""
         self._transport.unregisterProducer()
         self._done()
 
     def stopProducing(self) -> None:
         """The connection is gone."""
-        self._parts = iter(())
 
 
 class StreamChannel:

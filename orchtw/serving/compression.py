@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from typing import Any
 
+import attrs
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer
 from twisted.logger import Logger
@@ -17,11 +18,18 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchtw.request import chunk
+from orchtw.serving.bodies import Body, Hold, Part, joined
 
 # From here on compression pays, as in the reference server.
 GZIP_BYTES = 128 * 1024
 # Compressed bodies kept for equal requests: lists of 10,000 pods are 1 to 5 MiB.
 KEPT_BYTES = 32 << 20
+# Selectors and tokens in characters, as long as the ones that many clients share; and the memory that an identity of
+# that length takes at most, with all objects that are made of a selector.
+KEPT_IDENTITY = 2048
+_IDENTITY_BYTES = 64 << 10
+# Memory of a compressor at level 1.
+_DEFLATE_BYTES = 320 << 10
 
 RunInThread = Callable[..., Deferred[bytes]]
 
@@ -53,13 +61,48 @@ def _quality(parameters: str) -> float:
         return 0.0
 
 
+def text_size(identity: object) -> int:
+    """The characters in an identity: texts in tuples, sets and `attrs` values, as far as they make it what it is."""
+    size, left = 0, [identity]
+    while left:
+        value = left.pop()
+        if isinstance(value, str | bytes):
+            size += len(value)
+        elif isinstance(value, tuple | frozenset):
+            size += len(value)
+            left.extend(value)
+        else:
+            left.extend(_parts_of(value))
+    return size
+
+
+def _parts_of(value: object) -> list[object]:
+    """The fields by which a value is compared; none of one that equals only itself."""
+    kind = type(value)
+    if not attrs.has(kind) or kind.__eq__ is object.__eq__:
+        return []
+    return [getattr(value, field.name) for field in attrs.fields(kind) if field.eq]
+
+
 class GzipCache:
-    """Compressed bodies by the identity of their responses; the least recently used ones make room."""
+    """Compressed bodies by the identity of their responses; the least recently used ones make room.
+
+    What is bounded is the memory of both. Identities of more than KEPT_IDENTITY characters (long selectors) are
+    not kept.
+    """
 
     def __init__(self, limit_bytes: int = KEPT_BYTES) -> None:
         self._limit_bytes = limit_bytes
         self._bodies: OrderedDict[Hashable, bytes] = OrderedDict()
         self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._bodies)
+
+    @property
+    def longest_bytes(self) -> int:
+        """The size of the longest body that is kept: a quarter of the room."""
+        return self._limit_bytes // 4
 
     def get(self, identity: Hashable) -> bytes | None:
         """The compressed body, or None."""
@@ -69,33 +112,39 @@ class GzipCache:
         return body
 
     def put(self, identity: Hashable, body: bytes) -> None:
-        """Keep a body, unless it would take more than a quarter of the room."""
-        if len(body) * 4 > self._limit_bytes or identity in self._bodies:
+        """Keep a body, unless it or its identity is too long."""
+        if len(body) > self.longest_bytes or identity in self._bodies or text_size(identity) > KEPT_IDENTITY:
             return
         self._bodies[identity] = body
-        self._bytes += len(body)
+        self._bytes += len(body) + _IDENTITY_BYTES
         while self._bytes > self._limit_bytes:
-            self._bytes -= len(self._bodies.popitem(last=False)[1])
+            self._bytes -= len(self._bodies.popitem(last=False)[1]) + _IDENTITY_BYTES
 
 
 @implementer(IPushProducer)
 class GzipBody:
     """Compresses the parts one by one in a thread and writes each as a chunk; waits while the client is slow.
 
-    `keep` gets the whole compressed body in the end, if that is not over `KEPT_BYTES`.
+    `keep` gets the whole compressed body in the end, if that is not over `keep_bytes`. `hold` is told what the
+    body takes of memory beside its `lasting` pieces.
     """
 
     def __init__(
         self,
         transport: Any,
-        parts: Iterator[bytes],
+        body: Body,
         run_in_thread: RunInThread,
+        *,
         done: Callable[[], None],
         abort: Callable[[], None],
+        hold: Hold,
         keep: Callable[[bytes], None] | None = None,
+        keep_bytes: int = 0,
     ) -> None:
         self._transport = transport
-        self._parts = parts
+        self._parts = joined(body)
+        self._hold = hold
+        self._keep_bytes = keep_bytes
         self._run = run_in_thread
         self._done = done
         self._abort = abort
@@ -108,7 +157,7 @@ class GzipBody:
     def start(self) -> None:
         """Begin; the head has been written."""
         self._transport.registerProducer(self, True)
-        if not self._paused:
+        if self._hold(_DEFLATE_BYTES) and not self._paused:
             self.resumeProducing()
 
     def resumeProducing(self) -> None:
@@ -129,7 +178,7 @@ class GzipBody:
         self._stopped = True
         self._parts = iter(())
 
-    def _compress(self, part: bytes | None) -> bytes:
+    def _compress(self, part: Part | None) -> bytes:
         return self._deflate.flush() if part is None else self._deflate.compress(part)
 
     def _compressed(self, data: bytes, last: bool) -> None:
@@ -145,6 +194,8 @@ class GzipBody:
             self._done()
             return
         if data:
+            if not self._hold(_DEFLATE_BYTES + self._kept_bytes + len(data)):
+                return
             self._transport.write(chunk(data))
         if not self._paused:
             self.resumeProducing()
@@ -153,8 +204,8 @@ class GzipBody:
         if self._keep is not None:
             self._kept.append(data)
             self._kept_bytes += len(data)
-            if self._kept_bytes > KEPT_BYTES:
-                self._keep, self._kept = None, []
+            if self._kept_bytes > self._keep_bytes:
+                self._keep, self._kept, self._kept_bytes = None, [], 0
 
     def _failed(self, failure: Failure) -> None:
         self._working = False

@@ -11,6 +11,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from orchtw.request import Request, Response
+from orchtw.serving.budget import Budget
 from orchtw.serving.compression import GzipCache, RunInThread
 from orchtw.serving.heads import http_date
 from orchtw.serving.limits import EdgeLimits
@@ -18,6 +19,10 @@ from orchtw.serving.limits import EdgeLimits
 _log = Logger()
 
 App = Callable[[Request], Coroutine[Any, Any, Response]]
+
+Screen = Callable[[Request], Response | bool]
+"""Looks at a request's head before its body is received: the answer to a request that is refused already, or whether
+its user is known (not anonymous)."""
 
 # The clock ticks once a second (the Date header's step); connections are looked at every other tick.
 TICK_S = 1.0
@@ -48,10 +53,13 @@ class Edge:
         clock: IReactorTime,
         run_in_thread: RunInThread,
         limits: EdgeLimits | None = None,
+        screen: Screen | None = None,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.app = app
+        self.screen = screen
         self.limits = limits or EdgeLimits()
+        self.budget = Budget(self.limits.inflight_bytes, lambda: self.now)
         self.run_in_thread = run_in_thread
         self.channels: set[Channel] = set()
         self.compressed = GzipCache()
@@ -71,6 +79,17 @@ class Edge:
         if self._ticks % _SWEEP_TICKS == 0:
             for channel in list(self.channels):
                 self._expire(channel)
+            self._report()
+
+    def _report(self) -> None:
+        budget = self.budget
+        if budget.ended or budget.refused:
+            _log.warn(
+                "connections hold all of --max-inflight-bytes: {ended} were ended, {refused} refused",
+                ended=budget.ended,
+                refused=budget.refused,
+            )
+            budget.ended = budget.refused = 0
 
     def _expire(self, channel: Channel) -> None:
         # One connection's trouble must not end the timer of all.

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from functools import partial
+from copy import copy
 from typing import Any
 
-import orjson
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IHandshakeListener
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.interfaces import IHalfCloseableProtocol, IHandshakeListener
+from twisted.internet.protocol import connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchtw.errors import BadRequest, InternalError, StatusError
 from orchtw.request import Request, Response, StreamBody
-from orchtw.serving.bodies import WRITE_BYTES, PieceBody, PlainStreamChannel, StreamChannel, joined
-from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
+from orchtw.serving.answering import Answering
+from orchtw.serving.answers import no_room, status_response
+from orchtw.serving.bodies import Drained, PlainStreamChannel, StreamChannel
 from orchtw.serving.edge import Edge
-from orchtw.serving.heads import BODILESS, CONTINUE, head
+from orchtw.serving.heads import CONTINUE, head
+from orchtw.serving.limits import FREE_BYTES
 from orchtw.serving.messages import HTTP10, KEEP_ALIVE, UPGRADE, RequestParser
 
 # The phases of a connection; from BUSY on, received bytes are not parsed.
@@ -35,21 +36,18 @@ _FEED_BYTES = 16384
 _log = Logger()
 
 
-@implementer(IHandshakeListener)
-class HTTPChannel(Protocol):
+@implementer(IHandshakeListener, IHalfCloseableProtocol)
+class HTTPChannel(Answering):
     """A connection. Its transport has, beside Twisted's methods, `peer()`, `unsent`, `waiting` and
     `progress` (see `TLSServer`).
 
-    A read whose client leaves is cancelled; a write runs to its end.
+    A read whose client leaves is cancelled; a write runs to its end. A client that only ends its own side gets
+    the answers to all that it has asked, but no more events of a watch.
     """
 
     # Defaults live on the class: an idle connection pays only for what differs.
-    transport: Any
     _phase = HANDSHAKE
-    _flags = 0
-    _lost = _advancing = _counted = _reading_paused = False
-    _held: bytearray | None = None
-    _request: Request | None = None
+    _lost = _advancing = _counted = _reading_paused = _ended = _screened = False
     _task: Coroutine[Any, Any, Response] | None = None
     _waiting: Deferred[Any] | None = None
     _stream: StreamBody | None = None
@@ -57,9 +55,8 @@ class HTTPChannel(Protocol):
     _stalled_since = 0.0
 
     def __init__(self, edge: Edge) -> None:
-        self._edge = edge
+        super().__init__(edge)
         self._since = edge.now
-        self._parser = RequestParser(edge.limits)
 
     # Connection
 
@@ -69,7 +66,8 @@ class HTTPChannel(Protocol):
 
     def handshakeCompleted(self) -> None:
         """The peer is known: requests may come."""
-        self._parser.peer = self.transport.peer()
+        peer = self._parser.peer = self.transport.peer()
+        self._known = peer.verified
         self._phase = IDLE
         self._since = self._edge.now
 
@@ -89,6 +87,7 @@ class HTTPChannel(Protocol):
         self._lost = True
         self._phase = CLOSING
         self._held = None
+        self._part_bytes = 0
         self._edge.channels.discard(self)
         self._parser.close()
         stream, self._stream = self._stream, None
@@ -96,8 +95,20 @@ class HTTPChannel(Protocol):
             self._tell_lost(stream)
         if self._task is None:
             self._uncount()
+            self._release()
         elif self._waiting is not None and self._request is not None and self._request.method in ("GET", "HEAD"):
             self._waiting.cancel()
+
+    def readConnectionLost(self) -> None:
+        """The client sends no more: serve what it has asked, end its stream, then close."""
+        self._ended = True
+        if self._phase in (IDLE, RECEIVING, CLOSING):
+            self._close()
+        elif self._stream is not None:
+            self._end_stream(self._stream)
+
+    def writeConnectionLost(self) -> None:
+        """Never said by our transport: it closes both sides at once."""
 
     def _hold(self, data: bytes) -> None:
         if self._phase == CLOSING:
@@ -108,6 +119,8 @@ class HTTPChannel(Protocol):
         if not self._reading_paused and len(self._held) > HELD_BYTES:
             self._reading_paused = True
             self.transport.pauseProducing()
+        if len(self._held) > FREE_BYTES:
+            self._account_or_abort()
 
     def _feed(self, data: bytes) -> None:
         rest = self._parser.feed(data)
@@ -133,21 +146,23 @@ class HTTPChannel(Protocol):
                     break
         finally:
             self._advancing = False
+        if parser.ready:
+            self._account_or_abort()
 
     def _rest(self, parser: RequestParser) -> None:
         self._held = None
         if parser.refusal is not None:
-            self._flags = 0
-            self._phase = BUSY
-            self._write_response(_status(parser.refusal))
+            self._refuse(status_response(parser.refusal))
+            return
+        if self._ended:
+            self._close()
             return
         if parser.mid:
             if self._phase != RECEIVING:
                 self._since = self._edge.now
             self._phase = RECEIVING
-            if parser.expects_continue:
-                parser.expects_continue = False
-                self.transport.write(CONTINUE)
+            if not self._receive(parser):
+                return
         else:
             self._phase = IDLE
             self._since = self._edge.now
@@ -155,16 +170,78 @@ class HTTPChannel(Protocol):
             self._reading_paused = False
             self.transport.resumeProducing()
 
+    def _receive(self, parser: RequestParser) -> bool:
+        """Whether the rest of a request is to be received; it has been answered if not."""
+        if parser.head_done and not (self._known or self._screened):
+            refused = self._screen(parser.head())
+            if refused is not None:
+                self._refuse(refused)
+                return False
+        room = self._account()
+        if not room:
+            self._refuse(no_room())
+        elif parser.expects_continue:
+            parser.expects_continue = False
+            self.transport.write(CONTINUE)
+        return room
+
+    def _screen(self, head: Request) -> Response | None:
+        """Find out whether the user is known; the answer if the request is refused without its body."""
+        self._screened = True
+        screen = self._edge.screen
+        verdict = screen(head) if screen is not None else False
+        if isinstance(verdict, Response):
+            return verdict
+        if verdict:
+            self._known = True
+            self._release()
+        return None
+
+    def _refuse(self, response: Response) -> None:
+        """Answer without the app and close; nothing more is read."""
+        self._parser.close()
+        self._flags = 0
+        self._phase = BUSY
+        self._write_response(response)
+
+    def _evicted(self) -> None:
+        """Others need the room: an upload that stands still is refused, a client that does not read is dropped."""
+        self._holding = None
+        if self._phase == RECEIVING and not self.transport.unsent:
+            self._held = None
+            self._refuse(no_room())
+        else:
+            self.transport.abortConnection()
+
     # The app's coroutine
 
-    def _begin(self, request: Request, flags: int) -> None:
+    def _begin(self, request: Request, flags: int, size: int) -> None:
         self._phase = BUSY
         self._flags = flags
         self._request = request
         self._counted = True
         self._edge.in_flight += 1
+        if (size > FREE_BYTES or self._holding is not None) and not self._admit(request, size):
+            return
+        self._screened = False
         self._task = self._edge.app(request)
         self._step()
+
+    def _admit(self, request: Request, size: int) -> bool:
+        """Count a request of more than a few bytes while it is served; without room for it, it is answered."""
+        if size > FREE_BYTES and not (self._known or self._screened):
+            refused = self._screen(copy(request))
+            if refused is not None:
+                self._write_response(refused)
+                return False
+        self._serving_bytes = size if size > FREE_BYTES else 0
+        if self._account():
+            if self._holding is not None:
+                self._holding.settle()
+            return True
+        self._serving_bytes = 0
+        self._write_response(no_room())
+        return False
 
     def _step(self, failure: Failure | None = None) -> None:
         # Most reads end in the first send: no Deferred is made for them.
@@ -178,7 +255,7 @@ class HTTPChannel(Protocol):
             self._answer(done.value)
         except StatusError as refusal:
             self._task = None
-            self._answer(_status(refusal))
+            self._answer(status_response(refusal))
         except Exception:
             self._task = None
             self._failed()
@@ -191,10 +268,11 @@ class HTTPChannel(Protocol):
     def _failed(self) -> None:
         if self._lost:
             self._uncount()
+            self._release()
             return
         _log.failure("the app failed")
         self._flags &= ~KEEP_ALIVE
-        self._write_response(_status(InternalError.of("unexpected failure")))
+        self._write_response(status_response(InternalError.of("unexpected failure")))
 
     # The response
 
@@ -203,6 +281,7 @@ class HTTPChannel(Protocol):
             if response.stream is not None:
                 self._tell_lost(response.stream)
             self._uncount()
+            self._release()
             return
         try:
             self._write_response(response)
@@ -225,50 +304,6 @@ class HTTPChannel(Protocol):
         else:
             self._write_body(response, framing)
 
-    def _write_body(self, response: Response, framing: str) -> None:
-        body = response.body
-        size = _size(response)
-        if size > GZIP_BYTES and self._edge.limits.compress and self._compresses(response):
-            self._write_gzip(response, framing)
-            return
-        if response.code not in BODILESS:
-            framing += f"Content-Length: {size}\r\n"
-        first = head(response.code, response.content_type, response.headers, framing)
-        if not size or response.code in BODILESS or self._is_head():
-            self.transport.write(first)
-            self._done()
-        elif size <= WRITE_BYTES:
-            self.transport.write(first + body if isinstance(body, bytes) else b"".join((first, *body)))
-            self._done()
-        else:
-            self.transport.write(first)
-            self.transport.registerProducer(PieceBody(self.transport, joined(body), self._done), False)
-
-    def _compresses(self, response: Response) -> bool:
-        request = self._request
-        return (
-            request is not None
-            and not self._flags & HTTP10
-            and request.method != "HEAD"
-            and accepts_gzip(request.headers.get("accept-encoding", ""))
-            and not any(name.lower() == "content-encoding" for name, _ in response.headers)
-        )
-
-    def _write_gzip(self, response: Response, framing: str) -> None:
-        framing += "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
-        kept, identity = self._edge.compressed, response.identity
-        ready = kept.get(identity) if identity is not None else None
-        if ready is not None:
-            framing += f"Content-Length: {len(ready)}\r\n"
-            self.transport.write(head(response.code, response.content_type, response.headers, framing))
-            self.transport.registerProducer(PieceBody(self.transport, joined(ready), self._done), False)
-            return
-        framing += "Transfer-Encoding: chunked\r\n"
-        self.transport.write(head(response.code, response.content_type, response.headers, framing))
-        keep = partial(kept.put, identity) if identity is not None else None
-        abort = self.transport.abortConnection
-        GzipBody(self.transport, joined(response.body), self._edge.run_in_thread, self._done, abort, keep).start()
-
     def _write_stream(self, response: Response, stream: StreamBody, framing: str) -> None:
         plain = bool(self._flags & HTTP10)
         if plain:
@@ -285,8 +320,13 @@ class HTTPChannel(Protocol):
         self._request = None
         self._stream = stream
         self._parser.sleep()
+        if self._holding is not None:
+            self._serving_bytes = 0
+            self._account()
         channel = PlainStreamChannel if plain else StreamChannel
         stream.start(channel(self.transport, self._finished, self._aborted))
+        if self._ended and self._stream is not None:
+            self._end_stream(self._stream)
 
     def _write_upgrade(self, response: Response) -> None:
         # From here on the connection is another protocol's; its limits are too.
@@ -294,7 +334,7 @@ class HTTPChannel(Protocol):
         if self._flags & (UPGRADE | HTTP10) != UPGRADE:
             if response.stream is not None:
                 self._tell_lost(response.stream)
-            self._write_response(_status(BadRequest("an upgrade needs HTTP/1.1")))
+            self._write_response(status_response(BadRequest("an upgrade needs HTTP/1.1")))
             return
         headers = response.headers
         if not any(name.lower() == "connection" for name, _ in headers):
@@ -305,15 +345,13 @@ class HTTPChannel(Protocol):
         self._phase = CLOSING
         self._edge.channels.discard(self)
         self._parser.close()
+        self._release()
         try:
             response.upgrade(self.transport, rest, response.stream, self._edge)
         finally:
             self._uncount()
         if self._reading_paused:
             self.transport.resumeProducing()
-
-    def _is_head(self) -> bool:
-        return self._request is not None and self._request.method == "HEAD"
 
     def _finished(self) -> None:
         self._stream = None
@@ -328,13 +366,16 @@ class HTTPChannel(Protocol):
         if self._lost:
             self._uncount()
             return
-        if self._flags & KEEP_ALIVE and self.transport.unsent > UNSENT_BYTES:
-            self.transport.registerProducer(PieceBody(self.transport, iter(()), self._next), False)
-            return
+        self._request = None
+        if self._holding is not None or self.transport.unsent > FREE_BYTES:
+            if not self._answered():
+                return
+            if self._flags & KEEP_ALIVE and self.transport.unsent > UNSENT_BYTES:
+                self.transport.registerProducer(Drained(self.transport, self._next), False)
+                return
         self._next()
 
     def _next(self) -> None:
-        self._request = None
         self._uncount()
         if not self._flags & KEEP_ALIVE or self._edge.draining:
             self._close()
@@ -345,6 +386,7 @@ class HTTPChannel(Protocol):
     def _close(self) -> None:
         self._phase = CLOSING
         self._held = None
+        self._parser.close()
         self.transport.loseConnection()
 
     def _uncount(self) -> None:
@@ -365,12 +407,16 @@ class HTTPChannel(Protocol):
         transport, limits = self.transport, self._edge.limits
         if transport.waiting and self._phase != HANDSHAKE:
             if transport.progress != self._progress:
+                if self._progress >= 0:
+                    self._recount()
                 self._progress, self._stalled_since = transport.progress, now
             elif now - self._stalled_since > limits.write_stall_s:
                 transport.abortConnection()
             self._since = now
             return
         self._progress = -1
+        if self._phase == IDLE:
+            self._recount()
         age = now - self._since
         if self._phase == IDLE:
             if age > limits.idle_s:
@@ -383,33 +429,23 @@ class HTTPChannel(Protocol):
 
     def wind_down(self) -> None:
         """Close if idle; end a stream in order; a running request is answered with `Connection: close`."""
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            self.transport.unregisterProducer()
-            if not self._flags & HTTP10:
-                self.transport.write(b"0\r\n\r\n")
-            self._tell_lost(stream)
-            self._done()
+        if self._stream is not None:
+            self._end_stream(self._stream)
         elif self._phase == IDLE:
             self._close()
         elif self._phase == HANDSHAKE:
             self.transport.abortConnection()
 
+    def _end_stream(self, stream: StreamBody) -> None:
+        """End a stream in order; the connection closes behind it."""
+        self._stream = None
+        self.transport.unregisterProducer()
+        if not self._flags & HTTP10:
+            self.transport.write(b"0\r\n\r\n")
+        self._tell_lost(stream)
+        self._flags &= ~KEEP_ALIVE
+        self._done()
+
 
 def _throw(task: Any, failure: Any) -> Any:
     return failure.throwExceptionIntoGenerator(task)
-
-
-def _status(error: StatusError) -> Response:
-    headers = [("Retry-After", str(error.retry_after_s))] if error.retry_after_s else []
-    return Response(
-        code=error.code, content_type="application/json", body=orjson.dumps(error.to_status()), headers=headers
-    )
-
-
-def _size(response: Response) -> int:
-    """The body's length in bytes, without asking for the pieces of a sequence that knows it."""
-    if response.length is not None:
-        return response.length
-    body = response.body
-    return len(body) if isinstance(body, bytes) else sum(map(len, body))

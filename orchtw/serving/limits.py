@@ -9,6 +9,16 @@ from orchtw.errors import StatusError
 # Sizes and times of the reference server where it has them: 1 MiB of headers, 3 MiB of body (supplement C3).
 HEAD_BYTES = 1 << 20
 BODY_BYTES = 3 << 20
+# Clients send about ten header lines with names of a dozen characters; each line costs a call and two objects.
+HEADER_LINES = 1000
+NAME_BYTES = 1024
+# What a request target may ask to be taken apart: parameters and escaped characters. Both are far beyond what
+# selectors need, and take some 30 ms together.
+PARAMETERS = 1000
+ESCAPES = 16384
+# All that connections hold, and what a connection may hold uncounted: one TLS record, a third of its own cost.
+INFLIGHT_BYTES = 256 << 20
+FREE_BYTES = 16384
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -17,17 +27,26 @@ class EdgeLimits:
 
     `handshake_s` is for TLS, `idle_s` between requests (longer than clients keep theirs, so that they close
     first), `arrival_s` for one request's head and body, `write_stall_s` for a peer that takes none of the
-    bytes that wait for it. They are kept by a sweep, so each may be overrun by two seconds.
+    bytes that wait for it. They are kept by a sweep, so each may be overrun by two seconds. `inflight_bytes` is
+    for all connections together (see `budget`).
     """
 
     handshake_s: float = 10.0
     idle_s: float = 180.0
     arrival_s: float = 60.0
-    write_stall_s: float = 120.0
+    write_stall_s: float = 30.0
     head_bytes: int = HEAD_BYTES
     body_bytes: int = BODY_BYTES
+    header_lines: int = HEADER_LINES
+    inflight_bytes: int = INFLIGHT_BYTES
     max_connections: int = 20_000
     compress: bool = True
+
+
+class TargetTooLong(StatusError):
+    """414: the request target asks for too much to be taken apart."""
+
+    code = 414
 
 
 class ExpectationFailed(StatusError):

@@ -18,7 +18,7 @@ from twisted.internet.threads import deferToThreadPool
 
 from orchtw.errors import ConfigError
 from orchtw.serving.compression import RunInThread
-from orchtw.serving.edge import TICK_S, App, Edge
+from orchtw.serving.edge import TICK_S, App, Edge, Screen
 from orchtw.serving.http1 import HTTPChannel
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.tls_context import ServingTLS
@@ -62,7 +62,7 @@ def bind(address: str, port: int) -> socket.socket:
 
 
 class Listener(Service):
-    """Serves `app` on the socket `bound` (see `bind`) from `startService` on.
+    """Serves `app` on the socket `bound` (see `bind`) from `startService` on; `screen` sees heads before bodies come.
 
     `stopService` stops accepting, ends idle connections and streams, gives running requests `grace_s`
     seconds and drops what is left.
@@ -76,17 +76,24 @@ class Listener(Service):
         *,
         reactor: Any,
         limits: EdgeLimits | None = None,
+        screen: Screen | None = None,
         grace_s: float = 10.0,
         run_in_thread: RunInThread | None = None,
     ) -> None:
         self.tls = tls
-        self.edge = Edge(app, clock=reactor, run_in_thread=run_in_thread or in_threads_of(reactor), limits=limits)
+        run_in_thread = run_in_thread or in_threads_of(reactor)
+        self.edge = Edge(app, clock=reactor, run_in_thread=run_in_thread, limits=limits, screen=screen)
         self.address, self.port = bound.getsockname()[:2]
         self._bound = bound
         self._reactor = reactor
         self._grace_s = grace_s
         self._listening = TLSPort(
-            HTTPFactory(self.edge), tls, bound, max_connections=self.edge.limits.max_connections, reactor=reactor
+            HTTPFactory(self.edge),
+            tls,
+            bound,
+            max_connections=self.edge.limits.max_connections,
+            stall_s=self.edge.limits.write_stall_s,
+            reactor=reactor,
         )
         self._tick = LoopingCall(self.edge.tick)
         self._tick.clock = reactor

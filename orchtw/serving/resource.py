@@ -22,10 +22,10 @@ from zope.interface import implementer
 
 from orchtw.errors import InternalError, NotFound, RequestEntityTooLarge, StatusError
 from orchtw.request import Peer, Request, Response, StreamBody
-from orchtw.serving.bodies import joined, unframed
+from orchtw.serving.bodies import Part, joined, unframed
 from orchtw.serving.edge import App
 from orchtw.serving.limits import BODY_BYTES
-from orchtw.serving.messages import split_target
+from orchtw.serving.messages import check_headers, check_target, split_target
 
 _log = Logger()
 
@@ -73,11 +73,17 @@ class _Exchange:
         body = self._web.content.read(BODY_BYTES + 1)
         if len(body) > BODY_BYTES:
             raise RequestEntityTooLarge.limit(BODY_BYTES)
+        refusal = check_target(self._web.uri)
+        if refusal is not None:
+            raise refusal
         path, query = split_target(self._web.uri.decode("latin-1"))
         headers = {
             name.decode("latin-1").lower(): ", ".join(value.decode("latin-1") for value in values)
             for name, values in self._web.requestHeaders.getAllRawHeaders()
         }
+        refusal = check_headers(headers)
+        if refusal is not None:
+            raise refusal
         method = self._web.method.decode("latin-1")
         request = Request(method=method, path=path, query=query, headers=headers, body=body, peer=self._peer)
         return await self._app(request)
@@ -162,7 +168,7 @@ class _Exchange:
 class _PushedBody:
     """A body of known length, written until the site's transport says stop."""
 
-    def __init__(self, web: Any, parts: Iterator[bytes]) -> None:
+    def __init__(self, web: Any, parts: Iterator[Part]) -> None:
         self._web = web
         self._parts = parts
         self._paused = False
@@ -180,7 +186,7 @@ class _PushedBody:
                 self._web.unregisterProducer()
                 self._web.finish()
             else:
-                self._web.write(part)
+                self._web.write(bytes(part))
 
     def pauseProducing(self) -> None:
         self._paused = True

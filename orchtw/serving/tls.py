@@ -16,7 +16,7 @@ from typing import Any
 
 from OpenSSL import SSL
 from twisted.internet import main, tcp
-from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.interfaces import IDelayedCall, IHalfCloseableProtocol
 from twisted.python.failure import Failure
 
 from orchtw.request import Peer
@@ -32,14 +32,19 @@ BUFFER_BYTES = 65536
 TURN_BYTES = 1 << 20
 # How long a closing connection waits for its peer to close; without it, data in flight could reset the answer.
 LINGER_S = 2.0
-# Dead peers of idle watches are noticed after 60 + 4 * 15 seconds (PITFALLS 11).
-KEEPALIVE = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 15), (socket.TCP_KEEPCNT, 4))
+# Dead peers of idle watches are noticed after 30 + 3 * 10 seconds (PITFALLS 11).
+KEEPALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
+# What the system queues of a connection beyond what is on its way; a peer that does not read costs no more there.
+NOTSENT_BYTES = 128 * 1024
 
 _PLAIN_HTTP = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 
 
 class TLSServer(tcp.Server):
     """An accepted connection that speaks TLS.
+
+    A peer may end its own side, by TLS or by TCP, and still take what is written: the protocol is told by
+    `readConnectionLost` and closes when it has answered.
 
     `write` sends at once when nothing waits, and keeps what the socket does not take: references to the
     caller's bytes, not copies. `unsent` counts the kept bytes. `waiting` tells that the peer has to read before
@@ -56,7 +61,7 @@ class TLSServer(tcp.Server):
     progress = 0
     handshaken = False
     _offset = 0
-    _closing = False
+    _closing = _read_ended = False
     _linger: IDelayedCall | None = None
     _peer: Peer | None = None
 
@@ -74,8 +79,8 @@ class TLSServer(tcp.Server):
         super().__init__(sock, protocol, client, server, sessionno, reactor)
         # Shared texts: a log prefix of its own would cost every connection 200 bytes.
         self.logstr = self.repstr = "TLSServer"
-        self._pieces: list[bytes] = []
-        _tune(sock)
+        self._pieces: list[bytes | memoryview] = []
+        _tune(sock, server.stall_s)
         server.transports.add(self)
 
     # Values
@@ -105,6 +110,7 @@ class TLSServer(tcp.Server):
         if self._closing:
             return self._discard()
         received = []
+        ended = False
         try:
             for _ in range(READ_RECORDS):
                 data = self.tls.recv(RECORD_BYTES)
@@ -114,13 +120,24 @@ class TLSServer(tcp.Server):
         except (SSL.WantReadError, SSL.WantWriteError):
             pass
         except SSL.ZeroReturnError:
-            if not received:
-                return self._answer_close()
+            ended = True
         except SSL.Error:
             if not received:
                 return main.CONNECTION_LOST
         if received:
             self.protocol.dataReceived(received[0] if len(received) == 1 else b"".join(received))
+        if ended and self.connected and not self._closing:
+            # The socket stays readable from now on: nothing more is read.
+            self._read_ended = True
+            self.stopReading()
+            return self._tell_read_ended()
+        return None
+
+    def _tell_read_ended(self) -> Any:
+        # What an upgraded connection speaks need not know half-closed ones.
+        if not IHalfCloseableProtocol.providedBy(self.protocol):
+            return main.CONNECTION_DONE
+        self.protocol.readConnectionLost()
         return None
 
     def _handshake(self) -> Any:
@@ -152,13 +169,6 @@ class TLSServer(tcp.Server):
             return main.CONNECTION_DONE
         return main.CONNECTION_LOST
 
-    def _answer_close(self) -> Any:
-        try:
-            self.tls.shutdown()
-        except SSL.Error:
-            pass
-        return main.CONNECTION_DONE
-
     def _discard(self) -> Any:
         # Closing: what still comes is not worth decrypting.
         try:
@@ -170,8 +180,11 @@ class TLSServer(tcp.Server):
 
     # Writing
 
-    def write(self, data: bytes) -> None:
-        """Send `data`, at once as far as the socket takes it; may pause a push producer before it returns."""
+    def write(self, data: bytes | memoryview) -> None:
+        """Send `data`, at once as far as the socket takes it; may pause a push producer before it returns.
+
+        A view is kept as such: what waits is shared bytes and a position.
+        """
         if self._pieces or not self.handshaken:
             self._keep(data, 0)
             return
@@ -194,7 +207,7 @@ class TLSServer(tcp.Server):
         """Send the joined pieces."""
         self.write(b"".join(iovec))
 
-    def _keep(self, data: bytes, offset: int) -> None:
+    def _keep(self, data: bytes | memoryview, offset: int) -> None:
         if self.disconnecting or not self.connected or not data:
             return
         if not self._pieces:
@@ -320,7 +333,7 @@ class TLSServer(tcp.Server):
 
     def resumeProducing(self) -> None:
         """Read again."""
-        if self.connected and not self.disconnecting:
+        if self.connected and not self.disconnecting and not self._read_ended:
             self.startReading()
 
     def connectionLost(self, reason: Failure) -> None:
@@ -335,12 +348,17 @@ class TLSServer(tcp.Server):
         server.forget(self)
 
 
-def _tune(sock: socket.socket) -> None:
+def _tune(sock: socket.socket, stall_s: float) -> None:
+    options = (
+        (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+        *((socket.IPPROTO_TCP, option, value) for option, value in KEEPALIVE),
+        (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(stall_s * 1000)),
+        (socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, NOTSENT_BYTES),
+    )
     try:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for option, value in KEEPALIVE:
-            sock.setsockopt(socket.IPPROTO_TCP, option, value)
+        for level, option, value in options:
+            sock.setsockopt(level, option, value)
     except OSError:
         # The peer is already gone; the first read will say so.
         pass

@@ -24,7 +24,6 @@ from orchtw.request import UNREADABLE, UnreadableCertificate
 MIN_VERSIONS = {"VersionTLS12": SSL.TLS1_2_VERSION, "VersionTLS13": SSL.TLS1_3_VERSION}
 
 _SSL: Any = SSL
-
 # AES-128 before AES-256: less CPU a delivered byte, and no attack tells the two apart.
 _TLS12_DEFAULT = "ECDHE+AES128+AESGCM:ECDHE+AESGCM:ECDHE+CHACHA20"
 _TLS13 = b"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
@@ -93,6 +92,8 @@ def build_context(options: TLSOptions) -> SSL.Context:
     # No tickets and no cache: a resumed session would skip the verification of the client certificate.
     context.set_options(SSL.OP_NO_TICKET | SSL.OP_NO_COMPRESSION | _SSL.OP_NO_RENEGOTIATION)
     context.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
+    # A client that ends its side by TCP alone is still answered; HTTP itself tells a request that was cut off.
+    context.set_options(_SSL.OP_IGNORE_UNEXPECTED_EOF)
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_mode(SSL.MODE_RELEASE_BUFFERS)
     context.set_cipher_list((openssl_names(options.cipher_suites) or _TLS12_DEFAULT).encode())

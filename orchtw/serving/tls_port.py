@@ -20,16 +20,25 @@ class TLSPort(tcp.Port):
     """Accepts `TLSServer` connections on a listening socket; `transports` are the open ones.
 
     At `max_connections` it accepts no more until one closes: the rest wait in the system's queue. The
-    protocols that `factory` builds have a `handshakeCompleted` method.
+    protocols that `factory` builds have the methods `handshakeCompleted` and `readConnectionLost`. A peer that
+    acknowledges nothing of what is sent to it for `stall_s` seconds is dropped.
     """
 
     transport = TLSServer
     _type = "TLS"
 
     def __init__(
-        self, factory: IProtocolFactory, tls: ServingTLS, bound: socket.socket, *, max_connections: int, reactor: Any
+        self,
+        factory: IProtocolFactory,
+        tls: ServingTLS,
+        bound: socket.socket,
+        *,
+        max_connections: int,
+        stall_s: float,
+        reactor: Any,
     ) -> None:
         self.tls = tls
+        self.stall_s = stall_s
         self.transports: set[TLSServer] = set()
         self._max_connections = max_connections
         self._full = False

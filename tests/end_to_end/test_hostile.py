@@ -6,13 +6,18 @@ Sources: issue 2, item 3 (bodies); supplement A4 (texts), A7 (selectors), B1, B3
 from __future__ import annotations
 
 import gzip
+import os
+import socket
+import ssl
+from pathlib import Path
 from typing import Any
 
 import attrs
+from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 
-from tests.end_to_end.case import ServerCase
-from tests.end_to_end.client import JSON, MERGE_PATCH, plain_exchange, raw_exchange, tls_context
+from tests.end_to_end.case import ServerCase, reactor
+from tests.end_to_end.client import JSON, MERGE_PATCH, PATIENCE_S, plain_exchange, raw_exchange, tls_context
 
 YAML, PROTOBUF, JSON_PATCH = "application/yaml", "application/vnd.orch.protobuf", "application/json-patch+json"
 MAPS, MAP = "/api/v1/namespaces/{ns}/configmaps", "/api/v1/namespaces/{ns}/configmaps/m"
@@ -242,3 +247,146 @@ class HostileTests(ServerCase):
         for data in (b"GET / HTTP/1.0\r\n\r\n", b"\x00" * 1000, b"\x16\x03\x01\xff\xff", b""):
             answer = await deferToThread(plain_exchange, self.server.port, data)
             self.assertTrue(answer == b"" or answer.startswith((b"HTTP/1.0 400", b"\x15\x03")), answer)
+
+
+HEAD = b"%b HTTP/1.1\r\nHost: a\r\n"
+UPLOAD = HEAD % b"POST /api/v1/namespaces" + b"Content-Length: %d\r\n" % LIMIT_BYTES
+OBJECT_BYTES = 1_000_000
+BUDGET_BYTES = 32 << 20
+# What the process itself takes meanwhile, beside what it counts.
+SLACK_BYTES = 48 << 20
+ROUNDS = 200
+
+
+class MemoryTests(ServerCase):
+    """What clients make the server hold is bounded (issue 7, items 1, 3 and 5)."""
+
+    flags = (f"--max-inflight-bytes={BUDGET_BYTES}", "--write-stall-timeout=4s")
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        await super().setUp()
+        self.admin = tls_context(self.server.kubeconfig)
+        self.stranger = tls_context(self.server.kubeconfig, certificate=False)
+        self.open: list[ssl.SSLSocket] = []
+        self.addCleanup(self.close)
+
+    def close(self) -> None:
+        for connection in self.open:
+            connection.close()
+
+    def begin(self, context: ssl.SSLContext, data: bytes, count: int, receive_bytes: int = 0) -> None:
+        """Open `count` connections that send `data` as far as it is taken, and read nothing."""
+        for _ in range(count):
+            connection = opened(self.server.port, context, receive_bytes)
+            self.open.append(connection)
+            try:
+                connection.sendall(data)
+            except OSError:
+                pass
+
+    def told(self) -> list[bytes]:
+        """The codes that have come on the connections; empty for none."""
+        codes = []
+        for connection in self.open:
+            connection.settimeout(0.01)
+            try:
+                codes.append(connection.recv(12)[9:])
+            except OSError:
+                codes.append(b"")
+        return codes
+
+    async def grown(self, context: ssl.SSLContext, data: bytes, receive_bytes: int = 0) -> int:
+        """By how many bytes the server has grown when it has had 200 such clients, during which it serves others."""
+        before = resident_bytes(self.server.pid)
+        await deferToThread(self.begin, context, data, ROUNDS, receive_bytes)
+        made = await self.client.post(self.core("configmaps"), {"metadata": {"generateName": "m-"}})
+        self.assertEqual(made.code, 201, made)
+        return resident_bytes(self.server.pid) - before
+
+    async def test_bodies_of_strangers(self) -> None:
+        """200 bodies of 3 MiB without credentials are refused by their heads, and others are served."""
+        data = UPLOAD + b"\r\n" + b"x" * (LIMIT_BYTES - 1)
+        self.assertLess(await self.grown(self.stranger, data), SLACK_BYTES)
+        self.assertEqual(set(await deferToThread(self.told)), {b"403"})
+
+    async def test_bodies_with_wrong_tokens(self) -> None:
+        """A wrong token is a 401 before the body comes."""
+        data = UPLOAD + b"Authorization: Bearer wrong\r\nExpect: 100-continue\r\n\r\n"
+        await self.grown(self.stranger, data)
+        self.assertEqual(set(await deferToThread(self.told)), {b"401"})
+
+    async def test_unfinished_bodies(self) -> None:
+        """200 bodies of 3 MiB that never end take the budget at most; those beyond it get a 429."""
+        data = UPLOAD + b"\r\n" + b"x" * (LIMIT_BYTES - 1)
+        self.assertLess(await self.grown(self.admin, data), BUDGET_BYTES + SLACK_BYTES)
+        told = await deferToThread(self.told)
+        self.assertLess(told.count(b""), BUDGET_BYTES // LIMIT_BYTES)
+        self.assertEqual(set(told), {b"", b"429"})
+
+    async def test_head_of_lines(self) -> None:
+        """A head of 1 MiB of `a:` lines is a 431."""
+        data = HEAD % b"GET /" + b"a:\r\n" * 262_144 + b"\r\n"
+        answer = await deferToThread(raw_exchange, self.server.port, self.stranger, data)
+        self.assertTrue(answer == b"" or answer.startswith(b"HTTP/1.1 431 "), answer[:300])
+
+    async def test_unread_answers(self) -> None:
+        """200 clients that do not read a long answer cost the budget at most, and are dropped when the time is up."""
+        obj = {"metadata": {"name": "long"}, "data": {"a": "x" * OBJECT_BYTES}}
+        await self.created(self.core("configmaps"), obj)
+        data = HEAD % f"GET {self.core('configmaps', 'long')}".encode() + b"Connection: close\r\n\r\n"
+        before = open_files(self.server.pid)
+        self.assertLess(await self.grown(self.admin, data, 4096), BUDGET_BYTES + SLACK_BYTES)
+        while open_files(self.server.pid) > before + 1:
+            await deferLater(reactor, 0.1)
+
+    async def test_half_closed(self) -> None:
+        """A client that ends its side after the request gets a long answer whole (issue 7, item 10)."""
+        obj = {"metadata": {"name": "long"}, "data": {"a": "x" * OBJECT_BYTES}}
+        await self.created(self.core("configmaps"), obj)
+        data = HEAD % f"GET {self.core('configmaps', 'long')}".encode() + b"\r\n"
+
+        def talk() -> bytes:
+            self.begin(self.admin, data, 1)
+            end_tcp(self.open[0])
+            return rest(self.open[0])
+
+        self.assertGreater(len(await deferToThread(talk)), OBJECT_BYTES)
+
+
+def opened(port: int, context: ssl.SSLContext, receive_bytes: int = 0) -> ssl.SSLSocket:
+    """A TLS connection whose receive buffer the system does not enlarge."""
+    plain = socket.socket()
+    plain.settimeout(PATIENCE_S)
+    if receive_bytes:
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    plain.connect(("127.0.0.1", port))
+    return context.wrap_socket(plain, server_hostname="127.0.0.1")
+
+
+def end_tcp(connection: ssl.SSLSocket) -> None:
+    """End the sending side of the connection under TLS, which goes on reading."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as plain:
+        plain.shutdown(socket.SHUT_WR)
+
+
+def rest(connection: ssl.SSLSocket) -> bytes:
+    """All that comes until the end or a silence."""
+    received = b""
+    connection.settimeout(1.0)
+    try:
+        while piece := connection.recv(65536):
+            received += piece
+    except OSError:
+        pass
+    return received
+
+
+def open_files(pid: int) -> int:
+    """How many descriptors a process has."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) * 1024

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
 from orchtw.request import Peer, Request, Response
-from orchtw.serving.edge import App, Edge
+from orchtw.serving.edge import App, Edge, Screen
 from orchtw.serving.http1 import HTTPChannel
 from orchtw.serving.limits import EdgeLimits
 
 WALL_S = 784111777.0
 DATE = b"Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
 PEER = Peer(address="192.0.2.1", port=1234)
+KNOWN_PEER = attrs.evolve(PEER, verified=True)
 
 
 class FakeTransport(StringTransport):
@@ -25,12 +27,13 @@ class FakeTransport(StringTransport):
     blocked = False
     unsent = 0
     progress = 0
+    seen_peer = PEER
 
     def peer(self) -> Peer:
-        return PEER
+        return self.seen_peer
 
-    def write(self, data: bytes) -> None:
-        super().write(data)
+    def write(self, data: bytes | memoryview) -> None:
+        super().write(bytes(data))
         if self.blocked:
             self.unsent += len(data)
             if self.unsent > 65536 and self.producer is not None and self.streaming:
@@ -86,21 +89,32 @@ class RecordedStream:
 
 
 class Wire:
-    """One open connection to `app`: feed bytes, take bytes."""
+    """One open connection to `app`: feed bytes, take bytes. One `beside` another shares its clock and edge."""
 
     def __init__(
         self,
         app: App | None = None,
         limits: EdgeLimits | None = None,
         run_in_thread: Callable[..., Deferred[bytes]] = maybeDeferred,
+        *,
+        screen: Screen | None = None,
+        known: bool = False,
+        beside: Wire | None = None,
     ) -> None:
         self.seen: list[Request] = []
-        self.clock = Clock()
-        self.edge = Edge(
-            app or self.echo, clock=self.clock, run_in_thread=run_in_thread, limits=limits, wall=lambda: WALL_S
+        self.clock = Clock() if beside is None else beside.clock
+        self.edge = beside.edge if beside else Edge(
+            app or self.echo,
+            clock=self.clock,
+            run_in_thread=run_in_thread,
+            limits=limits,
+            screen=screen,
+            wall=lambda: WALL_S,
         )
         self.channel = HTTPChannel(self.edge)
         self.transport = FakeTransport()
+        if known:
+            self.transport.seen_peer = KNOWN_PEER
         self.channel.makeConnection(self.transport)
         self.channel.handshakeCompleted()
 

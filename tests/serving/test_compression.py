@@ -4,6 +4,7 @@ import gzip
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
@@ -11,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.request import Request, Response
 from orchtw.serving.bodies import unframed
-from orchtw.serving.compression import accepts_gzip
+from orchtw.serving.compression import GzipCache, accepts_gzip, text_size
 from tests.serving.edge_doubles import GET, Wire, ok
 
 GZIP_GET = GET[:-2] + b"Accept-Encoding: gzip\r\n\r\n"
@@ -130,3 +131,46 @@ class GzipBodyTests(SynchronousTestCase):
         while threads.jobs:
             threads.run_one()
         self.assertTrue(wire.transport.taken().endswith(b"0\r\n\r\n" + ok(b"2")))
+
+
+@attrs.frozen
+class Selection:
+    """An identity's part that clients choose, with something derived that does not make it what it is."""
+
+    text: str
+    derived: str = attrs.field(default="x" * 100_000, eq=False)
+
+
+class Resource:
+    """An identity's part that is only itself."""
+
+    name = "x" * 100_000
+
+
+class GzipCacheTests(SynchronousTestCase):
+    def test_long_identities(self) -> None:
+        """150 bodies of selectors and tokens of 1 MB each leave nothing behind (issue 7, item 7)."""
+        cache = GzipCache()
+        for i in range(150):
+            long = str(i) + "x" * 1_000_000
+            for identity in ((Selection(long), 1), (frozenset({long}),), ("a", ("b", long)), (tuple(str(i) * 3000),)):
+                cache.put(identity, b"body")
+        self.assertEqual(len(cache), 0)
+
+    def test_usual_identities(self) -> None:
+        """What clients share is kept: a resource, a version, a selector of usual length."""
+        cache, identity = GzipCache(), (Resource(), Selection("app in (a,b)"), 7, None, "")
+        cache.put(identity, b"body")
+        self.assertEqual((cache.get(identity), text_size(identity)), (b"body", 12 + 5))
+
+    def test_bound(self) -> None:
+        """Bodies and identities together stay within the bound, however short the bodies are."""
+        cache = GzipCache(32 << 20)
+        for i in range(10_000):
+            cache.put((i,), b"body")
+        self.assertLessEqual(len(cache), 512)
+        for i in range(10):
+            cache.put((i, "long"), b"x" * (8 << 20))
+        self.assertLessEqual(len(cache), 4)
+        cache.put("longer", b"x" * ((8 << 20) + 1))
+        self.assertIsNone(cache.get("longer"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -53,6 +54,49 @@ class LastingStream(RecordedStream):
     def connection_lost(self) -> None:
         super().connection_lost()
         self.gone.callback(None)
+
+
+def end_tls(client: ssl.SSLSocket) -> None:
+    """Send TLS' end and wait for the server's, behind whatever it still writes."""
+    try:
+        client.unwrap()
+    except ssl.SSLError as problem:
+        assert "APPLICATION_DATA_AFTER_CLOSE_NOTIFY" in str(problem), problem
+
+
+def talk_and_end(port: int, context: ssl.SSLContext, data: bytes) -> bytes:
+    """Send `data` and TLS' end, but not TCP's; read to the server's end. Python's own sockets cannot do that."""
+    incoming, outgoing, received = ssl.MemoryBIO(), ssl.MemoryBIO(), b""
+    tls = context.wrap_bio(incoming, outgoing)
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as client:
+
+        def until_done(step: Callable[[], T]) -> T:
+            while True:
+                try:
+                    return step()
+                except ssl.SSLWantReadError:
+                    client.sendall(outgoing.read())
+                    piece = client.recv(65536)
+                    incoming.write(piece) if piece else incoming.write_eof()
+
+        until_done(tls.do_handshake)
+        tls.write(data)
+        client.sendall(outgoing.read())
+        try:
+            tls.unwrap()
+        except ssl.SSLWantReadError:
+            client.sendall(outgoing.read())
+        try:
+            while True:
+                received += until_done(lambda: tls.read(65536))
+        except ssl.SSLZeroReturnError:
+            return received
+
+
+def end_tcp(client: ssl.SSLSocket) -> None:
+    """End the sending side of the connection under TLS, which goes on reading."""
+    with socket.socket(fileno=os.dup(client.fileno())) as plain:
+        plain.shutdown(socket.SHUT_WR)
 
 
 class ListenerTestCase(TestCase):
@@ -335,13 +379,33 @@ class TransferTests(ListenerTestCase):
         slow.close()
         self.assertEqual(answer.partition(b"\r\n\r\n")[2], b"".join(map(chunk, frames)) + b"0\r\n\r\n")
 
+    async def test_half_closed(self) -> None:
+        """A client that has ended its side of the connection gets a long answer whole (issue 7, item 10)."""
+
+        def talk() -> bytes:
+            with connect(self.listener.port, context) as client:
+                client.sendall(GET % b"pieces" + GET % b"last")
+                end_tcp(client)
+                return read_to_end(client)
+
+        context = self.context()
+        answer = await self.away(talk)
+        self.assertIn(b"".join(PIECES), answer)
+        self.assertTrue(answer.endswith(b"/last"))
+
+    async def test_half_closed_by_tls(self) -> None:
+        """The end of TLS without that of TCP is one too; the server then closes, and does not spin."""
+        context = self.context()
+        answer = await self.away(lambda: talk_and_end(self.listener.port, context, GET % b"pieces"))
+        self.assertTrue(answer.endswith(b"".join(PIECES)))
+
     async def test_stream_client_leaves(self) -> None:
         """A stream hears of a client that closes, half-closes or vanishes, without having to write."""
 
         def half_close(client: ssl.SSLSocket) -> None:
             client.shutdown(socket.SHUT_WR)
 
-        for leave in (ssl.SSLSocket.unwrap, ssl.SSLSocket.close, half_close, reset):
+        for leave in (end_tls, ssl.SSLSocket.close, half_close, reset):
             self.stream = LastingStream()
             context = self.context()
             client = await self.away(lambda context=context: connect(self.listener.port, context))  # type: ignore[misc]

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
@@ -7,6 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.request import Request
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.messages import HTTP10, KEEP_ALIVE, RequestParser, split_target
+from orchtw.serving.names import KNOWN_NAMES
+from tests.serving.edge_doubles import GET
 
 POST = (
     b"POST /api/v1/pods?limit=5&x=a%20b HTTP/1.1\r\nHost: a\r\nX-Twice: one\r\nx-twice: two\r\n"
@@ -87,7 +92,7 @@ def essence(request: Request) -> tuple[str, str, str, dict[str, str], bytes]:
 class RequestParserTests(SynchronousTestCase):
     def test_chunked_request(self) -> None:
         """Chunks are joined, repeated headers too; extensions and trailers are dropped (RFC 9112 §7.1)."""
-        ((request, flags),) = parsed(POST).ready
+        ((request, flags, _),) = parsed(POST).ready
         headers = {"host": "a", "x-twice": "one, two", "transfer-encoding": "chunked"}
         self.assertEqual(essence(request), ("POST", "/api/v1/pods", "limit=5&x=a%20b", headers, b"abcde"))
         self.assertEqual(flags, KEEP_ALIVE)
@@ -95,8 +100,8 @@ class RequestParserTests(SynchronousTestCase):
     def test_byte_by_byte(self) -> None:
         """Where the network cuts the bytes changes nothing."""
         data = POST + PUT + POST
-        whole = [essence(request) for request, _ in parsed(data).ready]
-        single = [essence(request) for request, _ in parsed(*(data[i : i + 1] for i in range(len(data)))).ready]
+        whole = [essence(request) for request, *_ in parsed(data).ready]
+        single = [essence(request) for request, *_ in parsed(*(data[i : i + 1] for i in range(len(data)))).ready]
         self.assertEqual(len(whole), 3)
         self.assertEqual(whole, single)
 
@@ -171,7 +176,130 @@ class RequestParserTests(SynchronousTestCase):
         for part in (PUT, PUT[:40], PUT[40:]):
             parser.feed(part)
             parser.sleep()
-        self.assertEqual([request.body for request, _ in parser.ready], [b"body", b"body"])
+        self.assertEqual([request.body for request, *_ in parser.ready], [b"body", b"body"])
+
+
+class CostTests(SynchronousTestCase):
+    """No request costs more than linear time, nor memory beyond its own (issue 7, items 1 and 3)."""
+
+    HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n"
+
+    def refused(self, code: int, *data: bytes) -> None:
+        refusal = parsed(*data).refusal
+        self.assertEqual(refusal and refusal.code, code, refusal)
+
+    def test_header_lines(self) -> None:
+        """The line after the 1,000th is a 431, whether names differ or not, and in trailers too."""
+        same, other = b"a:\r\n" * 998, b"".join(b"%x:\r\n" % i for i in range(998))
+        for lines in (same, other):
+            self.assertEqual(len(parsed(self.HEAD, lines, b"b:\r\n\r\n").ready), 1)
+            self.refused(431, self.HEAD, lines, b"b:\r\nc:\r\n\r\n")
+        chunked = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+        self.refused(431, chunked, b"a:\r\n" * 1001, b"\r\n")
+
+    def test_a_mebibyte_of_lines(self) -> None:
+        """A head of 1 MiB of short lines costs its first thousand."""
+        lines = 0
+
+        class Counting(RequestParser):
+            def _count_line(self) -> None:
+                nonlocal lines
+                lines += 1
+                super()._count_line()
+
+        counting = Counting(EdgeLimits())
+        counting.feed(self.HEAD)
+        for _ in range(64):
+            counting.feed(b"a:\r\n" * 4096)
+        self.assertEqual(counting.refusal and counting.refusal.code, 431)
+        self.assertLess(lines, 1001)
+
+    def test_names(self) -> None:
+        """A name over 1 KiB is a 431; no name of a client's choosing is kept, whatever its length."""
+        before = dict(KNOWN_NAMES)
+        self.refused(431, self.HEAD, b"n" * 1025 + b": x\r\n\r\n")
+        ((request, *_),) = parsed(self.HEAD, b"N" * 1024 + b": x\r\nX-New: y\r\nUser-Agent: z\r\n\r\n").ready
+        self.assertEqual(request.headers, {"host": "a", "n" * 1024: "x", "x-new": "y", "user-agent": "z"})
+        self.assertEqual(KNOWN_NAMES, before)
+
+    def test_trickle(self) -> None:
+        """A long target, header or trailer that comes byte by byte is joined a few hundred times, not a million."""
+        begin = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: "
+        for start in (b"GET /", self.HEAD + b"X: ", begin):
+            parser = parsed(start)
+            llhttp = Feeds(parser._parser)
+            parser._parser = llhttp
+            for _ in range(100_000):
+                parser.feed(b"a")
+            self.assertLess(llhttp.count, 4200, start)
+            self.assertIsNone(parser.refusal)
+
+    def test_gathered_parts_are_parsed(self) -> None:
+        """What was gathered is all there in the end."""
+        long = b"b" * 9000
+        data = self.HEAD + b"X: " + long + b"\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;" + long
+        data += b"\r\nc\r\n0\r\n\r\n" + self.HEAD + b"\r\n"
+        parser = parsed(*(data[i : i + 7] for i in range(0, len(data), 7)))
+        (first, *_), (second, *_) = parser.ready
+        self.assertEqual((first.headers["x"], first.body, second.headers), (long.decode(), b"abc", {"host": "a"}))
+
+    def test_small_chunks(self) -> None:
+        """A body in chunks of two bytes takes the memory of a body."""
+        chunked = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        parser = parsed(chunked, *[b"2\r\nab\r\n" * 1000] * 20)
+        self.assertLess(sys.getsizeof(parser._body), 50_000)
+        self.assertLess(parser.held_bytes, 50_000)
+        parser.feed(b"0\r\n\r\n")
+        self.assertEqual(parser.ready[0][0].body, b"ab" * 20_000)
+
+    def test_endless_trailers(self) -> None:
+        """Trailers and extensions end at the size of a head, however long the body before them was."""
+        chunked = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n" + b"x" * (1 << 20)
+        for part in (b"\r\n0\r\nX: ", b"\r\n1;"):
+            self.refused(413, chunked + part, *[b"y" * 65536] * 17)
+
+    def test_parameters(self) -> None:
+        """A thousand parameters are read, one more is a 400."""
+        self.assertEqual(len(parsed(b"GET /?" + b"a&" * 999 + b"a HTTP/1.1\r\nHost: a\r\n\r\n").ready), 1)
+        self.refused(400, b"GET /?" + b"a&" * 1000 + b"a HTTP/1.1\r\nHost: a\r\n\r\n")
+
+    def test_escapes(self) -> None:
+        """A long target is read if it is plain; one with more than 16,384 escaped characters is a 414."""
+        end = b" HTTP/1.1\r\nHost: a\r\n\r\n"
+        for target in (b"a" * 900_000, b"%41" * 16_384):
+            self.assertEqual(len(parsed(b"GET /" + target + end).ready), 1)
+        self.refused(414, b"GET /" + b"%41" * 16_385 + end)
+
+    def test_lists(self) -> None:
+        """Headers that are taken apart may be 16 KiB together; others may fill the head."""
+        for name in (b"Accept", b"Accept-Encoding", b"Impersonate-Group", b"Impersonate-Extra-X"):
+            self.refused(431, self.HEAD, name + b": " + b"a," * 8193, b"\r\n\r\n")
+        self.assertEqual(len(parsed(self.HEAD, b"Cookie: " + b"a;" * 300_000, b"\r\n\r\n").ready), 1)
+
+    def test_held(self) -> None:
+        """What is held counts: a head, a body as announced, requests that wait, and long ones that are taken."""
+        parser = parsed(self.HEAD + b"X: " + b"x" * 5000)
+        self.assertGreaterEqual(parser.held_bytes, 5000)
+        parser = parsed(PUT.replace(b"Length: 4", b"Length: 3000000"))
+        self.assertGreaterEqual(parser.held_bytes, 3_000_000)
+        parser = parsed(GET * 50)
+        self.assertGreaterEqual(parser.held_bytes, 50 * 1000)
+        ((_, _, size),) = parsed(self.HEAD + b"X: ", b"x" * 50_000, b"\r\n\r\n").ready
+        self.assertGreaterEqual(size, 50_000)
+        parser.close()
+        self.assertEqual(parser.held_bytes, 0)
+
+
+class Feeds:
+    """An llhttp parser that counts how often it is fed."""
+
+    def __init__(self, parser: Any) -> None:
+        self._parser = parser
+        self.count = 0
+
+    def feed_data(self, data: bytes) -> None:
+        self.count += 1
+        self._parser.feed_data(data)
 
 
 class SplitTargetTests(SynchronousTestCase):

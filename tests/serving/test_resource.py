@@ -54,6 +54,14 @@ class AppResourceTests(SynchronousTestCase):
         self.assertIn(b"content-type: a/b", head.lower())
         self.assertEqual(body, b"x")
 
+    def test_costly_targets(self) -> None:
+        """Targets that take long to be taken apart are refused as our own listener does (issue 7, item 1)."""
+        for target in (b"?" + b"&" * 1000, b"a\xe9"):
+            self.transport.clear()
+            self.channel.dataReceived(b"GET /" + target + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+            self.assertTrue(self.transport.value().startswith(b"HTTP/1.1 400 "), self.transport.value()[:200])
+        self.assertEqual(self.seen, [])
+
     def test_pieces(self) -> None:
         """A body of pieces has its length."""
         self.result = Response(body=[b"y" * 200000] * 3)

@@ -1,0 +1,22 @@
+"""The id under which a request is found again: in its answer, in the log, in the audit (supplement G)."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from orchtw.rules.uuids import SIZE, uuid_text
+
+LONGEST = 256
+"""Characters; clients send UUIDs of 36."""
+
+# What can stand in a header and in a line of a log without being taken for something else.
+_PLAIN = re.compile(rf"[!#-\[\]-~]{{1,{LONGEST}}}")
+
+
+def audit_id(asked: str) -> str:
+    """The id that the client asks for, never cut short, or a new one.
+
+    One that is longer than LONGEST or has spaces, quotes, backslashes or anything but visible ASCII is not taken.
+    """
+    return asked if asked and _PLAIN.fullmatch(asked) else uuid_text(os.urandom(SIZE))

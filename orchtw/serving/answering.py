@@ -1,0 +1,108 @@
+"""How a connection sends bodies of known length: at once, in pieces, or compressed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from orchtw.request import Request, Response
+from orchtw.serving.answers import no_room, size_of
+from orchtw.serving.bodies import WRITE_BYTES, Body, PieceBody
+from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
+from orchtw.serving.counted import Counted
+from orchtw.serving.heads import BODILESS, head
+from orchtw.serving.messages import HTTP10
+
+# Bodies up to this are joined with their head into one TLS record; longer ones are sent, and kept, uncopied.
+_JOINED_BYTES = 16000
+
+
+class Answering(Counted):
+    """Writes bodies; the channel says what comes before and after.
+
+    A long answer to a read is begun only if the budget has room for it; otherwise it is a 429.
+    """
+
+    _flags = 0
+    """Of the request that is being answered (see `messages`)."""
+    _request: Request | None = None
+    """The request that the app is serving, until its answer is on its way."""
+
+    def _write_body(self, response: Response, framing: str) -> None:
+        body = response.body
+        size = size_of(response)
+        if size > GZIP_BYTES and self._edge.limits.compress and self._compresses(response):
+            self._write_gzip(response, framing)
+            return
+        if size > WRITE_BYTES and not self._is_head() and not self._fits(body):
+            self._write_response(no_room())
+            return
+        if response.code not in BODILESS:
+            framing += f"Content-Length: {size}\r\n"
+        first = head(response.code, response.content_type, response.headers, framing)
+        if not size or response.code in BODILESS or self._is_head():
+            self.transport.write(first)
+            self._done()
+        elif size <= _JOINED_BYTES:
+            self.transport.write(first + body if isinstance(body, bytes) else b"".join((first, *body)))
+            self._done()
+        elif size <= WRITE_BYTES:
+            self.transport.write(first)
+            self.transport.write(body if isinstance(body, bytes) else b"".join(body))
+            self._done()
+        else:
+            self._write_pieces(first, body)
+
+    def _write_pieces(self, first: bytes, body: Body) -> None:
+        self._request = None
+        self.transport.write(first)
+        self.transport.registerProducer(PieceBody(self.transport, body, self._done, self._keep_part), False)
+
+    def _compresses(self, response: Response) -> bool:
+        request = self._request
+        return (
+            request is not None
+            and not self._flags & HTTP10
+            and request.method != "HEAD"
+            and accepts_gzip(request.headers.get("accept-encoding", ""))
+            and not any(name.lower() == "content-encoding" for name, _ in response.headers)
+        )
+
+    def _write_gzip(self, response: Response, framing: str) -> None:
+        framing += "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
+        kept, identity = self._edge.compressed, response.identity
+        ready = kept.get(identity) if identity is not None else None
+        if not self._fits(response.body if ready is None else ready):
+            self._write_response(no_room())
+            return
+        framing += "Transfer-Encoding: chunked\r\n" if ready is None else f"Content-Length: {len(ready)}\r\n"
+        first = head(response.code, response.content_type, response.headers, framing)
+        if ready is not None:
+            self._write_pieces(first, ready)
+            return
+        self._request = None
+        self.transport.write(first)
+        GzipBody(
+            self.transport,
+            response.body,
+            self._edge.run_in_thread,
+            done=self._done,
+            abort=self.transport.abortConnection,
+            hold=self._keep_part,
+            keep=partial(kept.put, identity) if identity is not None else None,
+            keep_bytes=kept.longest_bytes,
+        ).start()
+
+    def _is_head(self) -> bool:
+        return self._request is not None and self._request.method == "HEAD"
+
+    def _fits(self, body: Body) -> bool:
+        """Whether there is room for a long answer. That of a write, which has happened, is sent in any case."""
+        return self._pin(body) or (self._request is not None and self._request.method != "GET")
+
+    def _write_response(self, response: Response) -> None:
+        """Write a whole answer."""
+        raise NotImplementedError
+
+    def _done(self) -> None:
+        """The answer is with the transport."""
+        raise NotImplementedError

@@ -1,0 +1,30 @@
+"""Answers that the edge gives by itself, and what it knows of an answer without looking at its pieces."""
+
+from __future__ import annotations
+
+import orjson
+
+from orchtw.errors import StatusError, TooManyRequests
+from orchtw.request import Response
+
+
+def status_response(error: StatusError) -> Response:
+    """The Status of a refusal in JSON, with Retry-After where it carries one."""
+    headers = [("Retry-After", str(error.retry_after_s))] if error.retry_after_s else []
+    return Response(
+        code=error.code, content_type="application/json", body=orjson.dumps(error.to_status()), headers=headers
+    )
+
+
+def no_room() -> Response:
+    """429: the budget of bytes is spent."""
+    text = "the server holds too many bytes of unfinished requests and answers, please try again later"
+    return status_response(TooManyRequests(text, {"retryAfterSeconds": 1}))
+
+
+def size_of(response: Response) -> int:
+    """The body's length in bytes, without asking for the pieces of a sequence that knows it."""
+    if response.length is not None:
+        return response.length
+    body = response.body
+    return len(body) if isinstance(body, bytes) else sum(map(len, body))

@@ -1,0 +1,104 @@
+"""A connection that counts what it holds in memory against the budget of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.protocol import Protocol
+
+from orchtw.serving.bodies import Body, lasting
+from orchtw.serving.budget import Holding
+from orchtw.serving.edge import Edge
+from orchtw.serving.limits import FREE_BYTES
+from orchtw.serving.messages import RequestParser
+
+
+class Counted(Protocol):
+    """Requests that are not complete, held for later or being served, and what is unsent of answers.
+
+    The bytes are added up anew whenever they may have passed FREE_BYTES; requests and answers that stay below it,
+    which are almost all, cost nothing here.
+    """
+
+    # Defaults live on the class: an idle connection pays only for what differs.
+    transport: Any
+    _known = False
+    """Whether the client has shown who it is, by its certificate or by a request's head."""
+    _held: bytearray | None = None
+    """Received and not yet parsed."""
+    _serving_bytes = 0
+    """The size of the request that the app is serving."""
+    _part_bytes: int | None = None
+    """What the part of an answer that is being sent keeps in memory; None: what is unsent counts."""
+    _task: Any = None
+    _stream: Any = None
+    _holding: Holding | None = None
+
+    def __init__(self, edge: Edge) -> None:
+        self._edge = edge
+        self._parser = RequestParser(edge.limits)
+
+    def _account(self) -> bool:
+        """Count what is held now; False where there is no room for it."""
+        size = self._parser.held_bytes + self._serving_bytes + (len(self._held) if self._held else 0)
+        if self._stream is None:
+            size += self.transport.unsent if self._part_bytes is None else self._part_bytes
+        holding = self._holding
+        if holding is None:
+            if size <= FREE_BYTES:
+                return True
+            holding = self._new_holding()
+        if not holding.hold(size if size > FREE_BYTES else 0):
+            return False
+        if holding.empty:
+            self._release()
+        elif self._task is None:
+            holding.move()
+        return True
+
+    def _new_holding(self) -> Holding:
+        self._holding = holding = self._edge.budget.holding(known=self._known, end=self._evicted)
+        return holding
+
+    def _keep_part(self, size: int) -> bool:
+        """Count the part of an answer that is about to be written; without room the connection ends."""
+        self._part_bytes = size
+        return self._account_or_abort()
+
+    def _pin(self, body: Body) -> bool:
+        """Count the long pieces of an answer instead of its request; False where there is no room."""
+        self._serving_bytes = 0
+        holding = self._holding or self._new_holding()
+        fits = holding.pin(lasting(body))
+        if fits:
+            holding.move()
+        return fits
+
+    def _answered(self) -> bool:
+        """Count no more than what is left unsent of an answer; without room the connection ends."""
+        self._part_bytes = None
+        self._serving_bytes = 0
+        if self._holding is not None:
+            self._holding.unpin()
+        return self._account_or_abort()
+
+    def _account_or_abort(self) -> bool:
+        if self._account():
+            return True
+        self.transport.abortConnection()
+        return False
+
+    def _recount(self) -> None:
+        """Count anew after the client may have taken something of what was unsent."""
+        if self._holding is not None and self._task is None:
+            self._account_or_abort()
+
+    def _release(self) -> None:
+        """Hold nothing any more."""
+        holding, self._holding = self._holding, None
+        if holding is not None:
+            holding.release()
+
+    def _evicted(self) -> None:
+        """Others need the room: let go of everything that is held."""
+        raise NotImplementedError

@@ -1,0 +1,101 @@
+"""Who may send a body is decided by the head where that suffices (issue 7, item 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+import orjson
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.authn.bearer import BearerTokens
+from orchtw.authn.method import ANONYMOUS, authenticated
+from orchtw.authn.union import Union
+from orchtw.authz.decision import Decision
+from orchtw.errors import StatusError
+from orchtw.filters.authentication import AuthenticationStage
+from orchtw.filters.chain import App, Placed
+from orchtw.filters.deadline import Deadline
+from orchtw.filters.screen import Screen
+from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
+
+USER = authenticated(UserInfo(name="alice"))
+
+
+class Tokens:
+    """Knows one token; asks somebody about another."""
+
+    def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
+        return self.ask() if token == "later" else USER if token == "right" else None
+
+    async def ask(self) -> UserInfo | None:
+        return USER
+
+
+class Allowing:
+    """An authorizer that allows paths below /open, and takes its time about /later."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
+        self.asked.append((user.name, info.path))
+        return self.late() if info.path == "/later" else Decision(info.path.startswith("/open"), "no rule")
+
+    async def late(self) -> Decision:
+        return Decision(True, "")
+
+
+def refuse(_request: Request, error: StatusError) -> Response:
+    return Response(code=error.code, body=orjson.dumps(error.to_status()))
+
+
+class ScreenTests(SynchronousTestCase):
+    """`Screen`."""
+
+    def setUp(self) -> None:
+        self.authorizer = Allowing()
+        self.union = Union([BearerTokens([Tokens()])], anonymous=True)
+        self.app = App([Placed("authentication", AuthenticationStage(self.union))], refuse, Deadline(Clock(), 60.0))
+        self.screen = Screen(self.union, self.authorizer, self.app.refused)
+
+    def see(self, path: str = "/x", **headers: str) -> Response | bool:
+        given: dict[str, Any] = {name.replace("_", "-"): value for name, value in headers.items()}
+        peer = Peer(address="1.2.3.4", port=5)
+        return self.screen(Request(method="POST", path=path, headers=given, peer=peer))
+
+    def test_known(self) -> None:
+        """A user with credentials is known; what they may do is for the stages to say."""
+        self.assertIs(self.see(authorization="Bearer right"), True)
+        self.assertEqual(self.authorizer.asked, [])
+
+    def test_wrong_credentials(self) -> None:
+        """Wrong credentials are the 401 that the stages would give, with the headers that every answer has."""
+        response = self.see(authorization="Bearer wrong", audit_id="mine")
+        assert isinstance(response, Response)
+        self.assertEqual(response.code, 401)
+        self.assertEqual(dict(response.headers), {"Audit-Id": "mine", "Cache-Control": "no-cache, private"})
+
+    def test_anonymous(self) -> None:
+        """An anonymous user gets the 403 that the stages would give, or is anonymous still."""
+        response = self.see()
+        assert isinstance(response, Response)
+        self.assertEqual(response.code, 403)
+        self.assertIn(ANONYMOUS.name, bytes(response.body).decode())  # type: ignore[arg-type]
+        self.assertIs(self.see("/open/x"), False)
+
+    def test_impersonating(self) -> None:
+        """Whom an anonymous user wants to be is not asked here: the body comes, as an anonymous user's."""
+        self.assertIs(self.see(impersonate_user="bob"), False)
+        self.assertEqual(self.authorizer.asked, [])
+
+    def test_not_waited_for(self) -> None:
+        """Nobody is waited for: whose credentials or rights take time to look up counts as anonymous so far."""
+        self.assertIs(self.see(authorization="Bearer later"), False)
+        self.assertIs(self.see("/later"), False)
+
+    def test_bad_path(self) -> None:
+        """A head that nothing can be made of is refused as it would be later, or passed on; it is never a fault."""
+        for path in ("/api/v1/namespaces/%ZZ", "*", "//", "/api"):
+            self.assertIsInstance(self.see(path, authorization="Bearer right"), bool)
