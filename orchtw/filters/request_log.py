@@ -6,12 +6,12 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from orchtw.request import Request, Response
-from orchtw.rules.causes import go_quote
+from orchtw.rules.causes import MAX_SHOWN_CHARACTERS, go_quote
 
 VERBOSITY = 3
 """The least `-v` that logs requests."""
 
-LONGEST = 2048
+LONGEST = MAX_SHOWN_CHARACTERS
 """Characters of a client's choosing that a field shows."""
 
 

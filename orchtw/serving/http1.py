@@ -350,6 +350,8 @@ class HTTPChannel(Answering):
             response.upgrade(self.transport, rest, response.stream, self._edge)
         finally:
             self._uncount()
+        if self._ended:
+            self.transport.protocol.readConnectionLost()
         if self._reading_paused:
             self.transport.resumeProducing()
 
