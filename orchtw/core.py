@@ -164,7 +164,9 @@ class Core:
         """The line of stages; audit and flow control have their places in it (see `filters.chain`)."""
         config, naming = self._config, self._naming
         negotiator = Negotiator(naming)
-        representations = Representations(self.codecs, Transforms(self.codecs, naming, time.time))
+        representations = Representations(
+            self.codecs, Transforms(self.codecs, naming, time.time), self.cacher.turns
+        )
         acceptance = Acceptance(negotiator, representations)
         context = self._context(negotiator, representations)
         authenticator = authenticators(config, time.time, os.urandom(32))
@@ -175,7 +177,7 @@ class Core:
                 Health(self.checks, self._reactor, config.livez_grace_period_s),
                 Version(naming),
                 metrics,
-                Discovery(self.catalogue, self._enabled, address, negotiator, representations.obj),
+                Discovery(self.catalogue, self._enabled, address, negotiator, representations.document),
                 OpenAPI(self.catalogue, self.codecs.compiler, self._enabled, time.time),
             ]
         )

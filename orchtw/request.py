@@ -6,7 +6,7 @@ filters add `info` (what is asked, seed 1 §4.2), `user` (who asks) and `audit_i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
@@ -108,6 +108,9 @@ class ResponseChannel(Protocol):
     def write(self, framed: bytes) -> None:
         """Send one or more HTTP chunks, already framed by `chunk`; may pause the producer before it returns."""
 
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """Send one HTTP chunk of these contents, not framed yet and not copied; may pause the producer."""
+
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         """Ask for pauseProducing and resumeProducing as the transport's buffer fills and drains."""
 
@@ -135,8 +138,8 @@ class Response:
     `body` is complete bytes or a sequence of pieces, which are asked for one by one and sent with
     backpressure, so a long list never lies in memory as a whole; `length` is the size in bytes of such a
     sequence (None: the edge adds the pieces up). Responses of one `identity` that is not None have equal bodies, so
-    that what was compressed for one serves the others. `stream` is a body of
-    unknown length, sent in chunks. `upgrade` hands the raw transport and the bytes already received after the head
+    that what was compressed for one serves the others. `parts`, instead of a body, are made one by one as they are
+    sent, and nobody knows their length before: they go out in chunks. `stream` is a body over time, sent in chunks. `upgrade` hands the raw transport and the bytes already received after the head
     to another protocol once a 101 has been written.
     """
 
@@ -145,6 +148,7 @@ class Response:
     body: bytes | Sequence[bytes] = b""
     length: int | None = None
     identity: Hashable = None
+    parts: Iterator[bytes] | None = None
     headers: list[tuple[str, str]] = attrs.field(factory=list)
     stream: StreamBody | None = None
     upgrade: Callable[[Any, bytes], None] | None = None

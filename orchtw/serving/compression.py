@@ -116,7 +116,11 @@ class GzipBody:
         self._paused = False
         if not self._working and not self._stopped:
             self._working = True
-            part = next(self._parts, None)
+            try:
+                part = next(self._parts, None)
+            except Exception:
+                self._failed(Failure())  # type: ignore[no-untyped-call]
+                return
             work = self._run(self._compress, part)
             work.addCallbacks(self._compressed, self._failed, callbackArgs=(part is None,))
 

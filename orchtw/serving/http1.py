@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from zope.interface import implementer
 
 from orchtw.errors import InternalError, StatusError
 from orchtw.request import Request, Response, StreamBody
-from orchtw.serving.bodies import WRITE_BYTES, PieceBody, PlainStreamChannel, StreamChannel, joined
+from orchtw.serving.bodies import WRITE_BYTES, PieceBody, PlainStreamChannel, StreamChannel, in_chunks, joined
 from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
 from orchtw.serving.edge import Edge
 from orchtw.serving.heads import BODILESS, CONTINUE, head
@@ -222,6 +222,8 @@ class HTTPChannel(Protocol):
             framing += "Connection: keep-alive\r\n"
         if response.stream is not None:
             self._write_stream(response, response.stream, framing)
+        elif response.parts is not None:
+            self._write_parts(response, response.parts, framing)
         else:
             self._write_body(response, framing)
 
@@ -229,7 +231,7 @@ class HTTPChannel(Protocol):
         body = response.body
         size = _size(response)
         if size > GZIP_BYTES and self._edge.limits.compress and self._compresses(response):
-            self._write_gzip(response, framing)
+            self._write_gzip(response, joined(body), framing)
             return
         if response.code not in BODILESS:
             framing += f"Content-Length: {size}\r\n"
@@ -244,6 +246,23 @@ class HTTPChannel(Protocol):
             self.transport.write(first)
             self.transport.registerProducer(PieceBody(self.transport, joined(body), self._done), False)
 
+    def _write_parts(self, response: Response, parts: Iterator[bytes], framing: str) -> None:
+        """A body whose length nobody knows yet: in chunks, or up to the end of the connection."""
+        if self._edge.limits.compress and self._compresses(response):
+            self._write_gzip(response, parts, framing)
+            return
+        if self._flags & HTTP10:
+            self._flags &= ~KEEP_ALIVE
+            framing = self._edge.date_line + "Connection: close\r\n"
+        else:
+            framing += "Transfer-Encoding: chunked\r\n"
+            parts = in_chunks(parts)
+        self.transport.write(head(response.code, response.content_type, response.headers, framing))
+        if self._is_head():
+            self._done()
+            return
+        self.transport.registerProducer(PieceBody(self.transport, parts, self._done), False)
+
     def _compresses(self, response: Response) -> bool:
         request = self._request
         return (
@@ -254,7 +273,7 @@ class HTTPChannel(Protocol):
             and not any(name.lower() == "content-encoding" for name, _ in response.headers)
         )
 
-    def _write_gzip(self, response: Response, framing: str) -> None:
+    def _write_gzip(self, response: Response, parts: Iterator[bytes], framing: str) -> None:
         framing += "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
         kept, identity = self._edge.compressed, response.identity
         ready = kept.get(identity) if identity is not None else None
@@ -267,7 +286,7 @@ class HTTPChannel(Protocol):
         self.transport.write(head(response.code, response.content_type, response.headers, framing))
         keep = partial(kept.put, identity) if identity is not None else None
         abort = self.transport.abortConnection
-        GzipBody(self.transport, joined(response.body), self._edge.run_in_thread, self._done, abort, keep).start()
+        GzipBody(self.transport, parts, self._edge.run_in_thread, self._done, abort, keep).start()
 
     def _write_stream(self, response: Response, stream: StreamBody, framing: str) -> None:
         plain = bool(self._flags & HTTP10)

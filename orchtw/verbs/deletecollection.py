@@ -7,7 +7,8 @@ from orchtw.request import Response
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.delete import read_options
-from orchtw.verbs.list import options_of, selection_of, state_of
+from orchtw.verbs.list import options_of, selection_of
+from orchtw.verbs.state import state_of
 from orchtw.watch.entry import Entry
 
 
@@ -33,4 +34,4 @@ async def deletecollection(context: Context, call: Call) -> Response:
     if refusal is not None:
         raise refusal
     meta = {"resourceVersion": str(context.cacher.revision)}
-    return context.representations.list(call.target, deleted, meta, call.accept, params=call.request.params)
+    return await context.representations.list(call.target, deleted, meta, call.accept, params=call.request.params)
