@@ -50,8 +50,10 @@ from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.paging import Tokens
 from orchtw.rules.runtime_config import enabled
 from orchtw.rules.uuids import SIZE, uuid_text
+from orchtw.schema import descriptors
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import Codecs
+from orchtw.schema.compiler import SchemaCompiler
 from orchtw.storage import STORES
 from orchtw.storage.cache import Cacher
 from orchtw.storage.sqlite import SqliteStore
@@ -178,7 +180,9 @@ class Core:
                 Version(naming),
                 metrics,
                 Discovery(self.catalogue, self._enabled, address, negotiator, representations.document),
-                OpenAPI(self.catalogue, self.codecs.compiler, self._enabled, time.time),
+                OpenAPI(
+                    self.catalogue, SchemaCompiler(descriptors.pool(), naming), self._enabled, time.time, self.offload
+                ),
             ]
         )
         handler = ResourceHandler(

@@ -138,9 +138,10 @@ class Response:
     `body` is complete bytes or a sequence of pieces, which are asked for one by one and sent with
     backpressure, so a long list never lies in memory as a whole; `length` is the size in bytes of such a
     sequence (None: the edge adds the pieces up). Responses of one `identity` that is not None have equal bodies, so
-    that what was compressed for one serves the others. `parts`, instead of a body, are made one by one as they are
-    sent, and nobody knows their length before: they go out in chunks. `stream` is a body over time, sent in chunks. `upgrade` hands the raw transport and the bytes already received after the head
-    to another protocol once a 101 has been written.
+    that what was compressed for one serves the others. `parts`, in place of `body`, are made one by one as they are
+    sent and have no length that is known before: they go out in chunks. `stream` is a body that comes over time, sent
+    in chunks. `upgrade` hands the raw transport and the bytes already received after the head to another protocol
+    once a 101 has been written.
     """
 
     code: int = 200

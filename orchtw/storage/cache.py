@@ -20,7 +20,7 @@ from orchtw.storage.interface import Change, Store, Subscription
 from orchtw.storage.pins import MAX_PINNED_BYTES
 from orchtw.watch.log import HISTORY_S
 from orchtw.watch.timers import RESOLUTION_S, Timers
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import SLICE_S, Turns
 
 ROOT: Final = "/registry/"
 PAGE_ITEMS: Final = 500  # at start: a page of 6 KiB objects is 3 MiB
@@ -224,7 +224,7 @@ class Cacher:
 
     def _flush(self) -> None:
         """Once per reactor turn with changes: let the watchers have them, those of later caches in the next turns."""
-        end = self.turns.end()
+        end = self.turns.seconds() + SLICE_S
         touched = self._touched
         while touched:
             cache = next(iter(touched))

@@ -10,7 +10,7 @@ from orchtw.watch.group import Group
 from orchtw.watch.log import Event, EventLog, Head
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Facet, Selection
-from orchtw.watch.turns import Turns
+from orchtw.watch.turns import SLICE_S, Turns
 
 Table = dict[Hashable, dict[Group, None]]
 
@@ -99,7 +99,7 @@ class Dispatcher:
         if not self._flushing:
             self._flushing.extend(self._dirty)
             self._flushed, self._dirty, self._events = self._events, [], []
-        end = self.turns.end()
+        end = self.turns.seconds() + SLICE_S  # whatever else waits: members that fall behind cost more
         flushing = self._flushing
         while flushing:
             group = flushing.popleft()
