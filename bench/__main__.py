@@ -19,6 +19,7 @@ from bench.objects import create, get
 from bench.options import Options, parse
 from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
+from bench.soak import soak
 from bench.startup import startup
 from orchtw.naming import Naming
 
@@ -28,6 +29,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "get": get,
     "watch": fanout,
     "list": lists,
+    "soak": soak,
 }
 
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
+LONG_SCENARIOS = ("soak",)  # only when named
 FORMATS = ("json", "pb")
 MAX_POD_KIB = 12  # a request stays within one TLS record
 
@@ -21,6 +22,7 @@ QUICK = {
     "watch_flat": (100, 50),
     "idle": 100,
     "idle_seconds": 0.5,
+    "soak_requests": 4000,
     "starts": 1,
 }
 
@@ -45,6 +47,7 @@ class Options(argparse.Namespace):
     watch_processes: int
     idle: int
     idle_seconds: float
+    soak_requests: int
     starts: int
     quick: bool
     quiet: float
@@ -75,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add(
         "--scenarios",
-        type=_words(SCENARIOS),
+        type=_words(SCENARIOS + LONG_SCENARIOS),
         default=SCENARIOS,
         help="which, in this order",
     )
@@ -96,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--watch-processes", type=_positive, default=1, help="processes that read the watches")
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
+    add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add(
         "--quiet",

@@ -30,6 +30,18 @@ def unchunk(data: bytes) -> bytes:
     return out
 
 
+class Stepping:
+    """A clock that moves on by `step` seconds whenever somebody looks at it."""
+
+    def __init__(self, step: float) -> None:
+        self.step = step
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
 class TextWire:
     """Frames such as `ADDED ns/name@7 value`, one a line; counts how many were made."""
 
