@@ -46,7 +46,7 @@ class SlicedTests(TestCase):
         for i in range(40):
             labels = {"half": str(i % 2), "odd key/x": "y"} if i % 3 else None
             body = {"metadata": {"name": f"m{i:03}", "labels": {"half": str(i % 2)} if labels else None}}
-            body["data"] = {"text": f"line {i}\n  next: [é]\n", "n": str(i)}  # type: ignore[dict-item]
+            body["data"] = {"text": f"line {i}\n  next: [é]\n", "n": str(i)}
             await self.server.request("POST", MAPS, body)
 
     async def ask(self, url: str, accept: str = JSON) -> Response:
@@ -67,7 +67,7 @@ class SlicedTests(TestCase):
             for accept in accepts:
                 at_once[url, accept] = bytes_of(await self.ask(MAPS + url, accept))
         turns = self.server.core.cacher.turns
-        seconds, turns.seconds = turns.seconds, Stepping()  # type: ignore[method-assign]
+        seconds, turns.seconds = turns.seconds, Stepping()
         lazy = 0
         try:
             for (url, accept), expected in at_once.items():
@@ -78,7 +78,7 @@ class SlicedTests(TestCase):
                     self.assertEqual(found, expected, (url, accept))
                 self.assertEqual(len(found) > 100, len(expected) > 100)
         finally:
-            turns.seconds = seconds  # type: ignore[method-assign]
+            turns.seconds = seconds
         self.assertGreater(lazy, 10)
 
     async def test_selected_past(self) -> None:
@@ -89,12 +89,12 @@ class SlicedTests(TestCase):
             "content-type": "application/merge-patch+json"
         })
         turns = self.server.core.cacher.turns
-        seconds, turns.seconds = turns.seconds, Stepping()  # type: ignore[method-assign]
+        seconds, turns.seconds = turns.seconds, Stepping()
         try:
             url = f"{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact&labelSelector=half"
             found = orjson.loads(bytes_of(await self.ask(url)))["items"]
         finally:
-            turns.seconds = seconds  # type: ignore[method-assign]
+            turns.seconds = seconds
         self.assertEqual([item["data"]["n"] for item in found], [str(i) for i in range(40) if i % 3])
 
     async def test_partial_metadata_in_protobuf(self) -> None:
