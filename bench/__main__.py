@@ -20,6 +20,7 @@ from bench.objects import create, get
 from bench.options import Options, parse
 from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
+from bench.soak import soak
 from bench.startup import startup
 from orchtw.naming import Naming
 
@@ -30,6 +31,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "watch": fanout,
     "list": lists,
     "holdup": holdup,
+    "soak": soak,
 }
 
 

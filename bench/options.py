@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
-ON_DEMAND = ("holdup",)
+ON_DEMAND = ("holdup", "soak")
 FORMATS = ("json", "pb")
 MAX_POD_KIB = 12  # a request stays within one TLS record
 
@@ -22,6 +22,7 @@ QUICK = {
     "watch_flat": (100, 50),
     "idle": 100,
     "idle_seconds": 0.5,
+    "soak_requests": 4000,
     "starts": 1,
     "repeats": 1,
 }
@@ -47,6 +48,7 @@ class Options(argparse.Namespace):
     watch_processes: int
     idle: int
     idle_seconds: float
+    soak_requests: int
     starts: int
     cases: tuple[str, ...]
     repeats: int
@@ -81,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         "--scenarios",
         type=_words((*SCENARIOS, *ON_DEMAND)),
         default=SCENARIOS,
-        help=f"which, in this order; also {', '.join(ON_DEMAND)}, which is not among the default ones",
+        help=f"which, in this order; also {', '.join(ON_DEMAND)}, which are not among the default ones",
     )
     add("--quick", action="store_true", help="small sizes: shows that it works, measures nothing")
     add("--conc", type=_numbers, default=(1, 16, 64), help="connections in create and get")
@@ -100,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--watch-processes", type=_positive, default=1, help="processes that read the watches")
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
+    add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")
     add("--repeats", type=_positive, default=3, help="times that each case of holdup is sent; the line has the best")

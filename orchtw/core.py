@@ -62,8 +62,10 @@ from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
 from orchtw.rules.runtime_config import enabled
 from orchtw.rules.uuids import SIZE, uuid_text
+from orchtw.schema import descriptors
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec import Codecs
+from orchtw.schema.compiler import SchemaCompiler
 from orchtw.storage import STORES
 from orchtw.storage.cache import Cacher
 from orchtw.storage.sqlite import SqliteStore
@@ -253,7 +255,9 @@ class Core:
         """The line of stages; audit and flow control have their places in it (see `filters.chain`)."""
         config, naming = self._config, self._naming
         negotiator = Negotiator(naming)
-        representations = Representations(self.codecs, Transforms(self.codecs, naming, time.time))
+        representations = Representations(
+            self.codecs, Transforms(self.codecs, naming, time.time), self.cacher.turns
+        )
         acceptance = Acceptance(negotiator, representations)
         context = self._context(negotiator, representations)
         metrics = Metrics()
@@ -263,8 +267,10 @@ class Core:
                 Health(self.checks, self._reactor, config.livez_grace_period_s),
                 Version(naming),
                 metrics,
-                Discovery(self.catalogue, self._enabled, address, negotiator, representations.obj),
-                OpenAPI(self.catalogue, self.codecs.compiler, self._enabled, time.time),
+                Discovery(self.catalogue, self._enabled, address, negotiator, representations.document),
+                OpenAPI(
+                    self.catalogue, SchemaCompiler(descriptors.pool(), naming), self._enabled, time.time, self.offload
+                ),
             ]
         )
         handler = ResourceHandler(

@@ -6,7 +6,7 @@ filters add `info` (what is asked, seed 1 §4.2), `user` (who asks) and `audit_i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import parse_qs
 
@@ -116,6 +116,9 @@ class ResponseChannel(Protocol):
     def write(self, framed: bytes) -> None:
         """Send one or more HTTP chunks, already framed by `chunk`; may pause the producer before it returns."""
 
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """Send one HTTP chunk of these contents, not framed yet and not copied; may pause the producer."""
+
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         """Ask for pauseProducing and resumeProducing as the transport's buffer fills and drains."""
 
@@ -154,8 +157,9 @@ class Response:
     `body` is complete bytes or a sequence of pieces, which are asked for one by one and sent with
     backpressure, so a long list never lies in memory as a whole; `length` is the size in bytes of such a
     sequence (None: the edge adds the pieces up). Responses of one `identity` that is not None have equal bodies, so
-    that what was compressed for one serves the others. `stream` is a body of
-    unknown length, sent in chunks, or what another protocol carries: `upgrade` takes the connection over after a 101.
+    that what was compressed for one serves the others. `parts`, in place of `body`, are made one by one as they are
+    sent and have no length that is known before: they go out in chunks. `stream` is a body that comes over time, sent
+    in chunks, or what another protocol carries: `upgrade` takes the connection over after a 101.
     """
 
     code: int = 200
@@ -163,6 +167,7 @@ class Response:
     body: bytes | Sequence[bytes] = b""
     length: int | None = None
     identity: Hashable = None
+    parts: Iterator[bytes] | None = None
     headers: list[tuple[str, str]] = attrs.field(factory=list)
     stream: StreamBody | None = None
     upgrade: Upgrade | None = None

@@ -13,6 +13,9 @@ from orchtw.schema.wire import LENGTH, VARINT, read_varint
 SHARED_REFERENCES: Final = 10_000
 """References that are kept to be shared; with more different ones the table starts again."""
 
+LONGEST_SHARED: Final = 1024
+"""Bytes of a reference that is kept: longer ones are a client's whim."""
+
 # Tags: an object's metadata; in it uid, deletionTimestamp, ownerReferences, finalizers.
 _METADATA, _UID, _DELETION, _OWNER, _FINALIZER = 0x0A, 0x2A, 0x4A, 0x6A, 0x72
 _LAST_TAG = 0x7F
@@ -81,8 +84,8 @@ class TiesReader:
         length, position = read_varint(raw, 1)
         end = position + length
         uid, terminating = "", False
-        owners: tuple[OwnerReference, ...] = ()
-        finalizers: tuple[str, ...] = ()
+        owners: list[OwnerReference] = []
+        finalizers: list[str] = []
         while position < end:
             tag = raw[position]
             if tag > _LAST_TAG:  # all that matters has passed; later fields have tags of two bytes
@@ -104,15 +107,17 @@ class TiesReader:
             if tag == _UID:
                 uid = raw[position:after].decode()
             elif tag == _OWNER:
-                owners = (*owners, self._reference(raw[position:after]))
+                owners.append(self._reference(raw[position:after]))
             elif tag == _FINALIZER:
-                finalizers = (*finalizers, raw[position:after].decode())
+                finalizers.append(raw[position:after].decode())
             elif tag == _DELETION:
                 terminating = True
             position = after
-        return Ties(uid, owners, finalizers, terminating)
+        return Ties(uid, tuple(owners), tuple(finalizers), terminating)
 
     def _reference(self, raw: bytes) -> OwnerReference:
+        if len(raw) > LONGEST_SHARED:
+            return _decode_reference(raw)
         known = self._references.get(raw)
         if known is None:
             if len(self._references) >= SHARED_REFERENCES:

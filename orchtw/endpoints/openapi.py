@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from orchtw.registry.offload import Offload
 from orchtw.request import Request, Response
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.compiler import SchemaCompiler
@@ -14,9 +15,13 @@ from orchtw.schema.compiler import SchemaCompiler
 if TYPE_CHECKING:
     from orchtw.schema.openapi.published import Encoded, Form, Published
 
+T = TypeVar("T")
+
 V2_PATH = "/openapi/v2"
 V3_PATH = "/openapi/v3"
 JSON = "application/json"
+PROTOBUF = "protobuf"
+WORK_BYTES = 1 << 20  # what making a document counts for among what waits for the thread
 IMMUTABLE = "public, immutable"
 YEAR_S = 365 * 24 * 3600
 
@@ -26,8 +31,8 @@ _VARY = ("Vary", "Accept")
 class OpenAPI:
     """Answers the paths of both versions.
 
-    What is not in `enabled` does not show. `now` is the time in seconds since 1970. Whatever there is to make, and
-    the code that makes it, is loaded when a client first asks.
+    What is not in `enabled` does not show. `now` is the time in seconds since 1970. Whatever there is to make is made
+    when a client first asks, in `offload`'s thread: `compiler` must be nobody else's.
     """
 
     methods = frozenset({"GET", "HEAD"})
@@ -38,11 +43,14 @@ class OpenAPI:
         compiler: SchemaCompiler,
         enabled: Iterable[ResourceType],
         now: Callable[[], float],
+        offload: Offload,
     ) -> None:
         self._catalogue = catalogue
         self._compiler = compiler
         self._enabled = enabled
         self._now = now
+        self._offload = offload
+        self._made: dict[str, Any] = {}
 
     @cached_property
     def _published(self) -> Published:
@@ -65,32 +73,42 @@ class OpenAPI:
         A v3 document with another hash than its own is a 301 to the right one, with the right one it may be
         kept for a year.
         """
+        published = self._published
         if path == V2_PATH:
-            return _answer(request, self._published.v2)
+            return await self._answer(request, path, await self._kept(path, lambda: published.v2))
         if path == V3_PATH:
-            return _conditional(request, JSON, self._published.index(V3_PATH))
-        return self._v3(request, path)
+            return _conditional(request, JSON, await self._kept(path, lambda: published.index(V3_PATH)))
+        return await self._v3(request, path)
 
-    def _v3(self, request: Request, path: str) -> Response:
-        form = self._published.v3[path.removeprefix(f"{V3_PATH}/")]
+    async def _v3(self, request: Request, path: str) -> Response:
+        published = self._published
+        form: Form = await self._kept(path, lambda: published.v3[path.removeprefix(f"{V3_PATH}/")])
         given, right = request.param("hash"), form.json.hash
         if given and given != right:
             return Response(code=301, headers=[("Location", f"{path}?hash={right}")])
-        response = _answer(request, form)
+        response = await self._answer(request, path, form)
         if given and response.code != 406:
             expires = formatdate(self._now() + YEAR_S, usegmt=True)
             response.headers += [("Cache-Control", IMMUTABLE), ("Expires", expires)]
         return response
 
 
-def _answer(request: Request, form: Form) -> Response:
-    """The form that the Accept header prefers, or a bare 406."""
-    chosen = preferred(request.headers.get("accept", ""), (JSON, *form.protobuf_types))
-    if chosen is None:
-        return Response(code=406, headers=[_VARY])
-    if chosen == JSON:
-        return _conditional(request, JSON, form.json)
-    return _conditional(request, form.protobuf_types[0], form.protobuf)
+    async def _answer(self, request: Request, path: str, form: Form) -> Response:
+        """The form that the Accept header prefers, or a bare 406."""
+        chosen = preferred(request.headers.get("accept", ""), (JSON, *form.protobuf_types))
+        if chosen is None:
+            return Response(code=406, headers=[_VARY])
+        if chosen == JSON:
+            return _conditional(request, JSON, form.json)
+        encoded = await self._kept(f"{path} {PROTOBUF}", lambda: form.protobuf)
+        return _conditional(request, form.protobuf_types[0], encoded)
+
+    async def _kept(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` returns, made once: the documents of a server take seconds."""
+        if name not in self._made:
+            self._made[name] = await self._offload.run(WORK_BYTES, make)
+        found: T = self._made[name]
+        return found
 
 
 def _conditional(request: Request, content_type: str, encoded: Encoded) -> Response:

@@ -63,6 +63,13 @@ def set_protobuf_version(raw: bytes, version: bytes) -> bytes:
     return b"%b%b%b%b" % (_META_TAG, size, head, raw[rest:])
 
 
+def metadata_field(raw: bytes) -> bytes:
+    """The beginning of an inner message of this server, field 1: its metadata. Raises ValueError on others."""
+    if raw[:1] != _META_TAG:
+        raise ValueError("no metadata at the start of the encoded object")
+    return raw[: _after(raw, 0)]
+
+
 def _after(raw: bytes, position: int) -> int:
     """The position after the length-delimited field at `position`, whose tag has one byte."""
     length = raw[position + 1]

@@ -285,8 +285,86 @@ for _tag, _pattern in _PLAIN.items():
 
 
 def encode_yaml(obj: Any) -> bytes:
-    """A JSON-shaped value as Kubernetes writes YAML: sorted keys, lists at their parents' indentation, long lines."""
+    """A JSON-shaped value as Kubernetes writes YAML: sorted keys, lists at their parents' indentation, long lines.
+
+    There is no mark of the document's end, which PyYAML writes after texts that end with several line ends.
+    """
     text: str = yaml.dump(
         obj, Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True, width=1 << 30
     )
+    if text.endswith("\n...\n"):
+        text = text[:-4]
     return text.encode()
+
+
+PART_NODES = 128  # values written at a time: a few milliseconds
+_INDENTED = re.compile("(?:^|(?<=[\n\r\x85\u2028\u2029]))(?=[^\n\r\x85\u2028\u2029])")
+
+
+def yaml_parts(obj: Any) -> Iterator[bytes]:
+    """What `encode_yaml` returns for `obj`, in parts of PART_NODES values or so."""
+    if _few(obj):
+        yield encode_yaml(obj)
+    else:
+        yield from (text.encode() for text in _parts(obj, ""))
+
+
+def _parts(value: dict[str, Any] | list[Any], indent: str) -> Iterator[str]:
+    """A large collection at an indentation; what is small in it is written together."""
+    mapping = isinstance(value, dict)
+    batch: list[Any] = []
+    room = PART_NODES
+    for item in sorted(value.items()) if isinstance(value, dict) else value:
+        content = item[1] if mapping else item
+        nodes = _nodes(content)
+        if batch and nodes > room:
+            yield _written(dict(batch) if mapping else batch, indent)
+            batch, room = [], PART_NODES
+        if nodes <= PART_NODES:
+            batch.append(item)
+            room -= nodes
+        else:
+            yield from _entry(item[0], content, indent) if mapping else _item(content, indent)
+    if batch:
+        yield _written(dict(batch) if mapping else batch, indent)
+
+
+def _entry(key: str, value: Any, indent: str) -> Iterator[str]:
+    """A key with a large value: a list stands at the key's own indentation."""
+    line = encode_yaml({key: None}).decode()
+    if line.startswith("? "):  # a key too long for one line has its value elsewhere
+        yield _written({key: value}, indent)
+        return
+    yield f"{indent}{line.removesuffix(' null' + chr(10))}\n"
+    yield from _parts(value, indent if isinstance(value, list) else indent + "  ")
+
+
+def _item(value: Any, indent: str) -> Iterator[str]:
+    """A large item of a list."""
+    lead = f"{indent}- "
+    for text in _parts(value, indent + "  "):
+        yield lead + text[len(lead) :]
+        lead = ""
+
+
+def _written(value: Any, indent: str) -> str:
+    text = encode_yaml(value).decode()
+    return _INDENTED.sub(indent, text) if indent else text
+
+
+def _few(value: Any) -> bool:
+    return not isinstance(value, dict | list) or _nodes(value) <= PART_NODES
+
+
+def _nodes(value: Any) -> int:
+    """How many values there are in a value, itself among them; counting ends beyond PART_NODES."""
+    count, waiting = 1, [value]
+    while waiting and count <= PART_NODES:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            count += len(each)
+            waiting.extend(each.values())
+        elif isinstance(each, list):
+            count += len(each)
+            waiting.extend(each)
+    return count

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from orchtw.request import Request, Response
 from orchtw.serving.answers import no_room, size_of
-from orchtw.serving.bodies import WRITE_BYTES, Body, PieceBody
+from orchtw.serving.bodies import WRITE_BYTES, Body, Part, PieceBody, in_chunks, joined
 from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
 from orchtw.serving.counted import Counted
 from orchtw.serving.heads import BODILESS, head
-from orchtw.serving.messages import HTTP10
+from orchtw.serving.messages import HTTP10, KEEP_ALIVE
 
 # Bodies up to this are joined with their head into one TLS record; longer ones are sent, and kept, uncopied.
 _JOINED_BYTES = 16000
@@ -31,7 +32,7 @@ class Answering(Counted):
         body = response.body
         size = size_of(response)
         if size > GZIP_BYTES and self._edge.limits.compress and self._compresses(response):
-            self._write_gzip(response, framing)
+            self._write_gzip(response, joined(body), framing)
             return
         if size > WRITE_BYTES and not self._is_head() and not self._fits(body):
             self._write_response(no_room())
@@ -52,10 +53,32 @@ class Answering(Counted):
         else:
             self._write_pieces(first, body)
 
+    def _write_parts(self, response: Response, parts: Iterator[bytes], framing: str) -> None:
+        """A body whose length nobody knows yet: in chunks, or up to the end of the connection."""
+        if self._edge.limits.compress and self._compresses(response):
+            self._write_gzip(response, parts, framing)
+            return
+        if self._flags & HTTP10:
+            self._flags &= ~KEEP_ALIVE
+            framing = self._edge.date_line + "Connection: close\r\n"
+        else:
+            framing += "Transfer-Encoding: chunked\r\n"
+            parts = in_chunks(parts)
+        first = head(response.code, response.content_type, response.headers, framing)
+        if self._is_head():
+            self.transport.write(first)
+            self._done()
+            return
+        self._send_parts(first, parts)
+
     def _write_pieces(self, first: bytes, body: Body) -> None:
+        self._send_parts(first, joined(body), lasts=isinstance(body, bytes | list | tuple))
+
+    def _send_parts(self, first: bytes, parts: Iterator[Part], *, lasts: bool = False) -> None:
         self._request = None
         self.transport.write(first)
-        self.transport.registerProducer(PieceBody(self.transport, body, self._done, self._keep_part), False)
+        producer = PieceBody(self.transport, parts, self._done, self._keep_part, lasts=lasts)
+        self.transport.registerProducer(producer, False)
 
     def _compresses(self, response: Response) -> bool:
         request = self._request
@@ -67,7 +90,7 @@ class Answering(Counted):
             and not any(name.lower() == "content-encoding" for name, _ in response.headers)
         )
 
-    def _write_gzip(self, response: Response, framing: str) -> None:
+    def _write_gzip(self, response: Response, parts: Iterator[Part], framing: str) -> None:
         framing += "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
         kept, identity = self._edge.compressed, response.identity
         ready = kept.get(identity) if identity is not None else None
@@ -83,7 +106,7 @@ class Answering(Counted):
         self.transport.write(first)
         GzipBody(
             self.transport,
-            response.body,
+            parts,
             self._edge.run_in_thread,
             done=self._done,
             abort=self.transport.abortConnection,

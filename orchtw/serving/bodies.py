@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from twisted.internet.interfaces import IPullProducer
+from twisted.logger import Logger
 from zope.interface import implementer
 
+from orchtw.errors import StatusError
+from orchtw.request import chunk
 from orchtw.serving.limits import FREE_BYTES
 
 # One write of a long body: large enough for few Python calls, small enough for other connections' latency
@@ -56,25 +59,46 @@ def lasting(body: Body) -> Sequence[bytes]:
     return [piece for piece in body if len(piece) > FREE_BYTES] if isinstance(body, list | tuple) else ()
 
 
+def in_chunks(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Parts that are made as they are asked for, each framed as a chunk, and the end of the body."""
+    for part in parts:
+        if part:
+            yield chunk(part)
+    yield b"0\r\n\r\n"
+
+
 @implementer(IPullProducer)
 class PieceBody:
-    """Writes a body of known length a part at a time, each when the transport has sent the one before.
+    """Writes a body a part at a time, each when the transport has sent the one before.
 
-    `hold` is told what each part keeps in memory beside the pieces that are `lasting`.
+    `hold` is told what each part keeps in memory; a view of a piece that lasts (`lasts`) keeps nothing beside it.
+    Parts that cannot be made end the connection: the client must not take what it has for the whole.
     """
 
-    __slots__ = ("_done", "_hold", "_lasting", "_parts", "_transport")
+    __slots__ = ("_done", "_hold", "_lasts", "_parts", "_transport")
 
-    def __init__(self, transport: Any, body: Body, done: Callable[[], None], hold: Hold) -> None:
+    _log = Logger()
+
+    def __init__(
+        self, transport: Any, parts: Iterator[Part], done: Callable[[], None], hold: Hold, *, lasts: bool = False
+    ) -> None:
         self._transport = transport
-        self._parts = joined(body)
-        self._lasting = isinstance(body, bytes | list | tuple)
+        self._parts = parts
+        self._lasts = lasts
         self._done = done
         self._hold = hold
 
     def resumeProducing(self) -> None:
         """Write the next part; after the last, tell the channel."""
-        part = next(self._parts, None)
+        try:
+            part = next(self._parts, None)
+        except StatusError:
+            self._transport.abortConnection()
+            return
+        except Exception:
+            self._log.failure("a body could not be made to its end")
+            self._transport.abortConnection()
+            return
         if part is None:
             self._transport.unregisterProducer()
             self._done()
@@ -84,7 +108,7 @@ class PieceBody:
     def _kept(self, part: Part) -> int:
         if isinstance(part, bytes):
             return len(part)
-        return 0 if self._lasting else memoryview(part.obj).nbytes
+        return 0 if self._lasts else memoryview(part.obj).nbytes
 
     def stopProducing(self) -> None:
         """The connection is gone."""
@@ -122,6 +146,14 @@ class StreamChannel:
         # One Python call less for each of 60,000 deliveries a second.
         self.write: Callable[[bytes], None] = transport.write
 
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """One chunk: size, the pieces as they are, line end."""
+        write = self._transport.write
+        write(b"%x\r\n%b" % (sum(map(len, pieces)), pieces[0]))
+        for piece in pieces[1:]:
+            write(piece)
+        write(b"\r\n")
+
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         """Backpressure straight from the transport."""
         self._transport.registerProducer(producer, streaming)
@@ -148,6 +180,11 @@ class PlainStreamChannel(StreamChannel):
 
     def _write_plain(self, framed: bytes) -> None:
         self._transport.write(unframed(framed))
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """The pieces as they are."""
+        for piece in pieces:
+            self._transport.write(piece)
 
     def finish(self) -> None:
         """The channel closes the connection."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import attrs
@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchtw.request import chunk
-from orchtw.serving.bodies import Body, Hold, Part, joined
+from orchtw.serving.bodies import Hold, Part
 
 # From here on compression pays, as in the reference server.
 GZIP_BYTES = 128 * 1024
@@ -132,7 +132,7 @@ class GzipBody:
     def __init__(
         self,
         transport: Any,
-        body: Body,
+        parts: Iterator[Part],
         run_in_thread: RunInThread,
         *,
         done: Callable[[], None],
@@ -142,7 +142,7 @@ class GzipBody:
         keep_bytes: int = 0,
     ) -> None:
         self._transport = transport
-        self._parts = joined(body)
+        self._parts = parts
         self._hold = hold
         self._keep_bytes = keep_bytes
         self._run = run_in_thread
@@ -165,7 +165,11 @@ class GzipBody:
         self._paused = False
         if not self._working and not self._stopped:
             self._working = True
-            part = next(self._parts, None)
+            try:
+                part = next(self._parts, None)
+            except Exception:
+                self._failed(Failure())  # type: ignore[no-untyped-call]
+                return
             work = self._run(self._compress, part)
             work.addCallbacks(self._compressed, self._failed, callbackArgs=(part is None,))
 

@@ -301,6 +301,8 @@ class HTTPChannel(Answering):
             framing += "Connection: keep-alive\r\n"
         if response.stream is not None:
             self._write_stream(response, response.stream, framing)
+        elif response.parts is not None:
+            self._write_parts(response, response.parts, framing)
         else:
             self._write_body(response, framing)
 

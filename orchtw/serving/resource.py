@@ -8,7 +8,7 @@ The site does the HTTP: its limits, its chunks and its TLS apply. Upgrades need 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -122,13 +122,16 @@ class _Exchange:
         if response.stream is not None:
             self._begin_stream(response.stream)
             return
-        body = response.body
-        size = len(body) if isinstance(body, bytes) else sum(map(len, body))
-        web.setHeader(b"content-length", b"%d" % size)
+        parts: Iterator[Part] | None = response.parts
+        if parts is None:
+            body = response.body
+            size = len(body) if isinstance(body, bytes) else sum(map(len, body))
+            web.setHeader(b"content-length", b"%d" % size)
+            parts = joined(body)
         if web.method == b"HEAD":
             web.finish()
         else:
-            _PushedBody(web, joined(body)).start()
+            _PushedBody(web, parts).start()
 
     def _begin_stream(self, stream: StreamBody) -> None:
         # An empty write sends the head.
@@ -145,6 +148,11 @@ class _Exchange:
     def write(self, framed: bytes) -> None:
         """The site frames chunks itself."""
         self._web.write(unframed(framed))
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """The contents of one chunk."""
+        for piece in pieces:
+            self._web.write(piece)
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         """Backpressure from the site's transport."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from twisted.internet.interfaces import IHalfCloseableProtocol
@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from wsproto.frame_protocol import CloseReason, Frame, FrameDecoder, FrameProtocol, Opcode, ParseFailed
 from zope.interface import implementer
 
-from orchtw.request import StreamBody
+from orchtw.request import StreamBody, chunks
 from orchtw.serving.bodies import unframed
 from orchtw.serving.edge import Edge
 from orchtw.watch.messages import json_messages, protobuf_messages
@@ -115,6 +115,10 @@ class WebSocket(Protocol):
             self.dataReceived(received)
 
     # ResponseChannel
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """Send one chunk's events."""
+        self.write(chunks(pieces))
 
     def write(self, framed: bytes) -> None:
         """Send the events of an HTTP chunk."""

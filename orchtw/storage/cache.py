@@ -15,11 +15,12 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from orchtw.errors import NotFound, Timeout
-from orchtw.storage.cache_resource import ResourceCache, StoredResource
+from orchtw.storage.cache_resource import ResourceCache, Shared, StoredResource
 from orchtw.storage.interface import Change, Store, Subscription
-from orchtw.watch.log import HISTORY_S, Head
-from orchtw.watch.recent import Budget
+from orchtw.storage.pins import MAX_PINNED_BYTES
+from orchtw.watch.log import HISTORY_S
 from orchtw.watch.timers import RESOLUTION_S, Timers
+from orchtw.watch.turns import SLICE_S, Turns
 
 ROOT: Final = "/registry/"
 PAGE_ITEMS: Final = 500  # at start: a page of 6 KiB objects is 3 MiB
@@ -46,14 +47,15 @@ class Cacher:
         *,
         history_s: float = HISTORY_S,
     ) -> None:
+        self.turns = Turns(clock.seconds, call_soon)
         self.timers = Timers(clock.seconds())
         self.ready = False
         self._store = store
         self._clock = clock
         self._call_soon = call_soon
         self._history_s = history_s
-        self._head = Head()
-        self._budget = Budget()
+        self._shared = Shared(timers=self.timers, turns=self.turns, history_s=history_s)
+        self._head = self._shared.head
         self._caches: dict[str, ResourceCache] = {}
         self._touched: dict[ResourceCache, None] = {}
         self._loading: dict[ResourceCache, list[Change]] = {}
@@ -142,6 +144,7 @@ class Cacher:
         if cache is not None:
             self._touched.pop(cache, None)
             cache.dispatcher.close()
+            self._shared.superseded.leave(cache.log)
 
     async def wait_for(self, revision: int, timeout_s: float = WAIT_S) -> None:
         """Return once the cache has reached `revision`.
@@ -168,7 +171,7 @@ class Cacher:
             waiter.callback(None)
 
     def _new_cache(self, resource: StoredResource) -> ResourceCache:
-        return ResourceCache(resource, self._head, self.timers, self._budget, self._history_s)
+        return ResourceCache(resource, self._shared)
 
     async def _load(self, prefix: str) -> int:
         """Build the entries of all keys below `prefix`, page by page at one revision, which is returned."""
@@ -235,10 +238,16 @@ class Cacher:
             self._touched[cache] = None
 
     def _flush(self) -> None:
-        """Once per reactor turn with changes: let the watchers have them."""
-        touched, self._touched = self._touched, {}
-        for cache in touched:
+        """Once per reactor turn with changes: let the watchers have them, those of later caches in the next turns."""
+        end = self.turns.seconds() + SLICE_S
+        touched = self._touched
+        while touched:
+            cache = next(iter(touched))
+            del touched[cache]
             cache.dispatcher.flush()
+            if touched and self.turns.seconds() >= end:
+                self.turns.later(self._flush)
+                return
 
     def _tick(self) -> None:
         """What was not flushed, bookmarks, deadlines, and the age of logs."""
@@ -246,8 +255,24 @@ class Cacher:
         if self._touched:
             self._flush()
         now = self._clock.seconds()
-        self.timers.tick(now)
+        self._turn_timers()
+        self._bound_pins()
         if now >= self._next_trim:
             self._next_trim = now + min(TRIM_INTERVAL_S, self._history_s)
             for cache in self._caches.values():
                 cache.log.trim(now)
+
+    def _turn_timers(self) -> None:
+        """Bookmarks and deadlines that are due, as many as fit in a slice; the rest in the next turns."""
+        if self.timers.tick(self._clock.seconds(), self.turns.seconds, self.turns.end()):
+            self.turns.later(self._turn_timers)
+
+    def _bound_pins(self) -> None:
+        """End those who read the oldest states when these hold too much."""
+        caches = list(self._caches.values())
+        held = sum(cache.pins.bytes for cache in caches)
+        while held > MAX_PINNED_BYTES:
+            worst = max(caches, key=lambda cache: cache.pins.bytes)
+            held -= worst.pins.bytes
+            worst.pins.expire_oldest()
+            held += worst.pins.bytes

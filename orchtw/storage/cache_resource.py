@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from math import inf
-from sys import intern
 from typing import Protocol
 
-from sortedcontainers import SortedList  # type: ignore[import-untyped]
+import attrs
 
 from orchtw.errors import Expired, InternalError, Timeout
 from orchtw.storage.interface import Change
+from orchtw.storage.ordered import NO_ENTRIES, Entries, Ordered
+from orchtw.storage.past import Past
+from orchtw.storage.pins import Pins
 from orchtw.watch.dispatch import Dispatcher
-from orchtw.watch.entry import Entry, LabelSets
+from orchtw.watch.entry import Entry, LabelSets, Texts
 from orchtw.watch.frames import Wire
-from orchtw.watch.log import Event, EventLog, Head
+from orchtw.watch.log import HISTORY_S, Event, EventLog, Head, Superseded
 from orchtw.watch.member import Member
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection, by_key
 from orchtw.watch.timers import Timers
+from orchtw.watch.turns import Turns
 
 
 class StoredResource(Protocol):
@@ -52,29 +54,41 @@ class DamagedObject(InternalError):
         self.revision = revision
 
 
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Shared:
+    """What the caches of all resources have in common: how far they are, their timers, and what bounds them."""
+
+    timers: Timers
+    turns: Turns
+    head: Head = attrs.field(factory=Head)
+    recent: Budget = attrs.field(factory=Budget)
+    superseded: Superseded = attrs.field(factory=Superseded)
+    texts: Texts = attrs.field(factory=Texts)
+    history_s: float = HISTORY_S
+
+
 class ResourceCache:
     """Entries of one resource as of `revision`, the store's revision that the whole cache has reached.
 
-    Keys are tails: "namespace/name" or "name". Lists that come out are shared: callers leave them as they are.
-    `damaged` has the revisions of objects that cannot be read: lists and watches are without them.
+    Keys are tails: "namespace/name" or "name". `damaged` has the revisions of objects that cannot be read: lists and
+    watches are without them.
     """
 
-    def __init__(
-        self, resource: StoredResource, head: Head, timers: Timers, budget: Budget, history_s: float
-    ) -> None:
-        self.log = EventLog(0, history_s=history_s)
-        self.dispatcher = Dispatcher(self.log, head, budget)
+    def __init__(self, resource: StoredResource, shared: Shared) -> None:
+        self.log = EventLog(0, history_s=shared.history_s, total=shared.superseded)
+        self.dispatcher = Dispatcher(self.log, shared.head, shared.recent, shared.turns)
+        self.pins = Pins(self.log)
         self.loaded_revision = 0
         self._resource = resource
         self._prefix = resource.prefix
         self._prefix_length = len(resource.prefix)
-        self._head = head
-        self._timers = timers
         self.damaged: dict[str, int] = {}
+        self._head = shared.head
+        self._timers = shared.timers
         self._entries: dict[str, Entry] = {}
-        self._keys: SortedList[str] = SortedList()
-        self._all: list[Entry] | None = None
-        self._label_sets = LabelSets()
+        self._ordered = Ordered()
+        self._texts = shared.texts
+        self._label_sets = LabelSets(shared.texts)
         self._followers: tuple[Callable[[Event], None], ...] = ()
 
     def __len__(self) -> int:
@@ -92,17 +106,16 @@ class ResourceCache:
             raise DamagedObject(self._prefix + key, self.damaged[key])
         return entry
 
-    def snapshot(self, namespace: str = "") -> Sequence[Entry]:
-        """All entries, or those of one namespace, in key order."""
-        entries = self._entries
-        if namespace:
-            return [entries[key] for key in self._keys.irange(f"{namespace}/", f"{namespace}0")]  # "0" follows "/"
-        if self._all is None:
-            self._all = [entries[key] for key in self._keys]
-        return self._all
+    def snapshot(self, namespace: str = "", start: str = "") -> Entries:
+        """All entries, or those of one namespace, from key `start` on (inclusive)."""
+        everything = self._ordered.snapshot()
+        if not namespace and not start:
+            return everything
+        low, high = _range(namespace, start)
+        return everything.between(low, high)
 
-    def snapshot_at(self, revision: int, namespace: str = "") -> Sequence[Entry]:
-        """As `snapshot` was at `revision` exactly (seed 1 §4.6).
+    def past(self, revision: int, namespace: str = "", start: str = "") -> Past:
+        """What gives `snapshot` as it was at `revision` exactly (seed 1 §4.6).
 
         Raises Expired (410) when the log does not reach back so far (the store still may), Timeout (504) for
         a revision that has not come yet.
@@ -110,27 +123,15 @@ class ResourceCache:
         if revision > self._head.revision:
             raise Timeout.future_version(revision, self._head.revision)
         try:
-            then = self.log.overlay(revision, self._timers.now)
+            events = self.log.undoing(revision, self._timers.now)
         except Expired:
             raise Expired.list() from None
-        now = self.snapshot(namespace)
-        if not then:
-            return now
-        start = f"{namespace}/" if namespace else ""
-        found = [entry for entry in now if entry.key not in then]
-        found += [entry for key, entry in then.items() if entry is not None and key.startswith(start)]
-        found.sort(key=_key)
-        return found
-
-    def page(self, start: str, namespace: str = "", revision: int = 0) -> Sequence[Entry]:
-        """Entries from key `start` on (inclusive), now or at an exact revision; raises as `snapshot_at`."""
-        entries = self.snapshot_at(revision, namespace) if revision else self.snapshot(namespace)
-        return entries[bisect_left(entries, start, key=_key) :] if start else entries
+        return Past(self.snapshot(namespace, start), events, *_range(namespace, start))
 
     def select(self, selection: Selection) -> Sequence[Entry]:
         """The selected entries in key order; one object is looked up, not searched for."""
-        found = self._candidates(selection)
-        if selection.everything:
+        found = self.candidates(selection)
+        if selection.whole:
             return found
         matches = selection.matches
         return [entry for entry in found if matches(entry)]
@@ -148,9 +149,9 @@ class ResourceCache:
 
         `deadline` is in seconds of the cacher's clock. An expired `since` shows as an ERROR 410 in the stream.
         """
-        state = self._candidates(selection) if since is None else None
+        state = self.candidates(selection) if since is None else None
         cursor = self._head.revision if since is None else since
-        return Member(
+        member = Member(
             self.dispatcher,
             self._timers,
             selection,
@@ -160,12 +161,15 @@ class ResourceCache:
             bookmarks=bookmarks,
             deadline=deadline,
         )
+        if state:
+            self.pins.add(member)
+        return member
 
-    def _candidates(self, selection: Selection) -> Sequence[Entry]:
+    def candidates(self, selection: Selection) -> Entries:
         """Entries among which all the selected ones are."""
         if selection.facet is by_key:
             entry = self._entries.get(str(selection.term))
-            return [] if entry is None else [entry]
+            return NO_ENTRIES if entry is None else Entries([[entry]])
         return self.snapshot(selection.namespace)
 
     def load(self, store_key: str, value: bytes, revision: int) -> None:
@@ -187,8 +191,7 @@ class ResourceCache:
 
     def begin(self, revision: int) -> None:
         """Everything up to `revision` has been loaded: changes follow."""
-        self._keys = SortedList(self._entries)
-        self._all = None
+        self._ordered = Ordered(self._entries.values())
         self.log.oldest = self.loaded_revision = revision
 
     def apply(self, change: Change, now: float) -> bool:
@@ -200,19 +203,18 @@ class ResourceCache:
             return old is not None and self._removed(key, old, change.revision, now)
         new = self._adopt(self._new_entry(change, key), old)
         if old is None:
-            self._keys.add(new.key)
             self.damaged.pop(key, None)
+        self._ordered.put(new)
         self._entries[new.key] = new
         return self._happened(change.revision, key, old, new, now)
 
     def _removed(self, key: str, old: Entry, revision: int, now: float) -> bool:
-        self._keys.remove(key)
+        self._ordered.remove(key)
         del self._entries[key]
         return self._happened(revision, key, old, None, now)
 
     def _happened(self, revision: int, key: str, old: Entry | None, new: Entry | None, now: float) -> bool:
         """Tell the log, the watches and the followers; returns whether it may concern a watch."""
-        self._all = None
         event = self.log.append(revision, key, old, new, now)
         concerns_watchers = self.dispatcher.dispatch(event)
         for deliver in self._followers:
@@ -242,11 +244,15 @@ class ResourceCache:
         """Share what entries have in common: 10,000 pods have few namespaces, nodes and label sets."""
         if old is not None:
             entry.key, entry.name = old.key, old.name
-        entry.namespace = intern(entry.namespace)
+        share = self._texts.share
+        entry.namespace = share(entry.namespace)
         entry.labels = self._label_sets.share(entry.labels)
-        entry.fields = tuple(map(intern, entry.fields))
+        entry.fields = tuple(map(share, entry.fields))
         return entry
 
 
-def _key(entry: Entry) -> str:
-    return entry.key
+def _range(namespace: str, start: str) -> tuple[str, str]:
+    """The first key of a namespace from `start` on, and the first one after all of these."""
+    if not namespace:
+        return start, ""
+    return max(start, f"{namespace}/"), f"{namespace}0"  # "0" follows "/"

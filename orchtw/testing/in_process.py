@@ -100,6 +100,7 @@ class InProcessServer:
 
 
 def _answer(response: Response) -> Answer:
-    body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+    pieces = [response.body] if isinstance(response.body, bytes) else response.body
+    body = b"".join(pieces if response.parts is None else response.parts)
     headers = {name.lower(): value for name, value in response.headers}
     return Answer(response.code, {"content-type": response.content_type, **headers}, body)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 from twisted.internet.defer import DeferredQueue
 
-from orchtw.request import StreamBody
+from orchtw.request import StreamBody, chunks
 from orchtw.serving.bodies import unframed
 
 Event = dict[str, Any]
@@ -51,6 +52,10 @@ class Watch:
         *lines, self._rest = (self._rest + unframed(framed)).split(b"\n")
         for line in lines:
             self._events.put(orjson.loads(line))
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """Take one chunk that comes in pieces."""
+        self.write(chunks(pieces))
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         """Never full, so it is never paused."""

@@ -14,7 +14,8 @@ from orchtw.rules.options import DeleteOptions
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.delete import read_options
-from orchtw.verbs.list import options_of, selection_of, state_of
+from orchtw.verbs.list import options_of, selection_of
+from orchtw.verbs.state import state_of
 from orchtw.watch.entry import Entry
 
 AT_A_TIME: Final = 32
@@ -32,7 +33,7 @@ async def deletecollection(context: Context, call: Call) -> Response:
     chosen = state.entries[: options.limit] if options.limit else state.entries
     deleted = await _delete_all(context, call, chosen, how)
     meta = {"resourceVersion": str(context.cacher.revision)}
-    return context.representations.list(call.target, deleted, meta, call.accept, params=call.request.params)
+    return await context.representations.list(call.target, deleted, meta, call.accept, params=call.request.params)
 
 
 async def _delete_all(context: Context, call: Call, chosen: Sequence[Entry], how: DeleteOptions) -> list[Entry]:

@@ -1,32 +1,162 @@
-"""Long bodies as sequences of pieces that are joined only when they are sent."""
+"""Long lists of cached encodings as sequences of pieces that are joined only when they are sent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import overload
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Final, Protocol, overload
 
+from orchtw.errors import Expired
 from orchtw.schema.wire import varint
+from orchtw.watch.entry import LARGE_BYTES, Entry
 
-ITEMS_PER_PIECE = 64
-"""Objects joined at a time: some 400 KiB of pods, a few socket writes, however long the list."""
+PIECE_BYTES: Final = 256 * 1024
+"""Objects are joined to pieces of about that size, however long the list."""
 
-Join = Callable[[Sequence[bytes], bool], bytes]
-"""Makes bytes of a group of items; the flag says that it is the first group."""
+STRIDE: Final = 16
+"""Objects encoded between two looks at the clock: a millisecond, if it is the first time."""
+
+Group = tuple[int, int]
+"""Positions of the first object of a piece and of the one after its last. One that begins after its end, (n + 1, n),
+is the lead of a large object at n, which is then a piece without it, (n, n)."""
 
 
-class Pieces(Sequence[bytes]):
-    """A body of `head`, then `items` in joined groups, then `tail`; `length` is its size in bytes."""
+class Held:
+    """Entries that a reader has still to be sent. They can be taken from it (see `storage.pins`)."""
 
-    def __init__(self, head: bytes, items: Sequence[bytes], tail: bytes, length: int, join: Join) -> None:
-        self.length = length
-        self._head = head
-        self._items = items
-        self._tail = tail
-        self._join = join
-        self._groups = -(-len(items) // ITEMS_PER_PIECE)
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries: Sequence[Entry] | None = entries
+        self._length = len(entries)
 
     def __len__(self) -> int:
-        return self._groups + 2
+        return self._length
+
+    def run(self, start: int, stop: int) -> Sequence[Entry]:
+        """A part of them. Raises Expired when they have been taken."""
+        if self._entries is None:
+            raise Expired.list()
+        return self._entries[start:stop]
+
+    def runs(self, length: int) -> Iterator[Sequence[Entry]]:
+        """All of them, `length` at a time. Raises Expired as `run` does."""
+        return (self.run(start, start + length) for start in range(0, self._length, length))
+
+    def expire(self) -> None:
+        """Let go: the answer ends in the middle."""
+        self._entries = None
+
+
+class Form(Protocol):
+    """How objects stand in a list: the encoding of each behind a lead."""
+
+    encode: Callable[[Entry], bytes]
+
+    def lead(self, size: int, first: bool) -> bytes:
+        """What comes before an encoding of `size` bytes."""
+
+    def join(self, encodings: Sequence[bytes], first: bool) -> bytes:
+        """Encodings with their leads; `first` if the first of them is the list's."""
+
+
+class JsonForm:
+    """Objects with commas between; `opening` is what comes before each object's tail."""
+
+    def __init__(self, tail: Callable[[Entry], bytes], opening: bytes) -> None:
+        self.encode = tail
+        self._opening = opening
+        self._separator = b"," + opening
+
+    def lead(self, size: int, first: bool) -> bytes:
+        """The comma and the opening."""
+        return self._opening if first else self._separator
+
+    def join(self, encodings: Sequence[bytes], first: bool) -> bytes:
+        """The objects, with a comma before each but the list's first."""
+        return self.lead(0, first) + self._separator.join(encodings)
+
+
+class ProtobufForm:
+    """Messages of a repeated field, each behind `tag` and its length."""
+
+    def __init__(self, message: Callable[[Entry], bytes], tag: bytes) -> None:
+        self.encode = message
+        self._tag = tag
+
+    def lead(self, size: int, first: bool) -> bytes:
+        """Tag and length."""
+        return self._tag + varint(size)
+
+    def join(self, encodings: Sequence[bytes], first: bool) -> bytes:
+        """The fields."""
+        parts: list[bytes] = []
+        for encoding in encodings:
+            parts += (self._tag, varint(len(encoding)), encoding)
+        return b"".join(parts)
+
+
+class Items(Sequence[bytes]):
+    """The objects of a list in pieces; `length` is their size in bytes. Large ones are pieces that are shared."""
+
+    def __init__(self, held: Held, form: Form, groups: Sequence[Group], length: int) -> None:
+        self.length = length
+        self._held = held
+        self._form = form
+        self._groups = groups
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
+
+    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        start, stop = self._groups[index]
+        encode = self._form.encode
+        if start < stop:
+            return self._form.join(list(map(encode, self._held.run(start, stop))), start == 0)
+        encoding = encode(self._held.run(stop, stop + 1)[0])
+        return encoding if start == stop else self._form.lead(len(encoding), stop == 0)
+
+
+def items_of(held: Held, form: Form) -> Generator[None, None, Items]:
+    """The objects of a list, each encoded once if that has not been done, in steps."""
+    groups: list[Group] = []
+    begin = size = length = 0
+    for start in range(0, len(held), STRIDE):
+        for position, entry in enumerate(held.run(start, start + STRIDE), start):
+            item = len(form.encode(entry))
+            lead = len(form.lead(item, position == 0))
+            length += lead + item
+            if item >= LARGE_BYTES or size >= PIECE_BYTES:
+                if begin < position:
+                    groups.append((begin, position))
+                begin, size = position, 0
+            if item >= LARGE_BYTES:
+                groups += ((position + 1, position), (position, position))
+                begin = position + 1
+            else:
+                size += lead + item
+        yield
+    if begin < len(held):
+        groups.append((begin, len(held)))
+    return Items(held, form, groups, length)
+
+
+class Framed(Sequence[bytes]):
+    """A list's pieces between those of its head and its end."""
+
+    def __init__(self, head: bytes, items: Items, end: bytes) -> None:
+        self.length = len(head) + items.length + len(end)
+        self._head = head
+        self._items = items
+        self._end = end
+
+    def __len__(self) -> int:
+        return len(self._items) + 2
 
     @overload
     def __getitem__(self, index: int) -> bytes: ...
@@ -41,41 +171,4 @@ class Pieces(Sequence[bytes]):
             raise IndexError(index)
         if index == 0:
             return self._head
-        if index > self._groups:
-            return self._tail
-        start = (index - 1) * ITEMS_PER_PIECE
-        return self._join(self._items[start : start + ITEMS_PER_PIECE], index == 1)
-
-
-def json_pieces(head: bytes, tails: Sequence[bytes], end: bytes, opening: bytes) -> Pieces:
-    """A JSON list: `head`, the objects as `opening` + tail with commas between, `end`."""
-    separator = b"," + opening
-
-    def join(group: Sequence[bytes], first: bool) -> bytes:
-        return (opening if first else separator) + separator.join(group)
-
-    length = len(head) + len(end) + sum(map(len, tails)) + len(tails) * len(separator) - (1 if tails else 0)
-    return Pieces(head, tails, end, length, join)
-
-
-def protobuf_pieces(head: bytes, messages: Sequence[bytes], end: bytes, tag: bytes) -> Pieces:
-    """A repeated Protobuf field: each message behind `tag` and its length."""
-
-    def join(group: Sequence[bytes], first: bool) -> bytes:
-        parts: list[bytes] = []
-        for message in group:
-            parts += (tag, varint(len(message)), message)
-        return b"".join(parts)
-
-    length = len(head) + len(end) + repeated_length(messages, tag)
-    return Pieces(head, messages, end, length, join)
-
-
-def repeated_length(messages: Sequence[bytes], tag: bytes) -> int:
-    """The size in bytes of `messages` as a repeated field."""
-    sizes = list(map(len, messages))
-    return sum(sizes) + len(sizes) * len(tag) + sum(_varint_length(size) for size in sizes)
-
-
-def _varint_length(value: int) -> int:
-    return max(1, -(-value.bit_length() // 7))
+        return self._end if index > len(self._items) else self._items[index - 1]

@@ -1,12 +1,14 @@
 """Objects, lists and Status as the bytes of the negotiated format.
 
 Plain objects come from the encodings that the cache keeps; only YAML, indented JSON and transformed
-answers (Table, PartialObjectMetadata) are made for the request.
+answers (Table, PartialObjectMetadata) are made for the request. What takes longer than a slice of a turn is made
+in slices, what is long and private while it is sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -19,25 +21,30 @@ from orchtw.rules.negotiation import Negotiated, check_transform
 from orchtw.schema.codec import Codecs
 from orchtw.schema.envelope import ENVELOPE_END, envelope_head, wrap
 from orchtw.schema.wire import delimited, varint
-from orchtw.schema.yaml_codec import encode_yaml
-from orchtw.verbs.pieces import json_pieces, protobuf_pieces, repeated_length
+from orchtw.verbs.documents import list_parts, object_parts
+from orchtw.verbs.pieces import PIECE_BYTES, Form, Framed, Held, Items, JsonForm, ProtobufForm, items_of
 from orchtw.verbs.transforms import Transforms
+from orchtw.verbs.turns import begun, in_turns
 from orchtw.verbs.wires import Wires
-from orchtw.watch.entry import Entry
+from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import Wire
+from orchtw.watch.turns import Turns
 
 Object = dict[str, Any]
 Params = Mapping[str, list[str]]
 ITEMS_TAG = b"\x12"  # field 2, length-delimited: `items` of every list message
 METADATA_FIELD = 1  # `metadata` of every list message
 LIST_META = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
+PINNED_ITEMS = 64  # of a list whose reader counts as holding a state; a shorter one is sent in a few writes
+TEXT_STRIDE = 8  # objects made into YAML or indented JSON between two looks at the clock
 
 
 class Representations:
     """Makes responses; one per process, shared by all verbs."""
 
-    def __init__(self, codecs: Codecs, transforms: Transforms) -> None:
+    def __init__(self, codecs: Codecs, transforms: Transforms, turns: Turns) -> None:
         self._codecs = codecs
+        self._turns = turns
         self._wires = Wires(codecs)
         self._transforms = transforms
         self._list_meta = codecs.message(LIST_META)
@@ -51,21 +58,33 @@ class Representations:
             return self.obj(self._transforms.one(target, entry, accept, params), accept, code)
         codec = target.codec
         if accept.format == "protobuf":
-            body = wrap(codec.api_version, codec.kind, target.protobuf(entry))
-        elif accept.format == "json" and not accept.pretty:
-            body = codec.type_prefix + target.json_tail(entry)
-        else:
-            body = _text(target.load(entry), accept)
-        return Response(code=code, content_type=accept.content_type, body=body)
+            raw = target.protobuf(entry)
+            head = envelope_head(codec.api_version, codec.kind) + varint(len(raw))
+            return _shared(code, accept, (head, raw, ENVELOPE_END))
+        if accept.format == "json" and not accept.pretty:
+            return _shared(code, accept, (codec.type_prefix, target.json_tail(entry)))
+        return self.obj(target.load(entry), accept, code)
 
     def obj(self, obj: Object, accept: Negotiated, code: int = 200) -> Response:
         """Any canonical object that is not in the cache."""
         if accept.format == "protobuf":
             api_version, kind = obj["apiVersion"], obj["kind"]
             body = wrap(api_version, kind, self._codecs.kind(api_version, kind).encode_protobuf(obj))
-        else:
-            body = _text(obj, accept)
-        return Response(code=code, content_type=accept.content_type, body=body)
+            return Response(code=code, content_type=accept.content_type, body=body)
+        return self._made(object_parts(obj, accept), accept, code)
+
+    def document(self, obj: Object, accept: Negotiated) -> Response:
+        """As `obj`, with the whole body at once: for what is made once and kept."""
+        response = self.obj(obj, accept)
+        if response.parts is not None:
+            response.body, response.parts = b"".join(response.parts), None
+        return response
+
+    def _made(self, parts: Iterator[bytes], accept: Negotiated, code: int = 200) -> Response:
+        body = begun(self._turns, parts)
+        if isinstance(body, bytes):
+            return Response(code=code, content_type=accept.content_type, body=body)
+        return Response(code=code, content_type=accept.content_type, parts=body)
 
     def untransformed(self, accept: Negotiated) -> Negotiated:
         """The same format for an answer that is no object of the resource, such as a Status."""
@@ -81,22 +100,27 @@ class Representations:
             response.headers.append(("X-Content-Type-Options", "nosniff"))
         return response
 
-    def list(
+    async def list(
         self, target: Target, entries: Sequence[Entry], meta: Object, accept: Negotiated, *, params: Params
     ) -> Response:
         """A collection: `meta` is its ListMeta in canonical form."""
+        held = Held(entries)
+        if len(entries) > PINNED_ITEMS:
+            target.stored.cache.pins.add(held)
         if accept.transform is not None:
             check_transform(accept, target.resource.list_kind or "", is_list=True)
-            if accept.transform == "Table" and accept.format == "json" and not accept.pretty:
-                body = self._transforms.table_json(target, entries, meta, accept.transform_version, params)
-                return Response(content_type=accept.content_type, body=body)
-            return self.obj(self._transforms.many(target, entries, meta, accept, params), accept)
+            if accept.format == "protobuf":
+                form = ProtobufForm(partial(self._transforms.metadata_message, target), ITEMS_TAG)
+                kind = (self._transforms.meta_version(accept), "PartialObjectMetadataList")
+                return await self._protobuf_list(form, held, meta, accept, kind)
+            return self._made(self._transforms.parts(target, held, meta, accept, params), accept)
         if accept.format == "protobuf":
-            return self._protobuf_list(target, entries, meta, accept)
+            kind = (target.resource.api_version, target.resource.list_kind or "")
+            return await self._protobuf_list(ProtobufForm(target.protobuf, ITEMS_TAG), held, meta, accept, kind)
         if accept.format == "json" and not accept.pretty:
-            return self._json_list(target, entries, meta, accept)
-        items = [_item(target, entry) for entry in entries]
-        return self.obj({**_list_head(target, meta), "items": items}, accept)
+            return await self._json_list(target, held, meta, accept)
+        batches = ([_item(target, entry) for entry in run] for run in held.runs(TEXT_STRIDE))
+        return self._made(list_parts(_list_head(target, meta), "items", batches, accept), accept)
 
     def wire(self, target: Target, accept: Negotiated, *, params: Params) -> Wire:
         """The form of a watch's events."""
@@ -105,22 +129,37 @@ class Representations:
             return self._transforms.wire(target, accept, params)
         return self._wires.plain(target, accept.format)
 
-    @staticmethod
-    def _json_list(target: Target, entries: Sequence[Entry], meta: Object, accept: Negotiated) -> Response:
+    async def _json_list(self, target: Target, held: Held, meta: Object, accept: Negotiated) -> Response:
+        items = await self._items(held, JsonForm(target.json_tail, b"{"))
         head = orjson.dumps(_list_head(target, meta))[:-1] + b',"items":['
-        tails = list(map(target.json_tail, entries))
-        pieces = json_pieces(head, tails, b"]}", b"{")
-        return Response(content_type=accept.content_type, body=pieces, length=pieces.length)
+        return _framed(head, items, b"]}", accept)
 
-    def _protobuf_list(self, target: Target, entries: Sequence[Entry], meta: Object, accept: Negotiated) -> Response:
-        messages = list(map(target.protobuf, entries))
-        list_meta = self._list_meta.encode_protobuf(meta)
-        list_meta = delimited(METADATA_FIELD, list_meta)
-        size = len(list_meta) + repeated_length(messages, ITEMS_TAG)
-        head = envelope_head(target.resource.api_version, target.resource.list_kind or "")
-        head += varint(size) + list_meta
-        pieces = protobuf_pieces(head, messages, ENVELOPE_END, ITEMS_TAG)
-        return Response(content_type=accept.content_type, body=pieces, length=pieces.length)
+    async def _protobuf_list(
+        self, form: Form, held: Held, meta: Object, accept: Negotiated, kind: tuple[str, str]
+    ) -> Response:
+        items = await self._items(held, form)
+        list_meta = delimited(METADATA_FIELD, self._list_meta.encode_protobuf(meta))
+        head = envelope_head(*kind) + varint(len(list_meta) + items.length) + list_meta
+        return _framed(head, items, ENVELOPE_END, accept)
+
+    async def _items(self, held: Held, form: Form) -> Items:
+        return await in_turns(self._turns, items_of(held, form))
+
+
+def _framed(head: bytes, items: Items, end: bytes, accept: Negotiated) -> Response:
+    """A list between its head and its end; a short one as one piece."""
+    pieces = Framed(head, items, end)
+    if pieces.length < PIECE_BYTES:
+        return Response(content_type=accept.content_type, body=b"".join(pieces))
+    return Response(content_type=accept.content_type, body=pieces, length=pieces.length)
+
+
+def _shared(code: int, accept: Negotiated, pieces: tuple[bytes, ...]) -> Response:
+    """An object's own bytes and what goes around them: a large one is not copied for each request."""
+    length = sum(map(len, pieces))
+    if length < LARGE_BYTES:
+        return Response(code=code, content_type=accept.content_type, body=b"".join(pieces))
+    return Response(code=code, content_type=accept.content_type, body=pieces, length=length)
 
 
 def _item(target: Target, entry: Entry) -> Object:
@@ -132,11 +171,3 @@ def _item(target: Target, entry: Entry) -> Object:
 
 def _list_head(target: Target, meta: Object) -> Object:
     return {"kind": target.resource.list_kind, "apiVersion": target.resource.api_version, "metadata": meta}
-
-
-def _text(obj: Object, accept: Negotiated) -> bytes:
-    if accept.format == "yaml":
-        return encode_yaml(obj)
-    if accept.pretty:
-        return orjson.dumps(obj, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    return orjson.dumps(obj)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
 
 import orjson
 
@@ -15,8 +16,10 @@ from orchtw.rules.options import IncludeObject, include_object
 from orchtw.schema.codec import Codecs
 from orchtw.schema.envelope import wrap
 from orchtw.schema.partial import partial_metadata, partial_metadata_list
-from orchtw.schema.splice import split_owned
+from orchtw.schema.splice import metadata_field, split_owned
 from orchtw.schema.table import TableLayout, write_table
+from orchtw.verbs.documents import list_parts
+from orchtw.verbs.pieces import Held
 from orchtw.watch.entry import Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
 
@@ -24,6 +27,9 @@ Object = dict[str, Any]
 Params = Mapping[str, list[str]]
 CELLS = ("cells",)
 """Where an entry keeps the cells of its Table row."""
+
+STRIDE: Final = 16
+"""Objects made into rows or metadata between two looks at the clock."""
 
 
 class Transforms:
@@ -43,13 +49,75 @@ class Transforms:
             return self.table(target, [entry], meta, accept.transform_version, include_object(params))
         return partial_metadata(target.load(entry), self._naming, accept.transform_version)
 
-    def many(
-        self, target: Target, entries: Iterable[Entry], meta: Object, accept: Negotiated, params: Params
-    ) -> Object:
-        """A list as a Table, or as the list of its items' metadata."""
+    def parts(
+        self, target: Target, held: Held, meta: Object, accept: Negotiated, params: Params
+    ) -> Iterator[bytes]:
+        """A list as a Table, or as the list of its items' metadata, in a text form and in parts.
+
+        A part takes a millisecond or so to make.
+        """
+        version = accept.transform_version
         if accept.transform == "Table":
-            return self.table(target, entries, meta, accept.transform_version, include_object(params))
-        return partial_metadata_list(meta, map(target.load, entries), self._naming, accept.transform_version)
+            now_s = self._now()
+            head = self._layout(target).table(meta, (), version=version)
+            del head["rows"]
+            rows = self._rows(target, held, version, include_object(params), lasting=_is_compact(accept))
+            return list_parts(head, "rows", rows, accept, partial(write_table, now_s=now_s))
+        head = partial_metadata_list(meta, (), self._naming, version)
+        del head["items"]
+        return list_parts(head, "items", self._metadata(target, held, version, accept), accept)
+
+    def meta_version(self, accept: Negotiated) -> str:
+        """The apiVersion of transformed answers."""
+        return f"{self._naming.meta_group}/{accept.transform_version}"
+
+    def metadata_message(self, target: Target, entry: Entry) -> bytes:
+        """A PartialObjectMetadata's inner message: the object's own, up to the end of its metadata."""
+        return metadata_field(target.protobuf(entry))
+
+    def _metadata(self, target: Target, held: Held, version: str, accept: Negotiated) -> Iterator[list[Any]]:
+        """The metadata of each object; of those whose JSON comes apart cleanly it is cut out."""
+        for entries in held.runs(STRIDE):
+            batch: list[Any] = []
+            for entry in entries:
+                parts = split_owned(target.json_tail(entry)) if _is_compact(accept) else None
+                if parts is None:
+                    batch.append(partial_metadata(target.load(entry), self._naming, version))
+                else:
+                    batch.append(self._shown(target, entry, parts[1], version))
+            yield batch
+
+    def _shown(self, target: Target, entry: Entry, end: int, version: str) -> orjson.Fragment:
+        """The metadata of an object, which ends at `end` of its JSON, as PartialObjectMetadata."""
+        head = f'{{"kind":"PartialObjectMetadata","apiVersion":"{self._naming.meta_group}/{version}",'.encode()
+        return orjson.Fragment(b"%b%b}" % (head, target.json_tail(entry)[:end]))
+
+    def _rows(
+        self, target: Target, held: Held, version: str, include: IncludeObject, *, lasting: bool
+    ) -> Iterator[list[Any]]:
+        """The rows of a Table; `lasting`: as `write_table` takes them, with cells that are kept for the next time."""
+        layout, now_s = self._layout(target), self._now()
+        if not lasting or include != "Metadata" or target.from_storage is not None:
+            for entries in held.runs(STRIDE):
+                yield [self._row(target, layout, entry, now_s, version, include) for entry in entries]
+            return
+        for entries in held.runs(STRIDE):
+            rows = []
+            for entry in entries:
+                cells, end = self._cells(target, layout, entry, now_s)
+                if end:
+                    rows.append({"cells": cells, "object": self._shown(target, entry, end, version)})
+                else:
+                    rows.append(layout.row(target.load(entry), now_s, version=version))
+            yield rows
+
+    @staticmethod
+    def _row(
+        target: Target, layout: TableLayout, entry: Entry, now_s: float, version: str, include: IncludeObject
+    ) -> Object:
+        stored = target.stored.load(entry)
+        served = target.load(entry) if target.from_storage else stored
+        return layout.row(stored, now_s, include=include, served=served, version=version)
 
     def table(
         self,
@@ -64,30 +132,8 @@ class Transforms:
         """A Table of cached objects."""
         layout = self._layout(target)
         now_s = self._now()
-        rows = []
-        for entry in entries:
-            stored = target.stored.load(entry)
-            served = target.load(entry) if target.from_storage else stored
-            rows.append(layout.row(stored, now_s, include=include, served=served, version=version))
+        rows = [self._row(target, layout, entry, now_s, version, include) for entry in entries]
         return layout.table(meta, rows, version=version, headed=headed)
-
-    def table_json(
-        self, target: Target, entries: Iterable[Entry], meta: Object, version: str, params: Params
-    ) -> bytes:
-        """A list as a Table in compact JSON; cells are kept with the entries for the next time."""
-        layout, include, now_s = self._layout(target), include_object(params), self._now()
-        if include != "Metadata" or target.from_storage is not None:
-            return orjson.dumps(self.table(target, entries, meta, version, include))
-        head = f'{{"kind":"PartialObjectMetadata","apiVersion":"{self._naming.meta_group}/{version}",'.encode()
-        rows = []
-        for entry in entries:
-            cells, end = self._cells(target, layout, entry, now_s)
-            if end:
-                shown = orjson.Fragment(b"%b%b}" % (head, target.json_tail(entry)[:end]))
-                rows.append({"cells": cells, "object": shown})
-            else:
-                rows.append(layout.row(target.load(entry), now_s, version=version))
-        return write_table(layout.table(meta, rows, version=version), now_s)
 
     @staticmethod
     def _cells(target: Target, layout: TableLayout, entry: Entry, now_s: float) -> tuple[list[Any], int]:
@@ -128,6 +174,10 @@ class Transforms:
         return layout
 
 
+def _is_compact(accept: Negotiated) -> bool:
+    return accept.format == "json" and not accept.pretty
+
+
 class TransformedWire:
     """Watch events whose objects are Tables or partial metadata, as JSON lines or Protobuf frames.
 
@@ -158,6 +208,9 @@ class TransformedWire:
     def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
         """The first event of a stream."""
         return self._framed(event_type, self._obj(entry, revision, headed=True))
+
+    def pieces(self, event_type: str, entry: Entry) -> None:
+        """None: what is shown is made."""
 
     def bookmark(self, revision: int) -> bytes:
         """A Table without rows, or metadata with nothing but a resourceVersion."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable
 
 from orchtw.watch.frames import Wire
@@ -9,6 +10,7 @@ from orchtw.watch.group import Group
 from orchtw.watch.log import Event, EventLog, Head
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Facet, Selection
+from orchtw.watch.turns import SLICE_S, Turns
 
 Table = dict[Hashable, dict[Group, None]]
 
@@ -19,8 +21,9 @@ class Dispatcher:
     A group is looked up by the terms of the event's new and old state; what it finds there it filters itself.
     """
 
-    def __init__(self, log: EventLog, head: Head, budget: Budget) -> None:
+    def __init__(self, log: EventLog, head: Head, budget: Budget, turns: Turns) -> None:
         self.closed = False
+        self.turns = turns
         self._log = log
         self._head = head
         self._budget = budget
@@ -28,6 +31,9 @@ class Dispatcher:
         self._tables: dict[Facet, Table] = {}
         self._dirty: list[Group] = []
         self._events: list[Event] = []
+        self._flushing: deque[Group] = deque()  # of the pass that runs: the rest of its groups, and all of its events
+        self._flushed: list[Event] = []
+        self._goes_on = False
 
     @property
     def groups(self) -> int:
@@ -43,7 +49,7 @@ class Dispatcher:
         """The group of that selection and wire; made on first use, gone with its last member."""
         group = self._groups.get((selection, wire))
         if group is None:
-            group = Group(selection, wire, self._log, self._head, self._budget, self._drop)
+            group = Group(selection, wire, self._log, self._head, self._budget, self.turns, self._drop)
             self._groups[selection, wire] = group
             table = self._tables.setdefault(selection.facet, {})
             table.setdefault(selection.term, {})[group] = None
@@ -89,13 +95,29 @@ class Dispatcher:
             group.pending.append(event)
 
     def flush(self) -> None:
-        """Flush the groups concerned and drop the frames they shared."""
-        dirty, self._dirty = self._dirty, []
-        events, self._events = self._events, []
-        for group in dirty:
-            group.flush()
-        for event in events:
-            event.frames = None
+        """Flush the groups concerned, then drop the frames they shared: a slice now, the rest in the next turns."""
+        if not self._flushing:
+            self._flushing.extend(self._dirty)
+            self._flushed, self._dirty, self._events = self._events, [], []
+        end = self.turns.seconds() + SLICE_S  # whatever else waits: members that fall behind cost more
+        flushing = self._flushing
+        while flushing:
+            group = flushing.popleft()
+            if group.flush(end):
+                flushing.append(group)
+            if self.turns.seconds() >= end:
+                break
+        if not flushing:
+            for event in self._flushed:
+                event.frames = None
+            self._flushed = []
+        if (flushing or self._dirty) and not self._goes_on:
+            self._goes_on = True
+            self.turns.later(self._go_on)
+
+    def _go_on(self) -> None:
+        self._goes_on = False
+        self.flush()
 
     def close(self) -> None:
         """End all streams, and those that start from now on."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from sys import intern
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import attrs
 
 NO_LABELS: Final[Mapping[str, str]] = {}
-SHARED_LABEL_SETS: Final = 10_000  # more different sets than that are rarely shared; the table starts again
+SHARED: Final = 8192  # more different texts or label sets than that are rarely shared; their table starts again
+SHARED_LENGTH: Final = 256  # characters; names, label keys and values are no longer
+LARGE_BYTES: Final = 64 * 1024  # objects from this size on are handed out in place, without copies that could pile up
+LABEL_BYTES: Final = 200  # what a label takes beside the encodings
 
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)
@@ -34,24 +37,53 @@ class Entry:
     other: dict[tuple[str, ...], Any] | None = None
 
     def size(self) -> int:
-        """Bytes that the encodings of the storage version hold at present."""
-        return len(self.proto) + (len(self.json) if self.json is not None else 0)
+        """About how many bytes the encodings and labels hold at present."""
+        size = len(self.proto) + LABEL_BYTES * len(self.labels)
+        if self.json is not None:
+            size += len(self.json)
+        if self.other is not None:
+            size += sum(len(form) for form in self.other.values() if isinstance(form, bytes))
+        return size
+
+
+class Texts:
+    """Makes one string of equal ones. Of bounded size, as clients choose the texts (`sys.intern` would keep some)."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def share(self, text: str) -> str:
+        """The string to keep in place of `text`."""
+        if len(text) > SHARED_LENGTH:
+            return text
+        if len(self._known) >= SHARED and text not in self._known:
+            self._known.clear()
+        return self._known.setdefault(text, text)
+
+
+class LabelSet(dict[str, str]):
+    """The labels of all entries that have the same ones; gone with the last of them."""
+
+    __slots__ = ("__weakref__",)
 
 
 class LabelSets:
     """Makes one mapping of equal label sets: the pods of one workload differ in names, not in labels."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._known: WeakValueDictionary[int, LabelSet] = WeakValueDictionary()  # by hash: no key outlives its set
 
     def share(self, labels: Mapping[str, str] | None) -> Mapping[str, str]:
         """The mapping to keep in an entry in place of `labels`."""
         if not labels:
             return NO_LABELS
-        identity = tuple(labels.items())
+        identity = hash(tuple(labels.items()))
         shared = self._known.get(identity)
-        if shared is None:
-            if len(self._known) >= SHARED_LABEL_SETS:
-                self._known.clear()
-            shared = self._known[identity] = {intern(key): intern(value) for key, value in identity}
-        return shared
+        if shared is not None and shared == labels:
+            return shared
+        if len(self._known) >= SHARED:
+            self._known.clear()
+        share = self._texts.share
+        made = self._known[identity] = LabelSet({share(key): share(value) for key, value in labels.items()})
+        return made

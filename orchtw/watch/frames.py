@@ -13,8 +13,8 @@ from typing import Final, Protocol
 import orjson
 
 from orchtw.errors import StatusError
-from orchtw.schema.envelope import wrap
-from orchtw.schema.wire import delimited
+from orchtw.schema.envelope import ENVELOPE_END, envelope_head, wrap
+from orchtw.schema.wire import delimited, varint
 from orchtw.watch.entry import Entry
 
 ADDED: Final = "ADDED"
@@ -36,6 +36,9 @@ class Wire(Protocol):
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
         """One event with `entry`, whose resourceVersion on the wire is `revision`."""
+
+    def pieces(self, event_type: str, entry: Entry) -> tuple[bytes, ...] | None:
+        """The frame of an entry that is shown as it is, of the entry's own bytes; None if the form has to be made."""
 
     def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
         """As `frame`, for the first event of a stream."""
@@ -72,6 +75,10 @@ class JsonWire:
         return b"".join((self._heads[event_type], tail, b"}\n"))
 
     opening = frame
+
+    def pieces(self, event_type: str, entry: Entry) -> tuple[bytes, ...]:
+        """The line around the object's rest."""
+        return self._heads[event_type], self._tail(entry), b"}\n"
 
     def bookmark(self, revision: int) -> bytes:
         """A bookmark as a line of JSON."""
@@ -114,6 +121,15 @@ class ProtobufWire:
         return protobuf_frame(event_type, wrap(*self._type, raw))
 
     opening = frame
+
+    def pieces(self, event_type: str, entry: Entry) -> tuple[bytes, ...]:
+        """What comes before and after the inner message, around it."""
+        raw = self._raw(entry)
+        envelope = envelope_head(*self._type) + varint(len(raw))
+        size = len(envelope) + len(raw) + len(ENVELOPE_END)
+        extension = b"\x0a" + varint(size)
+        head = delimited(1, event_type.encode()) + b"\x12" + varint(len(extension) + size) + extension
+        return (len(head) + size).to_bytes(4, "big") + head + envelope, raw, ENVELOPE_END
 
     def bookmark(self, revision: int) -> bytes:
         """A bookmark as a length and a WatchEvent."""

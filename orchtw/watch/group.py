@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
 from typing import Final, Protocol
 
 from twisted.logger import Logger
@@ -13,11 +15,17 @@ from orchtw.watch.frames import ADDED, DELETED, MODIFIED, Wire
 from orchtw.watch.log import Event, EventLog, Head
 from orchtw.watch.recent import Batch, Budget, Recent
 from orchtw.watch.selection import Selection
+from orchtw.watch.turns import Turns
 
 MAX_WRITE_BYTES: Final = 64 * 1024  # what a transport buffers before it pauses us; more would lie there per member
-SCAN_EVENTS: Final = 512  # events looked at in one go when catching up from the log
+SCAN_EVENTS: Final = 256  # events looked at in one go when catching up from the log
+STRIDE: Final = 64  # members written to between two looks at the clock
 
 Places = dict["Watcher", None]  # a set in order of arrival, with removal in constant time
+
+
+Due = bytes | Sequence[bytes]
+"""What a member gets next: framed bytes, or the shared pieces of one large frame, which are not framed yet."""
 
 
 class Watcher(Protocol):
@@ -57,6 +65,7 @@ class Group:
         log: EventLog,
         head: Head,
         budget: Budget,
+        turns: Turns,
         on_empty: Callable[[Group], None],
     ) -> None:
         self.selection = selection
@@ -68,8 +77,10 @@ class Group:
         self._log = log
         self._head = head
         self._recent = Recent(budget)
+        self._turns = turns
         self._on_empty = on_empty
         self._bookmark = (-1, b"")
+        self._opening: tuple[Event | None, bytes] = (None, b"")
 
     def __len__(self) -> int:
         return len(self.ready) + len(self.behind) + len(self.apart)
@@ -100,42 +111,60 @@ class Group:
         if place is not None:
             place[member] = None
 
-    def flush(self) -> None:
+    def flush(self, end: float = inf) -> bool:
         """Write what came since the last flush to the ready members; once per reactor turn.
 
-        When the frames cannot be made, everybody gets a 500 and the end.
+        After `end`, by the turns' clock, no more is made than the first batch, and members that are still to be
+        written to have to catch up. Returns whether events are left. When the frames cannot be made, everybody
+        gets a 500 and the end.
         """
         events, self.pending = self.pending, []
         if not events:
-            return
+            return False
         members = list(self.ready)
         try:
-            batches = self._batches(events) if members or self.behind else []
+            batches, done = self._batches(events, end) if members or self.behind else ([], len(events))
         except Exception:  # noqa: BLE001 - whatever it is, the other groups go on
             self.log_failures.failure("a watch group could not be served")
             self.fail(InternalError.of("the watch could not be continued"))
-            return
+            return False
+        self.pending = events[done:]
         for batch in batches:  # before anything is written: whoever resumes meanwhile finds all of them
             self._recent.add(batch)
         for batch in batches:
-            members = self._fan_out(batch, members)
+            members = self._fan_out(batch, members, end)
         if not self.behind or len(self) == 1:
             self._recent.clear()
-        for member in list(self.apart):
-            member.cursor = max(member.cursor, events[0].revision - 1)
-            self._put(member, self.behind)
-            member.wake()
+        if self.apart:
+            self._call_in(events[0].revision - 1)
+        return bool(self.pending)
 
-    def _fan_out(self, batch: Batch, members: list[Watcher]) -> list[Watcher]:
+    def _call_in(self, revision: int) -> None:
+        """Something came after `revision`: the members apart have to catch up."""
+        apart = list(self.apart)
+        for member in apart:
+            member.cursor = max(member.cursor, revision)
+            self._put(member, self.behind)
+        self._wake(apart, 0)
+
+    def _fan_out(self, batch: Batch, members: list[Watcher], end: float) -> list[Watcher]:
         """Write one batch to `members`; returns those that may get the next one with it."""
+        seconds = self._turns.seconds
+        served: list[Watcher] = []
+        for start in range(0, len(members), STRIDE):
+            if seconds() >= end:
+                self._postpone(batch, members[start:])
+                break
+            served += self._write(batch, members[start : start + STRIDE])
+        return served
+
+    def _write(self, batch: Batch, members: list[Watcher]) -> list[Watcher]:
         framed = batch.framed
         lost: set[Watcher] = set()
         for member in members:
             if member.paused:
                 lost.add(member)
-                if member.place is self.ready:
-                    member.cursor = batch.after
-                    self._put(member, self.behind)
+                self._fall_behind(member, batch)
                 continue
             try:
                 member.write(framed)
@@ -144,14 +173,39 @@ class Group:
                 member.end()
         return [member for member in members if member not in lost] if lost else members
 
-    def _batches(self, events: list[Event]) -> list[Batch]:
-        """The selected events' frames, joined to batches of about MAX_WRITE_BYTES."""
+    def _postpone(self, batch: Batch, members: list[Watcher]) -> None:
+        """These get the batch in the next turns, with what has come until then."""
+        for member in members:
+            self._fall_behind(member, batch)
+        self._turns.later(partial(self._wake, members, 0))
+
+    def _fall_behind(self, member: Watcher, batch: Batch) -> None:
+        if member.place is self.ready:
+            member.cursor = batch.after
+            self._put(member, self.behind)
+
+    def _wake(self, members: list[Watcher], start: int) -> None:
+        """Let the members from position `start` on catch up, as many as a slice allows."""
+        end = self._turns.end()
+        for position in range(start, len(members)):
+            members[position].wake()
+            if self._turns.seconds() >= end and position + 1 < len(members):
+                self._turns.later(partial(self._wake, members, position + 1))
+                return
+
+    def _batches(self, events: list[Event], end: float) -> tuple[list[Batch], int]:
+        """The selected events' frames, joined to batches of about MAX_WRITE_BYTES, and how many events they are of.
+
+        After `end` there are no more than a batch, and a revision is never parted.
+        """
         batches: list[Batch] = []
         frames: list[bytes] = []
         size = 0
         after = until = 0
-        wire = self.wire
-        for event in events:
+        wire, seconds = self.wire, self._turns.seconds
+        for done, event in enumerate(events):
+            if done and seconds() >= end and event.revision != events[done - 1].revision:
+                break
             event_type = self.event_type(event)
             if event_type is None:
                 continue
@@ -165,9 +219,11 @@ class Group:
             frames.append(frame)
             size += len(frame)
             until = event.revision
+        else:
+            done = len(events)
         if frames:
             batches.append(Batch(after, until, chunks(frames)))
-        return batches
+        return batches, done
 
     def event_type(self, event: Event) -> str | None:
         """What the event is to this selection: leaving it is DELETED, entering it ADDED (supplement A9)."""
@@ -181,29 +237,32 @@ class Group:
             return MODIFIED if was else ADDED
         return DELETED if was else None
 
-    def next_for(self, member: Watcher) -> bytes:
-        """The next chunk for a member that is behind, its cursor moved on; empty once it is up to date and settled.
+    def next_for(self, member: Watcher) -> Due | None:
+        """What comes next for a member that is behind, its cursor moved on; None once it is up to date and settled.
 
-        About MAX_WRITE_BYTES, at least one frame. Raises Expired (410) if the cursor is older than the log
-        and than the recent batches (seed 1 §4.3).
+        About MAX_WRITE_BYTES, at least one frame; or nothing, when what was looked at is not for it. Raises Expired
+        (410) if the cursor is older than the log and than the recent batches (seed 1 §4.3).
         """
         if self.pending:
-            self.flush()
+            self.flush(self._turns.end())
             if member.place is None:  # the flush failed
-                return b""
+                return None
         fresh = member.fresh and self.wire.opens
         batches = [] if fresh else self._recent.after(member.cursor, MAX_WRITE_BYTES)
         if batches:
             member.cursor = batches[-1].until
             member.fresh = False
             return batches[0].framed if len(batches) == 1 else b"".join([batch.framed for batch in batches])
-        if fresh or not self._recent.ends_at(member.cursor):
-            framed = self._from_log(member, fresh)
-            if framed:
-                member.fresh = False
-                return framed
+        flushed = self._flushed_revision()
+        if (fresh or not self._recent.ends_at(member.cursor)) and member.cursor < flushed:
+            large = None if fresh else self._large(member)
+            return self._from_log(member, fresh, flushed) if large is None else large
         self._settle(member)
-        return b""
+        return None
+
+    def _flushed_revision(self) -> int:
+        """The revision up to which everything has been flushed."""
+        return self.pending[0].revision - 1 if self.pending else self._head.revision
 
     def _settle(self, member: Watcher) -> None:
         """The member has everything that there is."""
@@ -212,43 +271,68 @@ class Group:
         if not self.behind:
             self._recent.clear()
 
-    def _from_log(self, member: Watcher, opening: bool) -> bytes:
+    def _from_log(self, member: Watcher, opening: bool, flushed: int) -> Due:
         """Frames of the log after the member's cursor; if `opening`, the first event only, in its special form."""
         frames: list[bytes] = []
         size = 0
         until = member.cursor
-        for event in self._scan(until):
-            if size >= MAX_WRITE_BYTES and event.revision != until:
+        events = self._log.after(until, SCAN_EVENTS)
+        for event in events:
+            ends = event.revision != until  # a cursor never parts a revision
+            if event.revision > flushed or (ends and size >= MAX_WRITE_BYTES):
                 break
-            until = event.revision
             event_type = self.event_type(event)
-            if event_type is None:
-                continue
-            if opening:
-                entry = event.old if event_type == DELETED else event.new
-                assert entry is not None
-                frames.append(self.wire.opening(event_type, entry, event.revision))
-                break
-            frames.append(event.make_frame(self.wire, event_type))
-            size += len(frames[-1])
+            if event_type is not None:
+                if ends and frames and event.is_large():
+                    break
+                if opening:
+                    frames.append(self._opened(event, event_type))
+                    until = event.revision
+                    break
+                frames.append(event.make_frame(self.wire, event_type))
+                size += len(frames[-1])
+            until = event.revision
         else:
-            until = max(until, self._head.revision)
+            if len(events) < SCAN_EVENTS:
+                until = max(until, flushed)
         member.cursor = until
-        return chunks(frames) if frames else b""
+        if not frames:
+            return b""
+        member.fresh = False
+        return chunks(frames)
 
-    def _scan(self, cursor: int) -> Iterator[Event]:
-        position = self._log.position(cursor)
-        while events := self._log.from_position(position, SCAN_EVENTS):
-            yield from events
-            position += len(events)
+    def _large(self, member: Watcher) -> Due | None:
+        """The next event's own bytes, if it is large and for the member."""
+        events = self._log.after(member.cursor, 1)
+        if len(events) != 1 or not events[0].is_large():
+            return None
+        event = events[0]
+        event_type = self.event_type(event)
+        pieces = None if event_type is None else event.pieces(self.wire, event_type)
+        if pieces is not None:
+            member.cursor, member.fresh = event.revision, False
+        return pieces
+
+    def _opened(self, event: Event, event_type: str) -> bytes:
+        """The first frame of a stream, made once for those who get it together."""
+        if self._opening[0] is not event:
+            entry = event.old if event_type == DELETED else event.new
+            assert entry is not None
+            if self._opening[0] is None:
+                self._turns.later(self._forget_opening)
+            self._opening = event, self.wire.opening(event_type, entry, event.revision)
+        return self._opening[1]
+
+    def _forget_opening(self) -> None:
+        self._opening = None, b""
 
     def up_to_date(self, member: Watcher) -> bool:
         """Whether a member has everything there is: one that waits for its first event too, not one of the future."""
         return member.place is self.ready or (member.place is self.apart and member.cursor <= self._head.revision)
 
     def bookmark(self) -> bytes:
-        """A framed BOOKMARK for the present revision, made once for everybody who is due at it."""
-        revision = self._head.revision
+        """A framed BOOKMARK for what has been flushed, made once for everybody who is due at it."""
+        revision = self._flushed_revision()
         if self._bookmark[0] != revision:
             self._bookmark = (revision, chunk(self.wire.bookmark(revision)))
         return self._bookmark[1]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from typing import Final
 
 import attrs
 
 from orchtw.errors import Expired
-from orchtw.watch.entry import Entry
+from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import Wire
 
 HISTORY_S: Final = 300.0  # seed 1 §4.3(4): the default history of the store, which lists at a revision share
 MAX_EVENTS: Final = 100_000  # 5 minutes at 333 writes/s; some 200 bytes each beyond the encodings
 MIN_EVENTS: Final = 100  # supplement A5: at least 100 events per kind, however old or large
 MAX_SUPERSEDED_BYTES: Final = 32 * 1024 * 1024  # encodings that only the log still holds
+TOTAL_SUPERSEDED_BYTES: Final = 256 * 1024 * 1024  # of all logs together
 
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)
@@ -43,6 +43,17 @@ class Event:
         assert entry is not None
         return wire.frame(event_type, entry, self.revision)
 
+    def is_large(self) -> bool:
+        """Whether the object is so large that nobody should have an own copy of its frame."""
+        entry = self.new if self.new is not None else self.old
+        return entry is not None and len(entry.proto) >= LARGE_BYTES
+
+    def pieces(self, wire: Wire, event_type: str) -> tuple[bytes, ...] | None:
+        """The frame in pieces that are shared with the object; None where `wire` has none, or has to change it."""
+        entry = self.old if event_type == "DELETED" else self.new
+        assert entry is not None
+        return wire.pieces(event_type, entry) if entry.revision == self.revision else None
+
     def shared_frame(self, wire: Wire, event_type: str) -> bytes:
         """As `make_frame`, made once for all groups of one flush; the dispatcher drops it afterwards."""
         frames = self.frames
@@ -54,10 +65,42 @@ class Event:
         return frame
 
 
+class Superseded:
+    """The bytes that only logs hold, of all logs together: beyond the limit the largest one gives up its oldest."""
+
+    def __init__(self, limit_bytes: int = TOTAL_SUPERSEDED_BYTES) -> None:
+        self.used_bytes = 0
+        self._limit_bytes = limit_bytes
+        self._logs: list[EventLog] = []
+
+    def enter(self, log: EventLog) -> None:
+        """Count a log from now on."""
+        self._logs.append(log)
+
+    def leave(self, log: EventLog) -> None:
+        """A log is given up, with all it holds."""
+        self._logs.remove(log)
+        self.used_bytes -= log.superseded_bytes
+
+    def bound(self) -> None:
+        """Keep the limit; a little more is given up, so that it lasts for a while."""
+        if self.used_bytes <= self._limit_bytes:
+            return
+        excess = self.used_bytes - self._limit_bytes + self._limit_bytes // 16
+        while excess > 0:
+            largest = max(self._logs, key=_superseded)
+            given = largest.give_up(excess)
+            if not given:
+                return
+            excess -= given
+
+
 class EventLog:
     """Events of one resource in order of revision, bounded by age, count and the bytes only they hold.
 
     `oldest` is the oldest revision from which a watch misses nothing: that of the youngest dropped event.
+    `dropped_bytes` counts what dropped events held, since the start. `total` bounds this log with others; its limit
+    goes before `min_events`.
     """
 
     def __init__(
@@ -68,9 +111,13 @@ class EventLog:
         max_events: int = MAX_EVENTS,
         min_events: int = MIN_EVENTS,
         max_superseded_bytes: int = MAX_SUPERSEDED_BYTES,
+        total: Superseded | None = None,
     ) -> None:
         self.oldest = oldest
         self.superseded_bytes = 0
+        self.dropped_bytes = 0
+        self._total = Superseded() if total is None else total
+        self._total.enter(self)
         self._history_s = history_s
         self._max_events = max_events
         self._min_events = min_events
@@ -88,8 +135,9 @@ class EventLog:
         event = Event(revision, key, old, new, now, cost)
         self._events.append(event)
         self._revisions.append(revision)
-        self.superseded_bytes += cost
+        self._count(cost)
         self.trim(now)
+        self._total.bound()
         return event
 
     def trim(self, now: float) -> None:
@@ -102,13 +150,30 @@ class EventLog:
             event = events[first]
             if excess <= 0 and event.time >= born and self.superseded_bytes <= self._max_superseded_bytes:
                 break
-            self.superseded_bytes -= event.cost
+            self._count(-event.cost)
             self.oldest = event.revision
             first += 1
             spare -= 1
             excess -= 1
         if first != self._first:
             self._release(first)
+
+    def give_up(self, size: int) -> int:
+        """Drop the oldest events until `size` bytes are free, but not the last one; how many bytes are."""
+        events, first, freed = self._events, self._first, 0
+        while freed < size and first < len(events) - 1:
+            freed += events[first].cost
+            self.oldest = events[first].revision
+            first += 1
+        self._count(-freed)
+        self._release(first)
+        return freed
+
+    def _count(self, size: int) -> None:
+        self.superseded_bytes += size
+        self._total.used_bytes += size
+        if size < 0:
+            self.dropped_bytes -= size
 
     def _release(self, first: int) -> None:
         """Let go of the events before position `first`."""
@@ -133,23 +198,31 @@ class EventLog:
         """All events after revision `cursor`, oldest first; raises Expired (410) as `position` does."""
         return self._events[self.position(cursor) :]
 
-    def from_position(self, position: int, count: int) -> list[Event]:
-        """Up to `count` events from a position that `position` has just given."""
-        return self._events[position : position + count]
+    def after(self, cursor: int, count: int) -> list[Event]:
+        """The next events after revision `cursor`: `count`, and the rest of the last one's revision.
 
-    def overlay(self, revision: int, now: float = 0.0) -> Mapping[str, Entry | None]:
-        """What differed at `revision` from now: keys with their entry then, or None where there was none.
+        Raises Expired (410) as `position` does.
+        """
+        events, first = self._events, self.position(cursor)
+        last = min(first + count, len(events))
+        while first < last < len(events) and events[last].revision == events[last - 1].revision:
+            last += 1
+        return events[first:last]
+
+    def undoing(self, revision: int, now: float = 0.0) -> list[Event]:
+        """The events that led from the state at `revision` to the present one, oldest first.
 
         Raises Expired (410) if the log does not reach back to `revision`, or only by the minimum that is kept for
         watches: what was overtaken longer ago than the history lasts is the store's to know (supplement A5).
         """
-        then: dict[str, Entry | None] = {}
         events = self.since(revision)
         if events and events[0].time < now - self._history_s:
             raise Expired.list()
-        for event in reversed(events):
-            then[event.key] = event.old
-        return then
+        return events
+
+
+def _superseded(log: EventLog) -> int:
+    return log.superseded_bytes
 
 
 _DROPPED: Final = Event(0, "", None, None)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Protocol
+from typing import Final, Protocol
 
 from twisted.logger import Logger
 
-from orchtw.errors import InternalError, StatusError
+from orchtw.errors import Expired, InternalError, StatusError
 from orchtw.request import chunk, chunks
 from orchtw.watch.dispatch import Dispatcher
-from orchtw.watch.entry import Entry
+from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import ADDED, Wire
-from orchtw.watch.group import MAX_WRITE_BYTES, Group, Places
+from orchtw.watch.group import MAX_WRITE_BYTES, Due, Group, Places
 from orchtw.watch.selection import Selection
 from orchtw.watch.timers import Timers, next_bookmark
+
+SCAN_ENTRIES: Final = 256  # entries looked at in one go when the state is replayed
 
 
 class Sink(Protocol):
@@ -23,6 +25,9 @@ class Sink(Protocol):
 
     def write(self, framed: bytes) -> None:
         """Send HTTP chunks; may call the member's `pause`, `resume` or `close` before it returns."""
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """Send one HTTP chunk of these contents, without a copy of them; else as `write`."""
 
     def finish(self) -> None:
         """The stream is complete."""
@@ -44,6 +49,7 @@ class Member:
     log_failures = Logger()
 
     __slots__ = (
+        "__weakref__",
         "_bookmarks",
         "_deadline",
         "_dispatcher",
@@ -130,48 +136,71 @@ class Member:
         if group is None or self._draining or self.place is not group.behind:
             return
         self._draining = True
+        turns = self._dispatcher.turns
+        end = turns.end()
         try:
             while not self.paused:
-                framed = self._next(group)
-                if not framed:
+                due = self._next(group)
+                if due is None:
                     break
-                self.write(framed)
+                if isinstance(due, bytes):
+                    if due:
+                        self.write(due)
+                elif self._sink is not None:
+                    self._sink.write_pieces(due)
+                if turns.seconds() >= end:
+                    turns.later(self.wake)
+                    break
         except StatusError as error:
             self.fail(error)
         finally:
             self._draining = False
 
-    def _next(self, group: Group) -> bytes:
-        """The next chunk, empty when there is none; raises Expired (410), InternalError (500) if not makeable."""
+    def _next(self, group: Group) -> Due | None:
+        """What is to be written next, None when there is nothing; raises Expired (410), InternalError (500)."""
         try:
-            return self._next_of_state() or group.next_for(self)
+            return group.next_for(self) if self._state is None else self._next_of_state(self._state)
         except StatusError:
             raise
         except Exception:
             self.log_failures.failure("a watch could not be served")
             raise InternalError.of("the watch could not be continued") from None
 
-    def _next_of_state(self) -> bytes:
-        """The next chunk of synthetic ADDED events; empty when there are none left."""
-        state = self._state
-        if state is None:
-            return b""
+    def _next_of_state(self, state: Sequence[Entry]) -> Due:
+        """Synthetic ADDED events of up to SCAN_ENTRIES entries, or of a large one."""
         frames: list[bytes] = []
         size = 0
         matches, wire = self._selection.matches, self._wire
-        position = self._position
-        while position < len(state) and size < MAX_WRITE_BYTES:
-            entry = state[position]
-            position += 1
+        first = self._position
+        for entry in state[first : first + SCAN_ENTRIES]:
+            if size >= MAX_WRITE_BYTES:
+                break
             if matches(entry):
-                make = wire.opening if self.fresh and wire.opens else wire.frame
+                opens = self.fresh and wire.opens
+                if not opens and len(entry.proto) >= LARGE_BYTES:
+                    if frames:
+                        break
+                    pieces = wire.pieces(ADDED, entry)
+                    if pieces is not None:
+                        self.fresh = False
+                        self._go_to(first + 1)
+                        return pieces
+                frames.append((wire.opening if opens else wire.frame)(ADDED, entry, entry.revision))
                 self.fresh = False
-                frames.append(make(ADDED, entry, entry.revision))
                 size += len(frames[-1])
-        self._position = position
-        if position >= len(state):
-            self._state = None
+            first += 1
+        self._go_to(first)
         return chunks(frames) if frames else b""
+
+    def _go_to(self, position: int) -> None:
+        self._position = position
+        if self._state is not None and position >= len(self._state):
+            self._state = None
+
+    def expire(self) -> None:
+        """The state that the watch begins with can no longer be kept for it: an ERROR 410 and the end."""
+        if self._state is not None:
+            self.fail(Expired.watch(self.cursor, self.cursor + 1))
 
     def on_time(self, now: float) -> None:
         """A bookmark is due, or the end (supplement A9)."""
@@ -192,7 +221,7 @@ class Member:
         if group is None:
             return
         if group.pending:
-            group.flush()
+            group.flush(self._dispatcher.turns.end())
         if not self.paused and group.up_to_date(self):
             self.write(group.bookmark())
 

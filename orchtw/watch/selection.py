@@ -106,6 +106,7 @@ class Selection:
 
     `namespace` is "" for all. `field_names` names the positions of `Entry.fields` in the stored form, which
     field selectors speak of. They may use these, metadata.name and metadata.namespace; KeyError otherwise.
+    `everything`: every object is selected; `whole`: every one of the namespace.
     """
 
     namespace: str = ""
@@ -116,6 +117,7 @@ class Selection:
     facet: Facet = attrs.field(init=False, eq=False, repr=False)
     term: Hashable = attrs.field(init=False, eq=False, repr=False)
     everything: bool = attrs.field(init=False, eq=False, repr=False)
+    whole: bool = attrs.field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         labels = None if self.labels is None or self.labels.empty else self.labels
@@ -125,6 +127,7 @@ class Selection:
         object.__setattr__(self, "facet", facet)
         object.__setattr__(self, "term", term)
         object.__setattr__(self, "everything", not self.namespace and labels is None and not fields)
+        object.__setattr__(self, "whole", labels is None and not fields)
 
 
 def _best_term(

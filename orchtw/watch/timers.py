@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil, inf
 from typing import Final, Protocol
 
@@ -27,6 +28,7 @@ class Timers:
         self.now = now
         self._turned = int(now / RESOLUTION_S)
         self._slots: dict[int, dict[Timed, None]] = {}
+        self._due: dict[Timed, None] = {}
         self._phase = 0.0
 
     def arm(self, member: Timed, at: float) -> None:
@@ -40,14 +42,18 @@ class Timers:
 
     def disarm(self, member: Timed) -> None:
         """Forget the member; nothing happens if it is not armed."""
+        self._due.pop(member, None)
         slot = self._slots.get(member.slot)
         if slot is not None and member in slot:
             del slot[member]
             if not slot:
                 del self._slots[member.slot]
 
-    def tick(self, now: float) -> None:
-        """Wake everybody whose time has come. To be called every RESOLUTION_S or so."""
+    def tick(self, now: float, seconds: Callable[[], float] | None = None, end: float = inf) -> bool:
+        """Wake those whose time has come, until `seconds` says `end`. To be called every RESOLUTION_S or so.
+
+        Returns whether some of them are left for the next tick.
+        """
         self.now = now
         turned, self._turned = self._turned, int(now / RESOLUTION_S)
         due = range(turned + 1, self._turned + 1)
@@ -56,8 +62,14 @@ class Timers:
         else:
             passed = [slot for slot in due if slot in self._slots]
         for slot in passed:
-            for member in self._slots.pop(slot, {}):
+            self._due.update(self._slots.pop(slot))
+        for member in list(self._due):
+            if member in self._due:  # nobody who was woken before has disarmed it
+                del self._due[member]
                 member.on_time(now)
+            if seconds is not None and seconds() >= end:
+                break
+        return bool(self._due)
 
     def first_bookmark(self, deadline: float) -> float:
         """When a new member gets its first bookmark: 30 to 60 s from now, spread so that few are due at once."""

@@ -31,6 +31,14 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 class CommandTests(SynchronousTestCase):
+    def test_soak(self) -> None:
+        """The long mix of requests goes through, and says at each quarter what memory it takes."""
+        done = bench("--quick", "--scenarios=soak")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([line["requests"] for line in lines], [1000, 2000, 3000, 4000])
+        self.assertIn("growth_percent", lines[-1])
+
     def test_all_scenarios(self) -> None:
         """Every scenario prints a JSON line, none has an error, and each has the figure it is there for (issue 2)."""
         done = bench(*TINY)

@@ -23,6 +23,7 @@ from orchtw.schema.codec import Codecs
 from orchtw.schema.envelope import unwrap
 from orchtw.verbs.representation import Representations
 from orchtw.verbs.transforms import Transforms
+from orchtw.watch.turns import Turns
 
 NAMING = Naming.orch()
 CATALOGUE = Catalogue.load(NAMING)
@@ -149,9 +150,10 @@ class DocumentTests(SynchronousTestCase):
 
 class ServedTests(SynchronousTestCase):
     def setUp(self) -> None:
-        representations = Representations(CODECS, Transforms(CODECS, NAMING, lambda: 0.0))
+        turns = Turns(lambda: 0.0, lambda work: None)
+        representations = Representations(CODECS, Transforms(CODECS, NAMING, lambda: 0.0), turns)
         resources = enabled(CATALOGUE, ())
-        discovery = Discovery(CATALOGUE, resources, "127.0.0.1:6443", Negotiator(NAMING), representations.obj)
+        discovery = Discovery(CATALOGUE, resources, "127.0.0.1:6443", Negotiator(NAMING), representations.document)
         self.paths = Paths([discovery, Version(NAMING)])
 
     def ask(

@@ -15,6 +15,7 @@ from orchtw.errors import MethodNotAllowed
 from orchtw.filters.chain import App, Placed
 from orchtw.filters.deadline import Deadline
 from orchtw.naming import Naming
+from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
@@ -29,7 +30,7 @@ APPS = "/openapi/v3/apis/apps/v1"
 
 def endpoint(*settings: tuple[str, str]) -> OpenAPI:
     """Of a server with this --runtime-config, at second 0 of 1970."""
-    return OpenAPI(CATALOGUE, COMPILER, enabled(CATALOGUE, settings), lambda: 0.0)
+    return OpenAPI(CATALOGUE, COMPILER, enabled(CATALOGUE, settings), lambda: 0.0, Offload(None))
 
 
 SHARED = endpoint()

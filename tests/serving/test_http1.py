@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -280,7 +281,57 @@ class PieceBodyTests(SynchronousTestCase):
         self.assertEqual(wire.edge.in_flight, 0)
 
 
+class PartsTests(SynchronousTestCase):
+    def parts(self, made: list[int]) -> Iterator[bytes]:
+        for i in range(5):
+            made.append(i)
+            yield b"%d" % i * 30000
+
+    def test_made_as_they_are_sent(self) -> None:
+        """Parts without a length go out as chunks, each made when the one before has been sent."""
+        made: list[int] = []
+        wire = Wire(answering(Response(parts=self.parts(made)), Response(body=b"2")))
+        wire.transport.blocked = True
+        written = wire.send(GET + GET)
+        self.assertIn(b"Transfer-Encoding: chunked\r\n", written)
+        while wire.transport.producer is not None:
+            self.assertLess(len(made), 2 + written.count(b"7530\r\n"))
+            wire.transport.drain()
+            written += wire.transport.taken()
+        framed = b"".join(chunk(b"%d" % i * 30000) for i in range(5))
+        self.assertEqual(written.partition(b"\r\n\r\n")[2], framed + b"0\r\n\r\n" + ok(b"2"))
+
+    def test_http10(self) -> None:
+        """HTTP/1.0 gets the parts as they are and the close as their end."""
+        wire = Wire(answering(Response(parts=iter([b"a", b"b"]))))
+        written = wire.send(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+        while wire.transport.producer is not None:
+            wire.transport.drain()
+            written += wire.transport.taken()
+        self.assertNotIn(b"chunked", written)
+        self.assertTrue(written.endswith(b"\r\n\r\nab"), written)
+        self.assertTrue(wire.transport.disconnecting)
+
+    def test_client_leaves(self) -> None:
+        """What is left is not made for a client that has gone."""
+        made: list[int] = []
+        wire = Wire(answering(Response(parts=self.parts(made))))
+        wire.transport.blocked = True
+        wire.send(GET)
+        lose(wire)
+        self.assertEqual(wire.edge.in_flight, 0)
+        self.assertLess(len(made), 3)
+
+
 class StreamTests(SynchronousTestCase):
+    def test_pieces_are_one_chunk(self) -> None:
+        """The pieces of a large event are framed together and written as they are."""
+        stream = RecordedStream()
+        wire = Wire(answering(Response(stream=stream)))
+        wire.send(GET)
+        stream.channel.write_pieces([b"head", b"x" * 20, b"end"])
+        self.assertEqual(wire.transport.taken(), chunk(b"head" + b"x" * 20 + b"end"))
+
     def test_chunks_go_through_uncopied(self) -> None:
         """The head is sent at once; framed bytes follow as they are; the connection then goes on (supplement A6)."""
         stream = RecordedStream()

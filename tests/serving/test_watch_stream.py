@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from twisted.internet.interfaces import IPushProducer
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
+from orchtw.request import chunks
 from orchtw.serving.watch_stream import WatchStream
 from orchtw.watch.member import Member
 from orchtw.watch.selection import Selection
@@ -28,6 +30,9 @@ class Channel:
         self.data += framed
         if self.full:
             self.producer.pauseProducing()
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        self.write(chunks(pieces))
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         assert streaming

@@ -126,6 +126,17 @@ def make_entry(key: str, value: bytes, revision: int) -> Entry:
     return Entry(key, namespace, name, revision, {"l": label} if label else {}, (node,), value)
 
 
+def past(cache: ResourceCache, revision: int, namespace: str = "", start: str = "") -> Sequence[Entry]:
+    """A resource as it was at a revision."""
+    steps = cache.past(revision, namespace, start).steps()
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            found: Sequence[Entry] = done.value
+            return found
+
+
 class CacheTestCase(SynchronousTestCase):
     """A started cacher over pods, deployments and nodes; `turn` is the end of a reactor turn."""
 
@@ -306,17 +317,17 @@ class ReadTests(CacheTestCase):
             self.store.put(f"/registry/pods/{key}")
         self.store.write([Op("/registry/pods/a/x", None), Op("/registry/pods/b/y", b"new")])
         self.store.put("/registry/pods/a/new")
-        self.assertEqual(self.keys(pods.snapshot_at(4)), ["a/x@2", "a/z@4", "b/y@3"])
-        self.assertEqual(self.keys(pods.snapshot_at(4, "a")), ["a/x@2", "a/z@4"])
-        self.assertEqual(self.keys(pods.snapshot_at(5)), ["a/z@4", "b/y@3"])
-        self.assertEqual(self.keys(pods.snapshot_at(7)), ["a/new@7", "a/z@4", "b/y@6"])
-        self.assertRaises(Timeout, pods.snapshot_at, 8)
+        self.assertEqual(self.keys(past(pods, 4)), ["a/x@2", "a/z@4", "b/y@3"])
+        self.assertEqual(self.keys(past(pods, 4, "a")), ["a/x@2", "a/z@4"])
+        self.assertEqual(self.keys(past(pods, 5)), ["a/z@4", "b/y@3"])
+        self.assertEqual(self.keys(past(pods, 7)), ["a/new@7", "a/z@4", "b/y@6"])
+        self.assertRaises(Timeout, pods.past, 8)
 
     def test_expired_revision(self) -> None:
         """A revision before the log raises Expired for lists (410)."""
         self.store.put("/registry/pods/a/x")
         pods = self.start()
-        error = self.assertRaises(Expired, pods.snapshot_at, 1)
+        error = self.assertRaises(Expired, pods.past, 1)
         self.assertEqual(error.message, Expired.list().message)
 
     def test_pages(self) -> None:
@@ -325,9 +336,9 @@ class ReadTests(CacheTestCase):
         for key in ("a/x", "a/y", "b/x"):
             self.store.put(f"/registry/pods/{key}")
         self.store.write([Op("/registry/pods/a/y", None)])
-        self.assertEqual(self.keys(pods.page("a/x\0")), ["b/x@4"])
-        self.assertEqual(self.keys(pods.page("a/x\0", revision=4)), ["a/y@3", "b/x@4"])
-        self.assertEqual(self.keys(pods.page("a/x", "a")), ["a/x@2"])
+        self.assertEqual(self.keys(pods.snapshot(start="a/x\0")), ["b/x@4"])
+        self.assertEqual(self.keys(past(pods, 4, start="a/x\0")), ["a/y@3", "b/x@4"])
+        self.assertEqual(self.keys(pods.snapshot("a", "a/x")), ["a/x@2"])
 
     def test_select(self) -> None:
         """Selections are answered in key order; a single object is looked up."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.request import Peer, Request
+from orchtw.request import Peer, Request, chunks
 from orchtw.testing.in_process import TOKEN, InProcessServer
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -51,6 +52,9 @@ class Recorder:
 
     def write(self, framed: bytes) -> None:
         self.framed += framed
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        self.write(chunks(pieces))
 
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         pass

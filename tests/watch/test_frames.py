@@ -96,6 +96,17 @@ class JsonWireTests(SynchronousTestCase):
         self.assertEqual((event["type"], event["object"]["kind"], event["object"]["code"]), ("ERROR", "Status", 410))
 
 
+class PiecesTests(SynchronousTestCase):
+    def test_pieces_are_the_frame(self) -> None:
+        """A frame in pieces is the frame, around the object's own bytes."""
+        for size in (0, 100, 127, 128, 20_000, 900_000):
+            entry = Entry("a", "", "a", 7, NO_LABELS, (), b"x" * size, b'"x":"' + b"x" * size + b'"}')
+            for wire, own in ((JSON, entry.json), (PROTOBUF, entry.proto)):
+                pieces = wire.pieces("ADDED", entry)
+                self.assertEqual(b"".join(pieces), wire.frame("ADDED", entry, 7))
+                self.assertIs(pieces[1], own)
+
+
 class ProtobufWireTests(SynchronousTestCase):
     def test_frame(self) -> None:
         """An event is a length and a WatchEvent whose raw object is an enveloped message (supplement A9)."""

@@ -16,6 +16,11 @@ def entry(key: str, revision: int, size: int = 0) -> Entry:
     return Entry(key, "", key, revision, NO_LABELS, (), b"x" * size)
 
 
+def undone(log: EventLog, revision: int, now: float = 0.0) -> dict[str, Entry | None]:
+    """Per changed key, what there was at `revision`."""
+    return {event.key: event.old for event in reversed(log.undoing(revision, now))}
+
+
 def filled(log: EventLog, count: int, now: float = 0.0, size: int = 0) -> EventLog:
     """`log` with `count` updates of one object at revisions 1, 2, …"""
     old: Entry | None = None
@@ -80,29 +85,29 @@ class EventLogTests(SynchronousTestCase):
         held = [event for event in log._events if event.new is not None]
         self.assertEqual(len(held), 70)
 
-    def test_overlay(self) -> None:
-        """The overlay of a revision has, per changed key, the state it had then."""
+    def test_undoing(self) -> None:
+        """The events after a revision tell, per changed key, the state it had then."""
         log = EventLog(0)
         first, second, other = entry("a", 1), entry("a", 3), entry("b", 2)
         log.append(1, "a", None, first, 0.0)
         log.append(2, "b", None, other, 0.0)
         log.append(3, "a", first, second, 0.0)
         log.append(4, "a", second, None, 0.0)
-        self.assertEqual(log.overlay(2), {"a": first})
-        self.assertEqual(log.overlay(1), {"a": first, "b": None})
-        self.assertEqual(log.overlay(3), {"a": second})
-        self.assertEqual(log.overlay(4), {})
+        self.assertEqual(undone(log, 2), {"a": first})
+        self.assertEqual(undone(log, 1), {"a": first, "b": None})
+        self.assertEqual(undone(log, 3), {"a": second})
+        self.assertEqual(undone(log, 4), {})
 
 
-    def test_overlay_beyond_the_history(self) -> None:
+    def test_undoing_beyond_the_history(self) -> None:
         """What is only kept for watches is no state to list: the store knows what is compacted (supplement A5)."""
         log = EventLog(0, history_s=10)
         log.append(1, "a", None, entry("a", 1), 0.0)
         log.append(2, "b", None, entry("b", 2), 5.0)
-        self.assertEqual(log.overlay(0, 10.0), {"a": None, "b": None})
-        self.assertRaises(Expired, log.overlay, 0, 10.1)
-        self.assertEqual(log.overlay(1, 10.1), {"b": None})
-        self.assertEqual(log.overlay(2, 100.0), {})
+        self.assertEqual(undone(log, 0, 10.0), {"a": None, "b": None})
+        self.assertRaises(Expired, log.undoing, 0, 10.1)
+        self.assertEqual(undone(log, 1, 10.1), {"b": None})
+        self.assertEqual(undone(log, 2, 100.0), {})
         self.assertEqual(len(log.since(0)), 2)
 
 

@@ -14,7 +14,8 @@ from orchtw.watch import member as member_module
 from orchtw.watch.entry import Entry
 from orchtw.watch.member import Member
 from orchtw.watch.selection import Selection
-from tests.watch.watching import RecordingSink, TextWire, Watched
+from orchtw.watch.turns import SLICE_S
+from tests.watch.watching import RecordingSink, Stepping, TextWire, Watched
 
 NAMES = ("spec.nodeName",)
 SELECTIONS = [
@@ -34,6 +35,7 @@ actions = st.one_of(
     puts,
     st.tuples(st.just("delete"), st.sampled_from(KEYS)),
     st.tuples(st.just("flush")),
+    st.tuples(st.just("turn")),
     st.tuples(st.just("elsewhere")),
     st.tuples(st.just("tick")),
     st.tuples(st.just("join"), st.integers(0, 7), st.sampled_from(["state", "past", "future", "now"]), st.booleans()),
@@ -51,8 +53,10 @@ def line(kind: str, entry: Entry, revision: int) -> str:
 class Model:
     """The resource, its watchers, and what each of them should have seen in the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, slice_steps: int) -> None:
         self.watched = Watched()
+        if slice_steps:
+            self.watched.seconds = Stepping(SLICE_S / slice_steps)
         self.opening = TextWire(opens=True)
         self.members: list[tuple[Member, RecordingSink, int, Selection, list[str]]] = []
         self.now = 0.0
@@ -71,6 +75,9 @@ class Model:
 
     def flush(self) -> None:
         self.watched.flush()
+
+    def turn(self) -> None:
+        self.watched.turn()
 
     def elsewhere(self) -> None:
         self.watched.elsewhere()
@@ -109,6 +116,8 @@ class Model:
         for member, sink, *_ in self.members:
             sink.room = None
             member.resume()
+        while self.watched.turn():
+            pass
 
     def expected(self, since: int, selection: Selection, shown: list[str]) -> list[str]:
         """The state shown first, then every event after `since` as it concerns the selection."""
@@ -126,14 +135,19 @@ class Model:
 
 class ModelTests(SynchronousTestCase):
     @settings(max_examples=300, deadline=None)
-    @given(st.lists(actions, max_size=60), st.sampled_from([1, 30, 100, 65536]))
-    def test_each_event_once_in_order(self, history: list[tuple[object, ...]], write_bytes: int) -> None:
-        """Whatever the pauses, each watcher sees exactly the filtered events, once, in order (supplement A9)."""
+    @given(st.lists(actions, max_size=60), st.sampled_from([1, 30, 100, 65536]), st.sampled_from([0, 1, 2, 7]))
+    def test_each_event_once_in_order(
+        self, history: list[tuple[object, ...]], write_bytes: int, slice_steps: int
+    ) -> None:
+        """Whatever the pauses and slices, each watcher sees the filtered events, once, in order (supplement A9)."""
         with (
             patch.object(group_module, "MAX_WRITE_BYTES", write_bytes),
             patch.object(member_module, "MAX_WRITE_BYTES", write_bytes),
+            patch.object(group_module, "STRIDE", 1),
+            patch.object(group_module, "SCAN_EVENTS", 3),
+            patch.object(member_module, "SCAN_ENTRIES", 2),
         ):
-            model = Model()
+            model = Model(slice_steps)
             for action in history:
                 model.act(action)
             model.settle()

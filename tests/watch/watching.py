@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 
 from orchtw.errors import StatusError
+from orchtw.request import chunks
 from orchtw.watch.dispatch import Dispatcher
 from orchtw.watch.entry import NO_LABELS, Entry
 from orchtw.watch.frames import Wire
@@ -14,6 +15,7 @@ from orchtw.watch.member import Member
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection
 from orchtw.watch.timers import Timers
+from orchtw.watch.turns import Turns
 
 
 def unchunk(data: bytes) -> bytes:
@@ -28,11 +30,24 @@ def unchunk(data: bytes) -> bytes:
     return out
 
 
+class Stepping:
+    """A clock that moves on by `step` seconds whenever somebody looks at it."""
+
+    def __init__(self, step: float) -> None:
+        self.step = step
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
 class TextWire:
     """Frames such as `ADDED ns/name@7 value`, one a line; counts how many were made."""
 
-    def __init__(self, opens: bool = False) -> None:
+    def __init__(self, opens: bool = False, shares: bool = True) -> None:
         self.opens = opens
+        self.shares = shares
         self.made = 0
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
@@ -41,6 +56,10 @@ class TextWire:
 
     def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
         return b"first " + self.frame(event_type, entry, revision)
+
+    def pieces(self, event_type: str, entry: Entry) -> tuple[bytes, ...] | None:
+        head = b"%b %b@%d " % (event_type.encode(), entry.key.encode(), entry.revision)
+        return (head, entry.proto, b"\n") if self.shares else None
 
     def bookmark(self, revision: int) -> bytes:
         return b"BOOKMARK %d\n" % revision
@@ -54,6 +73,7 @@ class RecordingSink:
 
     def __init__(self) -> None:
         self.writes: list[bytes] = []
+        self.pieces: list[bytes] = []
         self.finished = 0
         self.room: int | None = None
         self.member: Member | None = None
@@ -67,6 +87,10 @@ class RecordingSink:
             if self.room <= 0 and self.member is not None:
                 self.member.pause()
         self.on_write()
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        self.pieces += pieces
+        self.write(chunks(pieces))
 
     def finish(self) -> None:
         self.finished += 1
@@ -85,7 +109,10 @@ class Watched:
         self.log = EventLog(0, max_events=max_events, min_events=min_events)
         self.timers = Timers(0.0)
         self.budget = Budget()
-        self.dispatcher = Dispatcher(self.log, self.head, self.budget)
+        self.soon: list[Callable[[], None]] = []
+        self.seconds: Callable[[], float] = lambda: 0.0
+        self.turns = Turns(lambda: self.seconds(), self.soon.append)
+        self.dispatcher = Dispatcher(self.log, self.head, self.budget, self.turns)
         self.entries: dict[str, Entry] = {}
         self.wire = TextWire()
 
@@ -122,6 +149,13 @@ class Watched:
     def flush(self) -> None:
         """The end of a reactor turn."""
         self.dispatcher.flush()
+
+    def turn(self) -> bool:
+        """What was put off until the next reactor turn; returns whether there was something."""
+        soon, self.soon[:] = list(self.soon), []
+        for call in soon:
+            call()
+        return bool(soon)
 
     def watch(
         self,

@@ -21,6 +21,7 @@ _SPEC_TAIL = (
 _SERVICE_LINKS_TAIL = _SPEC_TAIL[_SPEC_TAIL.index("enableServiceLinks") :]
 _CONTAINER_TAIL = ("imagePullPolicy", "securityContext", "stdin", "stdinOnce", "tty", "targetContainerName")
 _PORT_TAIL = ("hostPort", "containerPort", "protocol", "hostIP")
+_LONGEST_KEPT = 512  # characters of an image: a client's longer ones are not worth the memory
 _RUNNING = ("containers", "initContainers")
 
 
@@ -69,9 +70,17 @@ def fill_container(container: Object) -> None:
         round_up(resources, "limits", "requests")
 
 
-@lru_cache(maxsize=8192)  # images are few, containers many
 def pull_policy(image: str) -> str:
     """When to pull an image that says nothing of it; no image at all (templates may leave it out) is no `latest`."""
+    return _kept_policy(image) if len(image) <= _LONGEST_KEPT else _policy(image)
+
+
+@lru_cache(maxsize=8192)  # images are few, containers many
+def _kept_policy(image: str) -> str:
+    return _policy(image)
+
+
+def _policy(image: str) -> str:
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
     latest = tag == "latest" or not (tag or digest)

@@ -1,0 +1,54 @@
+"""Old states that somebody is still reading: how much memory they hold, and who has to let go."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Final, Protocol
+from weakref import ref
+
+from orchtw.watch.log import EventLog
+
+MAX_PINNED_BYTES: Final = 256 * 1024 * 1024  # of objects neither live nor in a log, all resources together
+
+
+class Holder(Protocol):
+    """A reader of a snapshot."""
+
+    def expire(self) -> None:
+        """Let go of the snapshot: the rest of it cannot be read any more."""
+
+
+class Pins:
+    """Who reads snapshots of one resource, the oldest first; a reader that is gone is forgotten by itself.
+
+    What a snapshot alone holds is what the log has dropped since it was taken. So the oldest one's share bounds
+    that of all.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._numbers = count()
+        self._held: dict[int, tuple[int, ref[Holder]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def add(self, holder: Holder) -> None:
+        """Count a reader of the present state."""
+        number = next(self._numbers)
+        held = self._held
+        self._held[number] = self._log.dropped_bytes, ref(holder, lambda _: held.pop(number, None))
+
+    @property
+    def bytes(self) -> int:
+        """At most so many bytes are held by snapshots alone."""
+        for mark, _ in self._held.values():
+            return self._log.dropped_bytes - mark
+        return 0
+
+    def expire_oldest(self) -> None:
+        """End the reader with the oldest snapshot."""
+        number = next(iter(self._held))
+        holder = self._held.pop(number)[1]()
+        if holder is not None:
+            holder.expire()

@@ -1,0 +1,141 @@
+"""The state that a list or deletecollection is about, in slices however large it is (the tables of seed 1 §4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Final
+
+import attrs
+
+from orchtw.errors import Expired, Timeout
+from orchtw.rules import paging
+from orchtw.rules.options import ListOptions
+from orchtw.storage.interface import KeyValue
+from orchtw.storage.ordered import Entries
+from orchtw.verbs.call import Call
+from orchtw.verbs.context import Context
+from orchtw.verbs.freshness import not_older_than
+from orchtw.verbs.turns import in_turns
+from orchtw.watch.entry import Entry
+from orchtw.watch.selection import Selection
+
+STRIDE: Final = 64  # entries tested between two looks at the clock
+BUILD_STRIDE: Final = 4  # values decoded between two looks
+PAGE_ITEMS: Final = 1000  # of the store's history
+
+
+@attrs.frozen(slots=True)
+class State:
+    """The selected objects at one revision, in key order, from where the list goes on.
+
+    With a limit there may be one more than that, and then `beyond` further ones that have not been looked at.
+    """
+
+    entries: Sequence[Entry]
+    revision: int
+    beyond: int = 0
+
+
+async def state_of(context: Context, call: Call, options: ListOptions, selection: Selection) -> State:
+    """What is selected of the state that the options ask for."""
+    stored = call.target.stored
+    if options.consistency in ("exact", "continue"):
+        return await _past(context, call, options, selection)
+    if options.consistency == "not older":
+        await not_older_than(context, options.revision or 0)
+    revision = context.cacher.revision
+    return await _chosen(context, stored.cache.candidates(selection), selection, options.limit, revision)
+
+
+async def _chosen(context: Context, entries: Entries, selection: Selection, limit: int, revision: int) -> State:
+    """The selected ones of `entries`, which are those of the namespace."""
+    if selection.whole:
+        return State(entries, revision)
+    return State(await in_turns(context.cacher.turns, _select(entries, selection, limit)), revision)
+
+
+def _select(entries: Entries, selection: Selection, limit: int) -> Generator[None, None, list[Entry]]:
+    """The selected entries, up to one more than `limit` (0: all)."""
+    matches = selection.matches
+    found: list[Entry] = []
+    for block in entries.blocks:
+        for start in range(0, len(block), STRIDE):
+            found += [entry for entry in block[start : start + STRIDE] if matches(entry)]
+            if limit and len(found) > limit:
+                return found[: limit + 1]
+            yield
+    return found
+
+
+async def _past(context: Context, call: Call, options: ListOptions, selection: Selection) -> State:
+    """What is selected at an exact revision, or from where a continue token goes on."""
+    if options.position is None:
+        return await _exactly(context, call, options, selection, options.revision or 0, "")
+    scope = scope_of(call)
+    context.tokens.check(options.position, call.target.stored.prefix + scope)
+    start = scope + options.position.start
+    if options.position.revision == paging.LATEST:
+        entries = call.target.stored.cache.snapshot(selection.namespace, start)
+        return await _chosen(context, entries, selection, options.limit, context.cacher.revision)
+    try:
+        return await _exactly(context, call, options, selection, options.position.revision, start)
+    except Expired:
+        last = start.removeprefix(scope).removesuffix("\0")
+        prefix = call.target.stored.prefix + scope
+        raise Expired.token(context.tokens.encode(paging.LATEST, last, prefix)) from None
+
+
+async def _exactly(
+    context: Context, call: Call, options: ListOptions, selection: Selection, revision: int, start: str
+) -> State:
+    """The state at a revision: out of the cache as far as its log reaches, else out of the store's history."""
+    if revision > context.cacher.revision:
+        raise Timeout.future_version(revision, context.cacher.revision)
+    try:
+        past = call.target.stored.cache.past(revision, selection.namespace, start)
+    except Expired:
+        return await _of_history(context, call, options, selection, revision, start)
+    entries = await in_turns(context.cacher.turns, past.steps())
+    return await _chosen(context, entries, selection, options.limit, revision)
+
+
+async def _of_history(
+    context: Context, call: Call, options: ListOptions, selection: Selection, revision: int, start: str
+) -> State:
+    """The same out of the store, page by page."""
+    stored, limit = call.target.stored, options.limit
+    prefix = stored.prefix + scope_of(call)
+    size = min(limit + 1, PAGE_ITEMS) if limit else PAGE_ITEMS
+    begin = stored.prefix + start if start else ""
+    found: list[Entry] = []
+    while True:
+        page = await context.store.list(prefix, revision=revision, limit=size, start=begin)
+        found += await in_turns(context.cacher.turns, _build(call, page.items, selection))
+        if limit and len(found) > limit:
+            return State(found[: limit + 1], revision, page.remaining + len(found) - limit - 1)
+        if not page.more:
+            return State(found, revision)
+        begin = page.items[-1].key + "\0"
+
+
+def _build(call: Call, items: Sequence[KeyValue], selection: Selection) -> Generator[None, None, list[Entry]]:
+    """The selected ones of stored values."""
+    stored, matches = call.target.stored, selection.matches
+    cut = len(stored.prefix)
+    found: list[Entry] = []
+    for start in range(0, len(items), BUILD_STRIDE):
+        for item in items[start : start + BUILD_STRIDE]:
+            try:
+                entry = stored.build(item.key[cut:], item.value, item.revision)
+            except Exception:  # noqa: BLE001 - left out as the cache does, which has logged it
+                continue
+            if matches(entry):
+                found.append(entry)
+        yield
+    return found
+
+
+def scope_of(call: Call) -> str:
+    """The start of all keys below the listed prefix: continue tokens name keys without it."""
+    namespace = call.info.namespace if call.target.resource.namespaced else ""
+    return f"{namespace}/" if namespace else ""
