@@ -18,6 +18,7 @@ from twisted.python.reflect import namedAny
 from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.authn.method import Authenticator
+from orchtw.authn.refused_log import RefusedLog
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.union import chain as authorizers
@@ -56,6 +57,7 @@ from orchtw.registry.offload import Offload
 from orchtw.registry.ownership import Ownership
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
+from orchtw.reloads import Reloads
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.origins import AllowedOrigins
@@ -135,7 +137,7 @@ class Core:
         client_ca_pem: str = "",
     ) -> None:
         self._config = config
-        self._naming = naming
+        self.naming = naming
         self._reactor = reactor
         self._tokens = Tokens(secret, naming)
         self.offload = Offload(reactor)
@@ -164,18 +166,21 @@ class Core:
         first_ip = str(next(config.service_networks[0].hosts()))
         self._service = ServerService(cluster_ip=first_ip, address=address, port=port)
         self._add_checks()
-        self._upkeep = Upkeep(self._bootstrap_steps(client_ca_pem), reactor)
+        self._client_ca_pem = client_ca_pem
+        self._upkeep = Upkeep(self._bootstrap_steps(), reactor)
         self._origins = AllowedOrigins(config.cors_allowed_origins)
-        authenticator = authenticators(config, time.time, os.urandom(32))
+        self.reloads = Reloads()
+        refused = RefusedLog(reactor).refused
+        authenticator = authenticators(config, time.time, os.urandom(32), reloads=self.reloads, refused=refused)
         authorizer = authorizers(config.authorization_mode, naming)
         app = self._app(host_and_port(address, port), authenticator, authorizer)
         self.app: Callable[[Request], Coroutine[Any, Any, Response]] = app
-        refused = app.refused
+        refuse = app.refused
         if self._origins:
             cors = CORS(self._origins)
             self.app = partial(cors.handle, proceed=app)
-            refused = partial(_opened, cors, app.refused)
-        self.screen = Screen(authenticator, authorizer, refused)
+            refuse = partial(_opened, cors, app.refused)
+        self.screen = Screen(authenticator, authorizer, refuse)
 
     async def start(self) -> None:
         """Open the store, fill the caches and make what every installation has.
@@ -193,6 +198,15 @@ class Core:
             hook.met = True
         await self._upkeep.start()
         self.controllers.startService()
+
+    def trust_clients_of(self, client_ca_pem: str) -> None:
+        """Publish other authorities of client certificates from now on: in the next look of the upkeep."""
+        self._client_ca_pem = client_ca_pem
+
+    @property
+    def objects(self) -> int:
+        """How many objects there are."""
+        return sum(map(len, self.cacher.caches))
 
     def begin_shutdown(self) -> None:
         """Tell load balancers by `/readyz` that the end is near; everything is served on."""
@@ -227,13 +241,13 @@ class Core:
         checks.add("etcd", store_check(self.store.alive, self._reactor), frozenset({LIVEZ}))
         self._started = Condition("caches are not filled yet")
         checks.add("informer-sync", filled(self._started, lambda: self.cacher.damaged), ready)
-        self._filled = [checks.hook(name) for name in cache_hooks(self._naming)]
+        self._filled = [checks.hook(name) for name in cache_hooks(self.naming)]
         self._made = {name: checks.hook(name) for name in BOOTSTRAP_HOOKS}
         for controller in self.controllers.controllers:
             checks.add(f"controller/{controller.name}", partial(self.controllers.check, controller))
         self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
 
-    def _bootstrap_steps(self, client_ca_pem: str) -> list[Step]:
+    def _bootstrap_steps(self) -> list[Step]:
         """What every installation has, each under the start hook that stands for it (supplement F1, G1)."""
         maker = self._maker
 
@@ -244,7 +258,7 @@ class Core:
         runs: Sequence[Callable[[], Awaitable[None]]] = (
             namespaces_and_service,
             partial(create_priority_classes, maker),
-            partial(publish_authentication_info, maker, client_ca_pem),
+            lambda: publish_authentication_info(maker, self._client_ca_pem),
         )
         return [
             Step(name=name, run=run, done=partial(setattr, self._made[name], "met", True))
@@ -253,7 +267,7 @@ class Core:
 
     def _app(self, address: str, authenticator: Authenticator, authorizer: Authorizer) -> App:
         """The line of stages; audit and flow control have their places in it (see `filters.chain`)."""
-        config, naming = self._config, self._naming
+        config, naming = self._config, self.naming
         negotiator = Negotiator(naming)
         representations = Representations(
             self.codecs, Transforms(self.codecs, naming, time.time), self.cacher.turns
@@ -324,7 +338,7 @@ class Core:
 
     def _context(self, negotiator: Negotiator, representations: Representations) -> Context:
         return Context(
-            naming=self._naming,
+            naming=self.naming,
             clock=self._reactor,
             random=SystemRandom(),
             store=self.store,

@@ -113,8 +113,10 @@ class Unauthorized(StatusError):
 
     code, reason = 401, "Unauthorized"
 
-    def __init__(self) -> None:
+    def __init__(self, why: str = "") -> None:
+        """`why` is for the operator's log; the client is told nothing."""
         super().__init__("Unauthorized")
+        self.why = why
 
 
 class Forbidden(StatusError):

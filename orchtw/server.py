@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import gc
-import os
 import resource
 import socket
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
-from cryptography.x509 import Certificate
-from twisted.application.service import IService, Service
+from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
+from twisted.logger import Logger
 
 from orchtw.config import Config, host_and_port
 from orchtw.core import Core, claim_store
+from orchtw.errors import ConfigError
 from orchtw.naming import Naming
-from orchtw.pki import files, first_start
+from orchtw.pki import certificates, files, first_start
 from orchtw.pki.first_start import Pki
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
@@ -35,7 +35,7 @@ SWITCH_S = 0.001
 """How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""
 
 
-def make_service(config: Config) -> IService:
+def make_service(config: Config) -> APIServer:
     """The API server as a service that is yet to be started.
 
     What can go wrong before the reactor runs does so here, while `twistd` is still in the terminal: raises
@@ -49,7 +49,7 @@ def make_service(config: Config) -> IService:
     _allow_connections(config.max_connections)
     bound = bind(config.bind_address, config.secure_port)
     try:
-        files.make_folder(config.data_dir)
+        _make_folder(config)
         store = claim_store(config, naming, reactor)
         try:
             pki = first_start.prepare(config, naming, bound.getsockname()[1], datetime.now(UTC))
@@ -63,7 +63,12 @@ def make_service(config: Config) -> IService:
 
 
 class APIServer(Service):
-    """Starts the core and then the listener, and stops them in reverse (supplement G4)."""
+    """Starts the core and then the listener, and stops them in reverse (supplement G4).
+
+    The log has one line for each step, none before it is true.
+    """
+
+    _log = Logger()
 
     def __init__(
         self, config: Config, naming: Naming, store: SqliteStore, pki: Pki, bound: socket.socket, reactor: Any
@@ -83,11 +88,13 @@ class APIServer(Service):
             client_ca_pem=pki.client_ca_pem,
         )
         self._address = host_and_port(config.public_address, port)
-        tls = ServingTLS(self._tls_options(pki.serving_chain, pki.serving_key))
-        self._reload = self._certificate_reload(tls)
+        self._tls = ServingTLS(self._tls_options())
+        self._reload = self._certificate_reload()
+        if self._reload is not None:
+            self._core.reloads.add("certificate files", self._reload.read)
         self._listener = Listener(
             self._core.app,
-            tls,
+            self._tls,
             bound,
             reactor=reactor,
             limits=EdgeLimits(
@@ -118,41 +125,79 @@ class APIServer(Service):
         if self._reload is not None:
             self._reload.startService()  # type: ignore[no-untyped-call]
         _settle_memory()
-        print(f"https://{self._address} {os.path.relpath(self._pki.kubeconfig)}", file=sys.__stdout__, flush=True)
+        print(f"https://{self._address} {_shown(self._pki.kubeconfig)}", file=sys.__stdout__, flush=True)
+        self._say_ready()
+
+    def reload(self) -> None:
+        """Read again what can be (SIGHUP): tokens, certificates, authorities of clients."""
+        self._core.reloads.run()
+
+    def _say_ready(self) -> None:
+        config, naming = self._config, self._core.naming
+        self._log.info(
+            "ready: https://{address}, release {release}, vocabulary {vocabulary}, data folder {folder}, store of "
+            "{size:.1f} MiB with {objects} objects, authorization {modes}, kubeconfig {kubeconfig}",
+            address=self._address,
+            release=naming.git_version,
+            vocabulary=naming.vocabulary,
+            folder=str(config.data_dir),
+            size=(self._core.store.file_bytes() + self._core.store.wal_bytes()) / (1 << 20),
+            objects=self._core.objects,
+            modes=",".join(config.authorization_mode),
+            kubeconfig=str(self._pki.kubeconfig),
+        )
 
     async def _stop(self) -> None:
+        delay_s = self._config.shutdown_delay_duration_s
         self._core.begin_shutdown()
+        self._log.info("shutdown: /readyz fails; serving on for {delay_s} s", delay_s=delay_s)
         if self._reload is not None and self._reload.running:
             await self._reload.stopService()  # type: ignore[no-untyped-call]
-        if self._config.shutdown_delay_duration_s:
-            await deferLater(self._reactor, self._config.shutdown_delay_duration_s)
+        if delay_s:
+            await deferLater(self._reactor, delay_s)
         await self._core.withdraw()
         await self._listener.stop_accepting()
+        count = self._listener.edge.in_flight
+        self._log.info("shutdown: no new connections; {count} requests and watches are running", count=count)
         self._core.end_watches()
         await self._listener.stopService()
+        self._log.info("shutdown: watches have ended, requests are answered; closing the store")
         await self._core.stop()
+        self._log.info("shutdown: complete")
 
-    def _tls_options(self, chain: tuple[Certificate, ...], key: PrivateKeyTypes) -> TLSOptions:
-        config = self._config
+    def _tls_options(self) -> TLSOptions:
+        """What the files say at present. Raises ConfigError."""
+        config, pki = self._config, self._pki
+        chain, key = first_start.given(config) or (pki.serving_chain, pki.serving_key)
+        client_cas = first_start.given_client_cas(config) or pki.client_cas
+        self._core.trust_clients_of("".join(certificates.pem(each).decode() for each in client_cas))
         return TLSOptions(
             certificates=chain,
             key=key,
-            client_cas=self._pki.client_cas,
+            client_cas=client_cas,
             min_version=config.tls_min_version,
             cipher_suites=config.tls_cipher_suites,
         )
 
-    def _certificate_reload(self, tls: ServingTLS) -> CertificateReload | None:
-        """Follows the operator's own certificate files; None: the certificate was made here."""
+    def _certificate_reload(self) -> CertificateReload | None:
+        """Follows the operator's own certificate files; None: there are none."""
         config = self._config
-        files = [path for path in (config.tls_cert_file, config.tls_private_key_file) if path is not None]
+        given = (config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
+        paths = [path for path in given if path is not None]
+        return CertificateReload(self._tls, paths, self._tls_options, self._reactor) if paths else None
 
-        def read() -> TLSOptions:
-            given = first_start.given(config)
-            assert given is not None
-            return self._tls_options(*given)
 
-        return CertificateReload(tls, files, read, self._reactor) if files else None
+def _shown(path: Path) -> Path:
+    """The path from where we are, if it is below; else as a whole."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _make_folder(config: Config) -> None:
+    try:
+        files.make_folder(config.data_dir)
+    except ConfigError as error:
+        raise ConfigError(*(f"--data-dir: {problem}" for problem in error.problems)) from error
 
 
 def _settle_memory() -> None:

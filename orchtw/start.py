@@ -11,13 +11,13 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import FrameType
 from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorCore
-from twisted.logger import Logger
+from twisted.logger import ILogObserver, Logger, textFileLogObserver
 from twisted.python.failure import Failure
 
 from orchtw.errors import ConfigError
@@ -25,6 +25,19 @@ from orchtw.errors import ConfigError
 EXIT_FAILED = 1
 _END_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _log = Logger()
+
+
+class _Log:
+    """Where the log goes: `on_errors` says that it shares standard error with the lines of a failed start."""
+
+    on_errors = False
+
+
+def log_to_errors() -> ILogObserver:
+    """The log, as lines on standard error; `twistd` finds it by its name (see `tap`)."""
+    assert sys.__stderr__ is not None
+    _Log.on_errors = True
+    return textFileLogObserver(sys.__stderr__)
 
 
 def lines_of(error: BaseException) -> list[str]:
@@ -57,8 +70,9 @@ def fail_start(reactor: IReactorCore, error: BaseException) -> None:
     lines = lines_of(error)
     if sys.__stderr__ is not None:
         print(*lines, sep="\n", file=sys.__stderr__, flush=True)
-    for line in lines:
-        _log.critical("{line}", line=line)
+    if not _Log.on_errors:
+        for line in lines:
+            _log.critical("{line}", line=line)
     atexit.register(_exit_failed)
     reactor.callWhenRunning(reactor.stop)
 
@@ -81,6 +95,17 @@ def end_on_signals(reactor: Any) -> None:
             signal.signal(each, begin_to_end)
 
     reactor.callWhenRunning(install)
+
+
+def reload_on_hangup(reactor: Any, reload: Callable[[], None]) -> None:
+    """SIGHUP reads again what can be; it never ends the process, not even before `reload` can work."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def hang_up(number: int, frame: FrameType | None) -> None:
+        reactor.callFromThread(_log.info, "received SIGHUP, reading files again")
+        reactor.callFromThread(reload)
+
+    reactor.callWhenRunning(signal.signal, signal.SIGHUP, hang_up)
 
 
 def _exit_failed() -> None:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from twisted.application.service import IService
 from twisted.python import usage
@@ -16,7 +16,7 @@ from orchtw.errors import ConfigError
 from orchtw.flags import help_text
 from orchtw.monotonic import keep_monotonic_time
 from orchtw.naming import Naming
-from orchtw.start import EXIT_FAILED, end_on_signals, lines_of
+from orchtw.start import EXIT_FAILED, end_on_signals, lines_of, reload_on_hangup
 
 
 class Options(usage.Options):
@@ -27,6 +27,7 @@ class Options(usage.Options):
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
         """Read the flags; `--help` and `--version` answer and exit 0, flag errors print a line each and exit 1."""
         arguments = list(sys.argv[1:] if options is None else options)
+        self._log_beside_the_output()
         if "--help" in arguments or "-h" in arguments:
             self.opt_help()
         if "--version" in arguments:
@@ -35,6 +36,12 @@ class Options(usage.Options):
             self.config = parse(arguments)
         except ConfigError as error:
             _refuse(error)
+
+    def _log_beside_the_output(self) -> None:
+        """In the foreground the log goes to standard error, so that the output's first line is the ready line."""
+        twistd: Any = getattr(self, "parent", None)
+        if twistd and twistd["nodaemon"] and not (twistd["logfile"] or twistd["logger"] or twistd.get("syslog")):
+            twistd["logger"] = "orchtw.start.log_to_errors"
 
     def getUsage(self, width: int | None = None) -> str:
         """Every flag with its default, by section."""
@@ -64,6 +71,7 @@ def makeService(options: Options) -> IService:
     except ConfigError as error:
         _refuse(error)
     end_on_signals(reactor)
+    reload_on_hangup(reactor, service.reload)
     return service
 
 

@@ -8,6 +8,8 @@ from orchtw.authn.method import TokenMethod
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UserInfo, utf8_text
 
+UNKNOWN = "the bearer token is nobody's"
+
 
 class BearerTokens:
     """Authenticates by `Authorization: Bearer <token>`; the sources are asked in order, the first success counts."""
@@ -29,7 +31,7 @@ class BearerTokens:
                 return _accept(request, found)
             if found is not None:
                 return self._ask_on(request, token, found, index + 1)
-        raise Unauthorized
+        raise Unauthorized(UNKNOWN)
 
     async def _ask_on(
         self, request: Request, token: str, asked: Awaitable[UserInfo | None], index: int
@@ -42,7 +44,7 @@ class BearerTokens:
             answer = method.find(token)
             found = answer if answer is None or isinstance(answer, UserInfo) else await answer
         if found is None:
-            raise Unauthorized
+            raise Unauthorized(UNKNOWN)
         return _accept(request, found)
 
 

@@ -43,13 +43,15 @@ class ClientCertificates:
         certificate = request.peer.certificate
         if certificate is None:
             return None
-        if isinstance(certificate, UnreadableCertificate) or not request.peer.verified:
-            raise Unauthorized
+        if isinstance(certificate, UnreadableCertificate):
+            raise Unauthorized("the client certificate cannot be read")
+        if not request.peer.verified:
+            raise Unauthorized("the client certificate is not from an authority that is trusted for clients")
         known = self._known.get(id(certificate))
         if known is None:
             known = self._learn(certificate)
         if not known.begins <= self._seconds() <= known.ends:
-            raise Unauthorized
+            raise Unauthorized("the client certificate has expired, or is not valid yet")
         return known.user
 
     def _learn(self, certificate: Certificate) -> _Known:
@@ -62,7 +64,7 @@ class ClientCertificates:
             )
         except ValueError:
             # Parts are decoded when they are asked for: a subject of undecodable text gets that far.
-            raise Unauthorized from None
+            raise Unauthorized("the client certificate's subject cannot be read") from None
         if len(self._known) >= _KEPT:
             self._known.clear()
         self._known[id(certificate)] = known

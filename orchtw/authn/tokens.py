@@ -36,6 +36,23 @@ class StaticTokens:
         return hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
 
 
+class TokenFile:
+    """The tokens of a file as it was when it was last read. Raises ConfigError as `load` does."""
+
+    def __init__(self, path: Path, key: bytes) -> None:
+        self._path = path
+        self._key = key
+        self.read()
+
+    def read(self) -> None:
+        """Take over what the file holds now; a file that cannot be used (ConfigError) changes nothing."""
+        self._tokens = load(self._path, self._key)
+
+    def find(self, token: str) -> UserInfo | None:
+        """The token's user, or None."""
+        return self._tokens.find(token)
+
+
 def load(path: Path, key: bytes) -> StaticTokens:
     """The tokens of a file; `key` is 16 to 64 random bytes.
 
@@ -46,13 +63,13 @@ def load(path: Path, key: bytes) -> StaticTokens:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"token file '{path}': {error.strerror}") from error
+        raise ConfigError(f"--token-auth-file: token file '{path}': {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"token file '{path}': is not UTF-8 text") from error
+        raise ConfigError(f"--token-auth-file: token file '{path}': is not UTF-8 text") from error
     try:
         return StaticTokens(_users(text, path).items(), key)
     except MalformedRecord as error:
-        raise ConfigError(f"token file '{path}': {error}") from error
+        raise ConfigError(f"--token-auth-file: token file '{path}': {error}") from error
 
 
 def _users(text: str, path: Path) -> dict[str, UserInfo]:
@@ -60,8 +77,8 @@ def _users(text: str, path: Path) -> dict[str, UserInfo]:
     for line, columns in records(text):
         if len(columns) < _MIN_COLUMNS:
             raise ConfigError(
-                f"token file '{path}' must have at least {_MIN_COLUMNS} columns (token, user name, user uid), "
-                f"found {len(columns)} on line {line}"
+                f"--token-auth-file: token file '{path}' must have at least {_MIN_COLUMNS} columns "
+                f"(token, user name, user uid), found {len(columns)} on line {line}"
             )
         token, name, uid = columns[:_MIN_COLUMNS]
         if not token:

@@ -7,72 +7,98 @@ from collections.abc import Awaitable, Callable, Sequence
 from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.certificates import ClientCertificates
-from orchtw.authn.method import ANONYMOUS, Authenticator, authenticated
+from orchtw.authn.method import ANONYMOUS, Authenticator, TokenMethod, authenticated
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.config import Config
 from orchtw.errors import Unauthorized
 from orchtw.naming import Naming
+from orchtw.reloads import Reloads
 from orchtw.request import Request, UserInfo
+
+Refused = Callable[[Request, list[str]], None]
+"""Is told of a request that is refused, and of what its methods had against it."""
+
+
+def _say_nothing(request: Request, reasons: list[str]) -> None:
+    """Nobody is told."""
 
 
 class Union:
     """Tries each method. A method's refusal does not stop the next, but forbids going on as anonymous."""
 
-    def __init__(self, methods: Sequence[Authenticator], *, anonymous: bool) -> None:
+    def __init__(
+        self, methods: Sequence[Authenticator], *, anonymous: bool, refused: Refused = _say_nothing
+    ) -> None:
+        """`refused` is told of each refusal and its reasons."""
         self._methods = tuple(methods)
         self._anonymous = anonymous
+        self._refused = refused
 
     def authenticate(self, request: Request) -> UserInfo | Awaitable[UserInfo]:
         """The user, at once unless a method has to ask somebody; then an awaitable of the user.
 
         Raises Unauthorized (401) when credentials were wrong, or there were none and anonymous requests are off.
         """
-        refused = False
+        reasons: list[str] = []
         for index, method in enumerate(self._methods):
             try:
                 found = method.authenticate(request)
-            except Unauthorized:
-                refused = True
+            except Unauthorized as refusal:
+                reasons.append(refusal.why)
                 continue
             if isinstance(found, UserInfo):
                 return authenticated(found)
             if found is not None:
-                return self._go_on(request, found, index + 1, refused)
-        return self._without(refused)
+                return self._go_on(request, found, index + 1, reasons)
+        return self._without(request, reasons)
 
     async def _go_on(
-        self, request: Request, asked: Awaitable[UserInfo | None], index: int, refused: bool
+        self, request: Request, asked: Awaitable[UserInfo | None], index: int, reasons: list[str]
     ) -> UserInfo:
         """Wait for the first answer that takes time, then go on with the methods from `index`."""
         found = None
         try:
             found = await asked
-        except Unauthorized:
-            refused = True
+        except Unauthorized as refusal:
+            reasons.append(refusal.why)
         for method in self._methods[index:]:
             if found is not None:
                 break
             try:
                 answer = method.authenticate(request)
                 found = answer if answer is None or isinstance(answer, UserInfo) else await answer
-            except Unauthorized:
-                refused = True
-        return self._without(refused) if found is None else authenticated(found)
+            except Unauthorized as refusal:
+                reasons.append(refusal.why)
+        return self._without(request, reasons) if found is None else authenticated(found)
 
-    def _without(self, refused: bool) -> UserInfo:
-        if refused or not self._anonymous:
+    def _without(self, request: Request, reasons: list[str]) -> UserInfo:
+        if reasons or not self._anonymous:
+            self._refused(request, reasons)
             raise Unauthorized
         return ANONYMOUS
 
 
-def chain(config: Config, seconds: Callable[[], float], key: bytes) -> Union:
+def chain(
+    config: Config,
+    seconds: Callable[[], float],
+    key: bytes,
+    *,
+    reloads: Reloads | None = None,
+    refused: Refused = _say_nothing,
+) -> Union:
     """The methods that the flags ask for, in the reference server's order.
 
-    `seconds` is the time since the epoch, `key` 32 random bytes. Anonymous requests are off when everybody
-    may do everything. Raises ConfigError for a token file that cannot be used.
+    `seconds` is the time since the epoch, `key` 32 random bytes. Anonymous requests are off when everybody may do
+    everything. `reloads` gets what can be read again. Raises ConfigError for a token file that cannot be used.
     """
-    sources = [tokens.load(config.token_auth_file, key)] if config.token_auth_file else []
+    sources: list[TokenMethod] = []
+    if config.token_auth_file:
+        file = tokens.TokenFile(config.token_auth_file, key)
+        sources.append(file)
+        if reloads is not None:
+            reloads.add("--token-auth-file", file.read)
     anonymous = config.anonymous_auth and "AlwaysAllow" not in config.authorization_mode
     bearer = BearerTokens(sources)
     domains = Naming.orch().api_domain, Naming.kubernetes().api_domain
-    return Union((ClientCertificates(seconds), bearer, WebSocketTokens(bearer, domains)), anonymous=anonymous)
+    methods = (ClientCertificates(seconds), bearer, WebSocketTokens(bearer, domains))
+    return Union(methods, anonymous=anonymous, refused=refused)

@@ -116,8 +116,10 @@ def make_folder(path: Path) -> Path:
     try:
         path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         return path.resolve(strict=True)
+    except FileExistsError as error:
+        raise ConfigError(f"{path}: is a file, not a folder") from error
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from error
+        raise ConfigError(f"{path}: the folder cannot be made: {error.strerror}") from error
 
 
 def warn_of_rights(folder: Path) -> None:

@@ -7,8 +7,10 @@ every client.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 from cryptography import x509
@@ -23,6 +25,8 @@ from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.pki import certificates, files, kubeconfig
 from orchtw.pki.certificates import Authority
+
+T = TypeVar("T")
 
 FOLDER, KUBECONFIG = "pki", "admin.kubeconfig"
 CA, SERVING, ADMIN, SERVICE_ACCOUNT = "ca", "apiserver", "admin", "sa"
@@ -83,7 +87,7 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
     chain, key = given(config) or ((serving.certificate,), serving.key)
     ca_pem = certificates.pem(authority.certificate)
     trust = b"".join(map(certificates.pem, chain)) if config.tls_cert_file else ca_pem
-    client_cas = files.read_certificates(config.client_ca_file) if config.client_ca_file else (authority.certificate,)
+    client_cas = given_client_cas(config) or (authority.certificate,)
     server = f"https://{host_and_port(config.public_address, port)}"
     _write_kubeconfig(data / KUBECONFIG, server, naming, trust, admin)
     return Pki(
@@ -180,13 +184,26 @@ def given(config: Config) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes
     """
     if config.tls_cert_file is None or config.tls_private_key_file is None:
         return None
-    chain = files.read_certificates(config.tls_cert_file)
+    chain = _of_flag("tls-cert-file", files.read_certificates, config.tls_cert_file)
     if config.tls_private_key_file.absolute().is_relative_to(config.data_dir.absolute()):
         files.check_private(config.tls_private_key_file)
-    key = files.read_key(config.tls_private_key_file)
+    key = _of_flag("tls-private-key-file", files.read_key, config.tls_private_key_file)
     if not certificates.matches(chain[0], key):
         raise ConfigError(f"{config.tls_private_key_file}: is not the key of {config.tls_cert_file}")
     return chain, key
+
+
+def given_client_cas(config: Config) -> tuple[x509.Certificate, ...]:
+    """The authorities of `--client-ca-file`, none if it is not given. Raises ConfigError."""
+    return _of_flag("client-ca-file", files.read_certificates, config.client_ca_file) if config.client_ca_file else ()
+
+
+def _of_flag(flag: str, read: Callable[[Path], T], path: Path) -> T:
+    """What `read` makes of the file that a flag names; its ConfigError names the flag."""
+    try:
+        return read(path)
+    except ConfigError as error:
+        raise ConfigError(*(f"--{flag}: {problem}" for problem in error.problems)) from error
 
 
 def _hosts(config: Config, naming: Naming) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Certificates that the operator replaces while the server runs (supplement C3)."""
+"""Certificates and authorities that the operator replaces while the server runs (supplement C3, D2)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchtw.serving.tls_context import ServingTLS, TLSOptions
 INTERVAL_S = 60.0
 """How often the files are looked at: renewals come days before an old certificate ends."""
 
-_STAYS = "the new serving certificate cannot be used, the old one stays"
+_STAYS = "the new certificate files cannot be used, what was read before stays"
 _log = Logger()
 
 
@@ -37,18 +37,21 @@ class CertificateReload(TimerService):
 
     def look(self) -> None:
         """Once in an interval."""
-        state = self._state()
-        if state == self._seen:
+        if self._state() == self._seen:
             return
-        self._seen = state
         try:
-            self._tls.reload(self._read())
+            self.read()
         except ConfigError as error:
             _log.error(_STAYS + ": {why}", why=str(error))
         except Exception:  # noqa: BLE001 - a timer whose call fails is called no more
             _log.failure(_STAYS)
         else:
-            _log.info("serving with the new certificate from now on")
+            _log.info("the new certificate files are in use from now on")
+
+    def read(self) -> None:
+        """Take over what the files hold now. Raises ConfigError when that cannot be used; the old context stays."""
+        self._seen = self._state()
+        self._tls.reload(self._read())
 
     def _state(self) -> tuple[tuple[int, int], ...]:
         return tuple(map(_stamp, self._files))

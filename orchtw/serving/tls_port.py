@@ -47,6 +47,10 @@ class TLSPort(tcp.Port):
         super().__init__(port, factory, 0, interface, reactor)
         self._preexistingSocket = bound
 
+    def _getLogPrefix(self, _factory: object) -> str:
+        # That the socket is listened on is no more than that: the server says itself when it is ready.
+        return "HTTPS listener"
+
     def doRead(self) -> None:
         """Accept what has come, within the limit."""
         room = self._max_connections - len(self.transports)

@@ -154,6 +154,10 @@ class SqliteStore(Store):
         """See `Store.alive`. Waits as `check` does."""
         await self._in_time(self._writer.alive)
 
+    def file_bytes(self) -> int:
+        """The size of the store's file now, without its log."""
+        return self._file.file_bytes()
+
     def wal_bytes(self) -> int:
         """The size of the write-ahead log now."""
         return self._file.wal_bytes()

@@ -74,6 +74,13 @@ class StoreFile:
         """Which of the files is gone from its place or another one by now, in words, or ""; while open only."""
         return "" if self._hold is None else self._hold.missing()
 
+    def file_bytes(self) -> int:
+        """The size of the file itself; 0 once it is gone."""
+        try:
+            return os.stat(self.path).st_size
+        except FileNotFoundError:
+            return 0
+
     def wal_bytes(self) -> int:
         """The size of the write-ahead log, for the metric (it grows when a reader never ends)."""
         try:

@@ -151,7 +151,8 @@ class TokenFileTests(SynchronousTestCase):
         """A line with fewer than three columns ends the start, with its number (supplement D3)."""
         self.assertEqual(
             self.refused("t1,alice,1\nt2,bob\n"),
-            f"token file '{self.path}' must have at least 3 columns (token, user name, user uid), found 2 on line 2",
+            f"--token-auth-file: token file '{self.path}' must have at least 3 columns "
+            "(token, user name, user uid), found 2 on line 2",
         )
 
     def test_unreadable(self) -> None:
@@ -159,7 +160,7 @@ class TokenFileTests(SynchronousTestCase):
         self.assertIn("line 1", self.refused('t1,"alice"x,1\n'))
         self.assertIn("is not UTF-8", self.refused("t1,\xe4,1\n"))
         error = self.assertRaises(ConfigError, tokens.load, Path("/nonexistent"), KEY)
-        self.assertEqual(error.problems, ("token file '/nonexistent': No such file or directory",))
+        self.assertEqual(error.problems, ("--token-auth-file: token file '/nonexistent': No such file or directory",))
 
     def test_warnings(self) -> None:
         """A repeated token counts as given last, an empty one not at all; the log names lines, never tokens."""

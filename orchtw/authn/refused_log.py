@@ -1,0 +1,54 @@
+"""One log line for each refused credential, with the reason and no secret; bounded, since anybody can cause them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from orchtw.request import Request
+from orchtw.rules.causes import go_quote
+
+LINES: Final = 10
+"""Written in each WINDOW_S; further ones are counted."""
+
+WINDOW_S: Final = 10.0
+
+
+class RefusedLog:
+    """Tells the operator why clients get a 401; the clients are told nothing."""
+
+    _log = Logger()
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
+        self._until = 0.0
+        self._written = self._dropped = 0
+
+    def refused(self, request: Request, reasons: list[str]) -> None:
+        """A request's credentials were wrong, or missing where they are needed."""
+        peer = request.peer
+        if not peer.address:
+            return  # a token review asks about credentials that nobody has shown
+        if not self._may_write():
+            self._dropped += 1
+            return
+        why = "; ".join(dict.fromkeys(reason for reason in reasons if reason)) or "no credentials"
+        self._log.info(
+            "refused with 401: {why} (from {address}:{port}, {method} {path})",
+            why=why,
+            address=peer.address,
+            port=peer.port,
+            method=request.method,
+            path=go_quote(request.path),
+        )
+
+    def _may_write(self) -> bool:
+        now = self._clock.seconds()
+        if now >= self._until:
+            if self._dropped:
+                self._log.info("refused with 401: {count} more requests", count=self._dropped)
+            self._until, self._written, self._dropped = now + WINDOW_S, 0, 0
+        self._written += 1
+        return self._written <= LINES

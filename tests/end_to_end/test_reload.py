@@ -1,0 +1,65 @@
+"""SIGHUP and the log's story, on a real process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from twisted.internet.task import deferLater
+from twisted.trial.unittest import TestCase
+
+from orchtw.testing.process import ServerProcess
+from tests.end_to_end.case import reactor
+from tests.end_to_end.client import Client, tls_context
+
+POLL_S = 0.05
+
+
+class ReloadTests(TestCase):
+    timeout = 120
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        self.tokens = Path(self.mktemp())
+        self.tokens.write_text('one,ann,1,"system:masters"\n')
+        flag = f"--token-auth-file={self.tokens.absolute()}"
+        self.server = ServerProcess(reactor, self.mktemp(), flag)
+        await self.server.start()
+        self.addCleanup(self.server.terminate)
+
+    async def code(self, token: str) -> int:
+        context = tls_context(self.server.kubeconfig, certificate=False)
+        client = Client(self.server.port, context, {"authorization": f"Bearer {token}"})
+        try:
+            return (await client.get("/api/v1/namespaces")).code
+        finally:
+            client.close()
+
+    async def logged(self, text: str) -> None:
+        """Return once the log has the text; the test's time limit is the deadline."""
+        while text not in self.server.log:
+            await deferLater(reactor, POLL_S)
+
+    async def test_tokens(self) -> None:
+        """SIGHUP takes over the token file; one that cannot be used changes nothing, and the process goes on."""
+        self.assertEqual((await self.code("one"), await self.code("two")), (200, 401))
+        self.tokens.write_text('two,ann,1,"system:masters"\n')
+        self.server.signal("HUP")
+        await self.logged("reload: --token-auth-file read again")
+        self.assertEqual((await self.code("one"), await self.code("two")), (401, 200))
+        self.tokens.write_text("bad\n")
+        self.server.signal("HUP")
+        await self.logged("reload: --token-auth-file cannot be used and stays as it was")
+        self.assertEqual(await self.code("two"), 200)
+        self.assertIn("refused with 401: the bearer token is nobody's", self.server.log)
+        self.assertTrue(self.server.running)
+
+    async def test_story(self) -> None:
+        """The log says when the server is ready and with what, and each step of the end."""
+        await self.logged("ready: https://127.0.0.1:")
+        for part in ("vocabulary orch", "data folder", "objects", "authorization Node,RBAC", "admin.kubeconfig"):
+            self.assertIn(part, self.server.log)
+        self.assertEqual(await self.server.terminate(), 0)
+        log = self.server.log
+        steps = ("/readyz fails", "no new connections", "watches have ended", "shutdown: complete")
+        places = [log.index(step) for step in steps]
+        self.assertEqual(places, sorted(places))
+        self.assertNotIn("HTTPFactory", log)
