@@ -84,7 +84,7 @@ class LinkTests(SynchronousTestCase):
                     self.assertIn(f"{folder}{page.name}", links, listing.name)
 
     def test_flags(self) -> None:
-        """Every flag that a page names is one of the server's, of the benchmarks' or the fuzzer's, or of a program beside them."""
+        """Every flag that a page names is the server's, the benchmarks', the fuzzer's, or a program's beside them."""
         known = {flag.name for flag in FLAGS} | OTHERS_FLAGS
         for options in ("bench/options.py", "tests/fuzz/__main__.py"):
             known |= set(_FLAG.findall((ROOT / options).read_text()))
