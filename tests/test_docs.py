@@ -85,9 +85,10 @@ class LinkTests(SynchronousTestCase):
                     self.assertIn(f"{folder}{page.name}", links, listing.name)
 
     def test_flags(self) -> None:
-        """Every flag that a page names is one of the server's, of the benchmarks', or of a program beside them."""
-        benchmarks = set(_FLAG.findall((ROOT / "bench/options.py").read_text()))
-        known = {flag.name for flag in FLAGS} | OTHERS_FLAGS | benchmarks
+        """Every flag that a page names is the server's, the benchmarks', the fuzzer's, or a program's beside them."""
+        known = {flag.name for flag in FLAGS} | OTHERS_FLAGS
+        for options in ("bench/options.py", "tests/fuzz/__main__.py"):
+            known |= set(_FLAG.findall((ROOT / options).read_text()))
         for page in PAGES:
             for name in _FLAG.findall(_without_output(page.read_text())):
                 self.assertIn(name, known, f"{page.name}: --{name}")

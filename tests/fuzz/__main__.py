@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--vocabulary", choices=VOCABULARIES, help="only this one")
     parser.add_argument("--keep", action="store_true", help="write what is found to tests/fuzz/kept")
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # the server goes along
     vocabularies = (options.vocabulary,) if options.vocabulary else VOCABULARIES
     found = 0
     for vocabulary in vocabularies:

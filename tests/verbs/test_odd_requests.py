@@ -93,11 +93,15 @@ class SelectorTests(Case):
     )
 
     async def test_scale(self) -> None:
-        """There is no Scale of a workload without a readable selector."""
+        """There is no Scale of a workload without a readable selector, and no way to apply one."""
         for number, selector in enumerate(self.NONSENSE):
             spec = {"selector": selector, "template": {}}
             await self.send("POST", DEPLOYMENTS, 201, {"metadata": {"name": f"d{number}"}, "spec": spec})
-            await self.send("GET", f"{DEPLOYMENTS}/d{number}/scale", 400)
+            url = f"{DEPLOYMENTS}/d{number}"
+            await self.send("GET", f"{url}/scale", 400)
+            applied = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 7}}
+            await self.send("PATCH", f"{url}/scale?fieldManager=m&force=true", 400, applied, APPLY)
+            self.assertEqual((await self.send("GET", url, 200)).json["spec"]["replicas"], 1)
 
     async def test_eviction(self) -> None:
         """A budget without a readable selector protects no pod."""
