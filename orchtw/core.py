@@ -261,9 +261,12 @@ class Core:
             lambda: publish_authentication_info(maker, self._client_ca_pem),
         )
         return [
-            Step(name=name, run=run, done=partial(setattr, self._made[name], "met", True))
+            Step(name=name, run=run, ended=self._ended(name))
             for name, run in zip(BOOTSTRAP_HOOKS, runs, strict=True)
         ]
+
+    def _ended(self, hook: str) -> Callable[[bool], None]:
+        return lambda done: self._made[hook].ended(done=done)
 
     def _app(self, address: str, authenticator: Authenticator, authorizer: Authorizer) -> App:
         """The line of stages; audit and flow control have their places in it (see `filters.chain`)."""

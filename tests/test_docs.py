@@ -31,7 +31,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 OTHERS_FLAGS = frozenset(
     "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
     "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag server-side "
-    "all-namespaces standalone requests seed keep".split()
+    "all-namespaces standalone".split()
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -87,7 +87,7 @@ class LinkTests(SynchronousTestCase):
     def test_flags(self) -> None:
         """Every flag that a page names is the server's, the benchmarks', the fuzzer's, or a program's beside them."""
         known = {flag.name for flag in FLAGS} | OTHERS_FLAGS
-        for options in ("bench/options.py", "tests/fuzz/__main__.py"):
+        for options in ("bench/options.py", "tests/fuzz/__main__.py", "orchtw/pki/user_command.py"):
             known |= set(_FLAG.findall((ROOT / options).read_text()))
         for page in PAGES:
             for name in _FLAG.findall(_without_output(page.read_text())):

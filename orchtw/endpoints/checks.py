@@ -39,6 +39,27 @@ class Condition:
             raise CheckFailed(self.reason)
 
 
+@attrs.define(slots=True)
+class StartStep(Condition):
+    """A start step, which may be `tried` and refused, such as by a full disk: then it is to be tried again.
+
+    That is no reason to end the process, so that `/livez` asks for no more than that it was tried.
+    """
+
+    reason: str = "not finished"
+    tried: bool = False
+
+    def ended(self, *, done: bool) -> None:
+        """The step was tried; `done`: it has been carried out."""
+        self.tried = True
+        self.met = self.met or done
+
+    async def alive(self) -> None:
+        """Raises CheckFailed before the step has been tried."""
+        if not (self.tried or self.met):
+            raise CheckFailed(self.reason)
+
+
 def flush_output() -> None:
     """Flush the stream that a server in the foreground logs to; a daemon's log file flushes with every line."""
     if sys.__stdout__ is not None:
@@ -122,11 +143,12 @@ class Checks:
         self._add(Check(name=name, run=condition, endpoints=endpoints))
         return condition
 
-    def hook(self, name: str) -> Condition:
-        """Add the check of a start step, named in the neutral spelling; set its `met` when the step ended."""
-        condition = Condition("not finished")
-        self._add(Check(name=f"poststarthook/{self._naming.translate(name)}", run=condition, graced=True))
-        return condition
+    def hook(self, name: str) -> StartStep:
+        """Add the check of a start step, named in the neutral spelling; tell it when the step `ended`."""
+        step, name = StartStep(), f"poststarthook/{self._naming.translate(name)}"
+        self._add(Check(name=name, run=step, endpoints=EVERYWHERE - {LIVEZ}, graced=True))
+        self._add(Check(name=name, run=step.alive, endpoints=frozenset({LIVEZ}), graced=True))
+        return step
 
     def of(self, endpoint: str) -> tuple[Check, ...]:
         """The checks that `endpoint` asks."""

@@ -83,7 +83,7 @@ _ACCEPTS = (
     "application/yaml;as=Table;v=v1;g=meta.orch.io,*/*;q=nan",
 )  # fmt: skip
 _HEADERS = (
-    ("Impersonate-User", "bob"), ("Impersonate-User", "system:serviceaccount:fuzz-0:a"),
+    ("Impersonate-User", "bob"), ("Impersonate-Group", "g"), ("Impersonate-User", "system:serviceaccount:fuzz-0:a"),
     ("Impersonate-User", "\u00fc"),
     ("User-Agent", "fuzz/1 (x)"), ("User-Agent", ""), ("User-Agent", "\u00fc\u4e2d" * 100),
     ("Accept-Encoding", "gzip"),

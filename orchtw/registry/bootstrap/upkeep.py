@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 import attrs
 from twisted.internet.defer import Deferred
-from twisted.internet.task import LoopingCall
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from orchtw.errors import StatusError
 
 INTERVAL_S = 60.0
+RETRY_S = 1.0
+"""After a look in which a step was refused: the server is not ready before all have been carried out."""
 
 
 @attrs.define(slots=True, kw_only=True)
 class Step:
-    """One subject: `done` is told whenever it has been carried out."""
+    """One subject: `ended` is told after each try whether it has been carried out."""
 
     name: str
     run: Callable[[], Awaitable[None]]
-    done: Callable[[], None]
+    ended: Callable[[bool], None]
 
 
 class Upkeep:
@@ -29,27 +31,45 @@ class Upkeep:
 
     _log = Logger()
 
-    def __init__(self, steps: Sequence[Step], clock: Any) -> None:
+    def __init__(self, steps: Sequence[Step], clock: IReactorTime) -> None:
         self._steps = tuple(steps)
-        self._loop = LoopingCall(lambda: Deferred.fromCoroutine(self._look()))
-        self._loop.clock = clock
+        self._clock = clock
+        self._stopped = False
+        self._next: IDelayedCall | None = None
+        self._refused: set[str] = set()
 
     async def start(self) -> None:
-        """Carry out all steps, then look again every INTERVAL_S."""
+        """Carry out all steps, then look again from time to time."""
         await self._look()
-        self._loop.start(INTERVAL_S, now=False)
 
     def stop(self) -> None:
         """Look no more."""
-        if self._loop.running:
-            self._loop.stop()
+        self._stopped = True
+        if self._next is not None and self._next.active():
+            self._next.cancel()
+
+    def _again(self) -> None:
+        Deferred.fromCoroutine(self._look()).addErrback(self._failed)
+
+    def _failed(self, failure: Failure) -> None:
+        self._log.failure("the bootstrap objects could not be looked after", failure=failure)
+        self._wait(INTERVAL_S)
 
     async def _look(self) -> None:
-        """A step that is refused (a full disk, say) is logged and tried again in the next look; reads are served."""
+        """A step that is refused (a full disk, say) is logged and tried again soon; reads are served meanwhile."""
         for step in self._steps:
             try:
                 await step.run()
             except StatusError as error:
-                self._log.error("bootstrap step {name}: {why}", name=step.name, why=error.message)
+                if step.name not in self._refused:
+                    self._log.error("bootstrap step {name}: {why}", name=step.name, why=error.message)
+                self._refused.add(step.name)
+                step.ended(False)
             else:
-                step.done()
+                self._refused.discard(step.name)
+                step.ended(True)
+        self._wait(RETRY_S if self._refused else INTERVAL_S)
+
+    def _wait(self, seconds: float) -> None:
+        if not self._stopped:
+            self._next = self._clock.callLater(seconds, self._again)
