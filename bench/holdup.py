@@ -10,21 +10,24 @@ import multiprocessing
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection as Pipe
 
 from bench.holdup_case import Case, Step
+from bench.holdup_reads import READS
 from bench.holdup_writes import WRITES
 from bench.http1 import ANSWER_TIMEOUT_S, JSON, RECORD_BYTES, Answer, BenchError, Connection, Endpoint
 from bench.session import CORE, Bench
 
-CASES: tuple[Case, ...] = (*WRITES,)
+CASES: tuple[Case, ...] = (*WRITES, *READS)
 """All kinds of requests; a table more is one line more here."""
 
 REST_S = 0.002  # between an answer and the next question
 MARGIN_S = 0.05  # before the request and after its answer
 QUIET_S = 0.5  # without any request, to see what the machine adds
+FILLERS = 16  # connections that fill the collection
 
 
 @dataclass(slots=True)
@@ -50,51 +53,73 @@ def holdup(bench: Bench) -> None:
     """A line for an idle server, and one for each kind of request."""
     namespace = bench.namespace()
     bench.create(f"{namespace}/configmaps", {"metadata": {"name": "small"}, "data": {"key": "value"}})
+    cases = [case for case in CASES if _chosen(bench, case)]
+    places = {"{core}": CORE, "{pods}": _filled(bench) if any("{pods}" in case.path for case in cases) else ""}
     with Probe(bench.endpoint, f"{namespace}/configmaps/small") as probe:
         probe.start()
         time.sleep(QUIET_S)
         _emit(bench, "idle", Outcome(waits=probe.stop()), 0)
-        for case in CASES:
-            if not bench.options.cases or any(word in case.name for word in bench.options.cases):
-                _measure(bench, probe, case)
+        for case in cases:
+            _measure(bench, probe, case, places)
 
 
-def _measure(bench: Bench, probe: Probe, case: Case) -> None:
+def _chosen(bench: Bench, case: Case) -> bool:
+    return not bench.options.cases or any(word in case.name for word in bench.options.cases)
+
+
+def _filled(bench: Bench) -> str:
+    """The path of a collection of pods."""
+    path = bench.namespace()
+    bench.fill(path, "pods", "load", bench.options.pods, FILLERS)
+    return f"{path}/pods"
+
+
+def _measure(bench: Bench, probe: Probe, case: Case, places: Mapping[str, str]) -> None:
     """Send the request of a case some times, each time in a namespace of its own."""
     data = case.body()
     outcomes = []
     for _ in range(bench.options.repeats):
-        namespace = bench.namespace()
+        here = {**places, "{namespace}": bench.namespace()}
         for step in case.before:
-            _must(_call(bench.endpoint, step, namespace, step.body()), step)
+            _must(_call(bench.endpoint, _request(bench.endpoint, step, here, step.body())), step)
+        request = _request(bench.endpoint, case, here, data)
         bench.machine.await_quiet(bench.options.quiet)
-        outcomes.append(_once(bench, probe, case, namespace, data))
+        outcomes.append(_once(bench, probe, request))
     best = min(outcomes, key=lambda outcome: outcome.waits.livez_ms)
     best.worst_ms = max(outcome.waits.livez_ms for outcome in outcomes)
     _emit(bench, case.name, best, len(data))
 
 
-def _once(bench: Bench, probe: Probe, case: Case, namespace: str, data: bytes) -> Outcome:
+def _once(bench: Bench, probe: Probe, request: bytes) -> Outcome:
     probe.start()
     time.sleep(MARGIN_S)
     began = time.monotonic()
-    answer = _call(bench.endpoint, case, namespace, data)
+    answer = _call(bench.endpoint, request)
     took_s = time.monotonic() - began
     time.sleep(MARGIN_S)
     return Outcome(answer.status, took_s * 1000, probe.stop())
 
 
-def _call(endpoint: Endpoint, step: Step, namespace: str, data: bytes) -> Answer:
-    """Send the request a TLS record at a time, and wait for its answer."""
-    path = step.path.replace("{namespace}", namespace).replace("{core}", CORE)
-    request = endpoint.request(step.method, path, step.accept, step.content_type if data else "", data)
+def _request(endpoint: Endpoint, step: Step, places: Mapping[str, str], data: bytes) -> bytes:
+    path = step.path
+    for name, place in places.items():
+        path = path.replace(name, place)
+    content_type = step.content_type if data else ""
+    request = endpoint.request(step.method, path, step.accept, content_type, data, step.zipped)
+    first, _, rest = request.partition(b"\r\n")
+    return first + b"\r\n" + step.head() + rest
+
+
+def _call(endpoint: Endpoint, request: bytes) -> Answer:
+    """Send the request a TLS record at a time, and wait for its answer, which may come before all is sent."""
     connection = Connection(endpoint)
     try:
-        for start in range(0, len(request), RECORD_BYTES):
-            connection.send(request[start : start + RECORD_BYTES])
+        with suppress(OSError):
+            for start in range(0, len(request), RECORD_BYTES):
+                connection.send(request[start : start + RECORD_BYTES])
         while (answer := connection.receive()) is None:
             if not select.select([connection], [], [], ANSWER_TIMEOUT_S)[0]:
-                raise BenchError(f"{step.method} {path[:200]}: no answer")
+                raise BenchError(f"{request[:200]!r}: no answer")
         return answer
     finally:
         connection.close()

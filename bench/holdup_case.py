@@ -13,13 +13,18 @@ LIMIT_BYTES = (3 << 20) - 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One request. `path` may hold `{namespace}` (the path of a fresh one) and `{core}`."""
+    """One request. `path` may hold `{namespace}` (the path of a fresh one), `{pods}` (a large collection), `{core}`.
+
+    `head` builds further lines, each with its end; `zipped` asks for a compressed answer.
+    """
 
     method: str
     path: str
     body: Callable[[], bytes] = bytes
     content_type: str = JSON
     accept: str = JSON
+    head: Callable[[], bytes] = bytes
+    zipped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

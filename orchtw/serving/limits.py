@@ -12,10 +12,11 @@ BODY_BYTES = 3 << 20
 # Clients send about ten header lines with names of a dozen characters; each line costs a call and two objects.
 HEADER_LINES = 1000
 NAME_BYTES = 1024
-# What a request target may ask to be taken apart: parameters and escaped characters. Both are far beyond what
-# selectors need, and take some 30 ms together.
+# What a request target may ask to be taken apart: parameters, escaped characters and slashes. All are far beyond what
+# selectors and paths need, and take some 30 ms together.
 PARAMETERS = 1000
 ESCAPES = 16384
+SLASHES = 16384
 # All that connections hold, and what a connection may hold uncounted: one TLS record, a third of its own cost.
 INFLIGHT_BYTES = 256 << 20
 FREE_BYTES = 16384

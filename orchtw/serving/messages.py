@@ -15,6 +15,7 @@ from orchtw.serving.limits import (
     FREE_BYTES,
     NAME_BYTES,
     PARAMETERS,
+    SLASHES,
     EdgeLimits,
     ExpectationFailed,
     HeadersTooLarge,
@@ -339,6 +340,8 @@ def check_target(target: bytes) -> StatusError | None:
         return BadRequest(f"too many query parameters: limit is {PARAMETERS}")
     if target.count(b"%") > ESCAPES:
         return TargetTooLong(f"too many escaped characters in the request target: limit is {ESCAPES}")
+    if target.count(b"/") > SLASHES:
+        return TargetTooLong(f"too many segments in the request target: limit is {SLASHES}")
     return None
 
 

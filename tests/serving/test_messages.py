@@ -270,6 +270,12 @@ class CostTests(SynchronousTestCase):
             self.assertEqual(len(parsed(b"GET /" + target + end).ready), 1)
         self.refused(414, b"GET /" + b"%41" * 16_385 + end)
 
+    def test_segments(self) -> None:
+        """A path of more than 16,384 segments is a 414."""
+        end = b" HTTP/1.1\r\nHost: a\r\n\r\n"
+        self.assertEqual(len(parsed(b"GET " + b"/a" * 16_384 + end).ready), 1)
+        self.refused(414, b"GET " + b"/a" * 16_385 + end)
+
     def test_lists(self) -> None:
         """Headers that are taken apart may be 16 KiB together; others may fill the head."""
         for name in (b"Accept", b"Accept-Encoding", b"Impersonate-Group", b"Impersonate-Extra-X"):
