@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Final, Protocol, overload
 
@@ -93,7 +94,26 @@ class ProtobufForm:
         return b"".join(parts)
 
 
-class Items(Sequence[bytes]):
+class Pieces(Sequence[bytes], ABC):
+    """An answer in pieces, each made when it is asked for."""
+
+    @abstractmethod
+    def piece(self, index: int) -> bytes:
+        """The piece at `index`. Raises IndexError."""
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
+
+    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return self.piece(index)
+
+
+class Items(Pieces):
     """The objects of a list in pieces; `length` is their size in bytes. Large ones are pieces that are shared."""
 
     def __init__(self, held: Held, form: Form, groups: Sequence[Group], length: int) -> None:
@@ -105,15 +125,7 @@ class Items(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self._groups)
 
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
-
-    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+    def piece(self, index: int) -> bytes:
         start, stop = self._groups[index]
         encode = self._form.encode
         if start < stop:
@@ -146,7 +158,7 @@ def items_of(held: Held, form: Form) -> Generator[None, None, Items]:
     return Items(held, form, groups, length)
 
 
-class Framed(Sequence[bytes]):
+class Framed(Pieces):
     """A list's pieces between those of its head and its end."""
 
     def __init__(self, head: bytes, items: Items, end: bytes) -> None:
@@ -158,15 +170,7 @@ class Framed(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self._items) + 2
 
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
-
-    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+    def piece(self, index: int) -> bytes:
         if index < 0 or index >= len(self):
             raise IndexError(index)
         if index == 0:
