@@ -17,6 +17,7 @@ _SYSTEM = "system:"
 _ACCOUNTS = re.compile(r"(system:serviceaccounts?:)([^:]*)(.*)", re.DOTALL)
 _NODE = "system:node:"
 _SUBSCRIPT = re.compile(r"(metadata\.(?:labels|annotations)\[')([^']*)('\])")
+_TOKEN_PATH = "/var/run/secrets/{}/serviceaccount"
 _COUNT = "count/"
 _CLASS_QUOTA = ".storageclass.storage."
 _NAMESPACES = ("system_namespace", "public_namespace", "node_lease_namespace")
@@ -90,6 +91,16 @@ class Names:
     def config_map(self, name: str) -> str:
         """A ConfigMap: the one that every namespace has."""
         return self.new.root_ca_config_map if name == self.old.root_ca_config_map else name
+
+    def token_volume(self, name: str) -> str:
+        """A volume of a pod: the one that brings its account's token begins with the product's name."""
+        prefix = f"{self.old.component_prefix}api-access-"
+        return f"{self.new.component_prefix}api-access-{name[len(prefix):]}" if name.startswith(prefix) else name
+
+    def token_path(self, path: str) -> str:
+        """Where a volume is mounted: the account's token has a place by convention."""
+        is_it = path == _TOKEN_PATH.format(self.old.label_domain)
+        return _TOKEN_PATH.format(self.new.label_domain) if is_it else path
 
     def flow_schema(self, name: str) -> str:
         """A FlowSchema of the system's own."""

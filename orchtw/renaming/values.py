@@ -80,10 +80,10 @@ class Values:
             return self.struct(node)
         if isinstance(node, EitherSchema):
             inner = self.struct(node.schema)
-            return None if inner is None else lambda value: inner(value) if type(value) is dict else value
+            return None if inner is None else partial(_if_object, inner)
         if isinstance(node, ListSchema):
             inner = self._field(node.element, rule, key)
-            return None if inner is None else lambda value: _each(value, inner)
+            return None if inner is None else partial(_each, inner)
         if isinstance(node, MapSchema):
             return self._map(node, rule, key)
         return _kept(rule) if rule is not None and node is Scalar.STRING else None
@@ -126,7 +126,11 @@ def renamed_keys(value: Object, rule: Rename, value_of: Callable[[str, str], str
     return _changed(value, {key: out[key] for key in in_order(out)})
 
 
-def _each(value: list[Any], inner: Translate) -> list[Any]:
+def _if_object(inner: Translate, value: Any) -> Any:
+    return inner(value) if type(value) is dict else value
+
+
+def _each(inner: Translate, value: list[Any]) -> list[Any]:
     out = [inner(each) for each in value]
     return value if all(a is b for a, b in zip(value, out, strict=True)) else out
 
