@@ -95,7 +95,7 @@ class Names:
     def token_volume(self, name: str) -> str:
         """A volume of a pod: the one that brings its account's token begins with the product's name."""
         prefix = f"{self.old.component_prefix}api-access-"
-        return f"{self.new.component_prefix}api-access-{name[len(prefix):]}" if name.startswith(prefix) else name
+        return f"{self.new.component_prefix}api-access-{name[len(prefix) :]}" if name.startswith(prefix) else name
 
     def token_path(self, path: str) -> str:
         """Where a volume is mounted: the account's token has a place by convention."""
@@ -139,10 +139,7 @@ class Names:
         """The value of a label whose old `key` says that it is a name; any other value is the user's."""
         if key == self.old.namespace_name_label:
             return self.namespace(value)
-        domain = self.old.label_domain
-        if key == f"{domain}/service-name":
-            return self.service(self.old.default_namespace, value)
-        return self.known(value) if key == f"endpointslice.{domain}/managed-by" else value
+        return self.known(value) if key == f"endpointslice.{self.old.label_domain}/managed-by" else value
 
     def _fields(self, names: Iterable[str]) -> Mapping[str, str]:
         return {getattr(self.old, name): getattr(self.new, name) for name in names}

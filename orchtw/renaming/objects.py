@@ -37,8 +37,9 @@ class Objects:
         self._values = Values(self._names)
         self._fields = Fields(self._values)
         self._kept_set = lru_cache(maxsize=_CACHED_SETS)(self._read_set)
-        self._special: dict[tuple[str, str], Callable[[Object], Object]] = {
-            ("", "Service"): self._own_service,
+        self._special: dict[tuple[str, str], Callable[[Object, Object], Object]] = {
+            ("", "Service"): self._service,
+            ("discovery.orch.io", "EndpointSlice"): self._slice,
             ("apps", "ControllerRevision"): self._revision,
             ("autoscaling", "HorizontalPodAutoscaler"): self._autoscaler,
         }
@@ -55,18 +56,30 @@ class Objects:
         group = self._names.new.neutral(api_version.rpartition("/")[0])
         special = self._special.get((group, kind))
         if special is not None:
-            out = special(out)
+            out = special(obj, out)
         meta = obj.get("metadata") or {}
         changed: Object = {}
         name = meta.get("name", "")
         renamed = self._values.name(group, kind, meta.get("namespace", ""), name)
         if renamed != name:
             changed["name"] = renamed
-        entries = meta.get("managedFields") or []
-        owners = [self._entry(entry, kind) for entry in entries]
-        if owners != entries:
-            changed["managedFields"] = owners
-        return {**out, "metadata": {**out["metadata"], **changed}} if changed else out
+        if entries := meta.get("managedFields"):
+            changed["managedFields"] = [self._entry(entry, kind) for entry in entries]
+        if owners := meta.get("ownerReferences"):
+            changed["ownerReferences"] = [self._owner(owner, meta.get("namespace", "")) for owner in owners]
+        if all(meta[key] == value for key, value in changed.items()):
+            return out
+        return {**out, "metadata": {**out["metadata"], **changed}}
+
+    def _owner(self, owner: Object, namespace: str) -> Object:
+        """An owner is in the namespace of what it owns, if it is in one."""
+        api_version = owner.get("apiVersion", "")
+        group = self._names.old.neutral(api_version.rpartition("/")[0])
+        changed = {
+            "apiVersion": self._names.api_version(api_version),
+            "name": self._values.name(group, owner.get("kind", ""), namespace, owner.get("name", "")),
+        }
+        return {key: changed.get(key, value) for key, value in owner.items()}
 
     def _entry(self, entry: Object, kind: str) -> Object:
         api_version = self._names.api_version(entry.get("apiVersion", ""))
@@ -86,16 +99,22 @@ class Objects:
         except (KeyError, ValueError):
             return tree
 
-    def _own_service(self, obj: Object) -> Object:
+    def _service(self, old: Object, new: Object) -> Object:
         """The label that says who provides the API's own Service."""
-        meta, names = obj["metadata"], self._names
-        labels = meta.get("labels") or {}
-        own = (meta.get("namespace"), meta.get("name")) == (names.new.default_namespace, names.old.product)
-        if not own or labels.get("provider") != names.old.product:
-            return obj
-        return {**obj, "metadata": {**meta, "labels": {**labels, "provider": names.new.product}}}
+        meta, names = old["metadata"], self._names
+        own = (meta.get("namespace"), meta.get("name")) == (names.old.default_namespace, names.old.product)
+        provider = (new["metadata"].get("labels") or {}).get("provider")
+        return _labelled(new, "provider", names.new.product) if own and provider == names.old.product else new
 
-    def _revision(self, obj: Object) -> Object:
+    def _slice(self, old: Object, new: Object) -> Object:
+        """The label with the name of the slice's Service, which is in the same namespace."""
+        label = f"{self._names.new.label_domain}/service-name"
+        name = (new["metadata"].get("labels") or {}).get(label)
+        if name is None:
+            return new
+        return _labelled(new, label, self._names.service(old["metadata"].get("namespace", ""), name))
+
+    def _revision(self, _: Object, obj: Object) -> Object:
         """The patch that a revision of a workload keeps has a template of pods."""
         data: Any = obj.get("data")
         run = self._values.struct(self._codecs.kind("v1", "PodTemplate").schema)
@@ -107,7 +126,7 @@ class Objects:
         except (AttributeError, KeyError, TypeError):
             return obj  # it is not what the API's controllers write
 
-    def _autoscaler(self, obj: Object) -> Object:
+    def _autoscaler(self, _: Object, obj: Object) -> Object:
         meta = obj["metadata"]
         annotations = dict(meta.get("annotations") or {})
         for name in _METRICS:
@@ -140,3 +159,11 @@ class Objects:
         if "operator" in out and type(out.get("key")) is str:
             out["key"] = self._names.qualified(out["key"])
         return out
+
+
+def _labelled(obj: Object, label: str, value: str) -> Object:
+    """`obj` with another value of a label that it has; the very object if that is no change."""
+    meta = obj["metadata"]
+    if meta["labels"][label] == value:
+        return obj
+    return {**obj, "metadata": {**meta, "labels": {**meta["labels"], label: value}}}

@@ -97,6 +97,6 @@ IN_NAMESPACES: Final = {
 }
 """The same, where the namespace counts, too."""
 
-REFERENCES: Final = ("ObjectReference", "OwnerReference", "TypedLocalObjectReference", "RoleRef", "Subject",
-                     "CrossVersionObjectReference")  # fmt: skip
-"""Structs with `name`, `kind` and `apiVersion` or `apiGroup`, perhaps `namespace`."""
+REFERENCES: Final = ("ObjectReference", "RoleRef", "Subject")
+"""Structs with `name`, `kind` and `apiVersion` or `apiGroup`, perhaps `namespace`. Owners are looked at where the
+namespace of what they own is known."""

@@ -99,9 +99,7 @@ class Values:
         """What is referred to may have another name; a kind without a group is the core's, or a subject's."""
         api_version, name = old.get("apiVersion", ""), old.get("name", "")
         group = self.names.old.neutral(old.get("apiGroup") or api_version.rpartition("/")[0])
-        # An owner is in the namespace of what it owns, which is not known here; of Services only one is renamed.
-        namespace = old.get("namespace") or self.names.old.default_namespace
-        renamed = self.name(group, old.get("kind", ""), namespace, name)
+        renamed = self.name(group, old.get("kind", ""), old.get("namespace", ""), name)
         return new if renamed == name else {**new, "name": renamed}
 
     def _service_reference(self, old: Object, new: Object) -> Object:

@@ -58,9 +58,7 @@ class SqliteStore(Store):
     ) -> None:
         self._reactor = reactor
         self._clock = clock
-        self._file = StoreFile(
-            path=path, vocabulary=vocabulary, quota_bytes=quota_bytes, translation=translation
-        )
+        self._file = StoreFile(path=path, vocabulary=vocabulary, quota_bytes=quota_bytes, translation=translation)
         self._writer = Writer(self._file, reactor, self._deliver)
         self._readers = Readers(self._file, reactor, readers)
         self._feed = Feed()

@@ -45,7 +45,8 @@ class StoreFile:
     def open(self) -> sqlite3.Connection:
         """Take, open or create, and check the file; the connection belongs to the calling thread.
 
-        Needs no room on the disk if the file is there in the present format. The file stays ours until `release`.
+        Needs no room on the disk if the file is there in the present format and of our vocabulary. The file stays
+        ours until `release`.
         Raises ConfigError with one line when the file cannot be used.
         """
         try:
@@ -193,7 +194,7 @@ class StoreFile:
                 f" it is as it was, and opens with --vocabulary {old}"
             )
         text = "the store was made with --vocabulary {old}: {count} objects have been rewritten for {new}"
-        self._log.warn(
+        self._log.info(
             text + ("; {unreadable} of them cannot be read, as before" if unreadable else ""),
             old=old,
             new=self.vocabulary,

@@ -108,5 +108,5 @@ def _translated(translation: Translation, key: str, value: bytes) -> bytes | Non
     """The new value; None for one that cannot be decoded."""
     try:
         return translation.value(key, value)
-    except (StatusError, ValueError, LookupError, TypeError):
+    except (StatusError, ValueError):
         return None

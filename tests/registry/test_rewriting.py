@@ -205,6 +205,20 @@ class RewritingTests(SynchronousTestCase):
         self.assertEqual(namespace["metadata"]["labels"], {"kubernetes.io/metadata.name": "kube-system"})
         self.assertEqual(namespace["spec"]["finalizers"], ["kubernetes", "example.com/x"])
 
+    def test_services_of_users(self) -> None:
+        """What a Service elsewhere of the API's own name has made keeps its owner; in `default` that is renamed."""
+        for namespace, expected in (("shop", "orch"), ("default", "kubernetes")):
+            owner = {"apiVersion": "v1", "kind": "Service", "name": "orch", "uid": "u"}
+            meta = {"name": "s", "namespace": namespace, "labels": {"orch.io/service-name": "orch"},
+                    "ownerReferences": [owner]}  # fmt: skip
+            found = self.translated(
+                f"/registry/discovery.orch.io/endpointslices/{namespace}/s",
+                {"apiVersion": "discovery.orch.io/v1", "kind": "EndpointSlice", "metadata": meta, "endpoints": [],
+                 "addressType": "IPv4"},
+            )["metadata"]  # fmt: skip
+            self.assertEqual(found["ownerReferences"][0]["name"], expected)
+            self.assertEqual(found["labels"], {"kubernetes.io/service-name": expected})
+
     def test_user_data(self) -> None:
         """Data of ConfigMaps and Secrets is the user's; a Secret's type is the API's."""
         names = ("orch.io", "orch-system")

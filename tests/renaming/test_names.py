@@ -88,7 +88,6 @@ class NamesTests(SynchronousTestCase):
     def test_values_of_labels(self) -> None:
         """Only labels whose values are names by definition have theirs translated."""
         self.assertEqual(self.there.label_value("orch.io/metadata.name", "orch-system"), "kube-system")
-        self.assertEqual(self.back.label_value("kubernetes.io/service-name", "kubernetes"), "orch")
         managed_by = ("endpointslice.orch.io/managed-by", "endpointslice-controller.orch.io")
         self.assertEqual(self.there.label_value(*managed_by), "endpointslice-controller.k8s.io")
         self.assertEqual(self.there.label_value("team", "orch-system"), "orch-system")
