@@ -48,7 +48,9 @@ class Config:
     )
     vocabulary: str = attrs.field(
         default="orch",
-        metadata=_about("Generic", "Names to serve under: orch or kubernetes. A store keeps its own.", TEXT),
+        metadata=_about(
+            "Generic", "Names to serve under: orch or kubernetes. A store of the other is rewritten once.", TEXT
+        ),
     )
     config: Path | None = attrs.field(
         default=None,

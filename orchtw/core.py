@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
@@ -55,6 +56,7 @@ from orchtw.registry.metadata import Stamp
 from orchtw.registry.namespaces import Namespaces
 from orchtw.registry.offload import Offload
 from orchtw.registry.ownership import Ownership
+from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
 from orchtw.reloads import Reloads
@@ -90,6 +92,7 @@ STORE_SUFFIXES = ("", "-wal", "-shm", ".lock")
 def claim_store(config: Config, naming: Naming, reactor: Any) -> SqliteStore:
     """The store in the data folder, ours from now on and yet to be started; everything else comes after it.
 
+    A store of the other vocabulary is rewritten once, which standard error says, since it may take a while.
     Raises ConfigError for a store that cannot be used or is another process'.
     """
     for suffix in STORE_SUFFIXES:
@@ -101,9 +104,21 @@ def claim_store(config: Config, naming: Naming, reactor: Any) -> SqliteStore:
         reactor=reactor,
         clock=reactor,
         compaction_interval_s=config.etcd_compaction_interval_s,
+        translation=partial(_other_names, naming),
     )
     store.probe()
     return store
+
+
+def _other_names(new: Naming, vocabulary: str) -> StoredNames:
+    """What rewrites a store of `vocabulary`. Raises ConfigError for one that a later version may know."""
+    old = Naming.of(vocabulary)
+    if sys.__stderr__ is not None:
+        made, wanted = old.vocabulary, new.vocabulary
+        text = f"The store was made with --vocabulary {made}: it is being rewritten for {wanted}"
+        print(text, file=sys.__stderr__, flush=True)
+    return StoredNames(old, new)
+
 
 BOOTSTRAP_HOOKS = (
     "bootstrap-controller",
@@ -185,7 +200,7 @@ class Core:
     async def start(self) -> None:
         """Open the store, fill the caches and make what every installation has.
 
-        Raises ConfigError for a store that is damaged, in use or of another vocabulary.
+        Raises ConfigError for a store that is damaged or in use.
         """
         self.offload.start()
         await self.store.start()

@@ -8,7 +8,7 @@ such names.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
 import attrs
@@ -36,6 +36,8 @@ _COMPONENT = re.compile(
     r"(?<![a-z])(?:orch-(?=apiserver|controller-manager|scheduler|proxy|aggregator|dns|system|public|node-lease)"
     r"|orch(?=let|ctl))"
 )
+_GROUP_KUBERNETES = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.k8s\.io")
+_COMPONENT_KUBERNETES = re.compile(_COMPONENT.pattern.replace("orch", "kube"))
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -175,6 +177,14 @@ class Naming:
             return known
         return _moved(group, _API_KUBERNETES, _API)
 
+    def untranslated(self, identifier: str) -> str:
+        """The neutral identifier of one in this vocabulary: the way back from `translate`.
+
+        What no neutral identifier becomes comes back as it is, as do members of domains that the pairs do not list
+        (`app.kubernetes.io/name`): those are their authors'.
+        """
+        return identifier if self.vocabulary == "orch" else _neutral(identifier)
+
     @property
     def counterpart(self) -> Naming:
         """The other vocabulary."""
@@ -228,6 +238,51 @@ def _neutral_groups() -> dict[str, str]:
 def _moved(name: str, old: str, new: str) -> str:
     """`name` with domain `old` at its end replaced by `new`."""
     return name.removesuffix(old) + new if name.endswith(f".{old}") else name
+
+
+@cache
+def _neutral_exact() -> dict[str, str]:
+    return {kubernetes: neutral for neutral, kubernetes in PAIRS}
+
+
+@cache
+def _neutral_prefixes() -> tuple[tuple[str, str], ...]:
+    return tuple(sorted([(b, a) for a, b in _prefixes()], key=lambda pair: -len(pair[0])))
+
+
+@cache
+def _neutral_label_domains() -> dict[str, tuple[str, ...]]:
+    """The neutral domains with listed members, by the domain that those have at Kubernetes."""
+    found: dict[str, dict[str, None]] = {}
+    for neutral, kubernetes in PAIRS:
+        if "/" in neutral:
+            found.setdefault(kubernetes.partition("/")[0], {})[neutral.partition("/")[0]] = None
+    return {domain: tuple(names) for domain, names in found.items()}
+
+
+@lru_cache(maxsize=8192)
+def _neutral(identifier: str) -> str:
+    """The first candidate that becomes `identifier`: rules overlap, so each is tried by going forth again."""
+    exact = _neutral_exact().get(identifier)
+    if exact is not None:
+        return exact
+    return next((each for each in _candidates(identifier) if _kubernetes(each) == identifier), identifier)
+
+
+def _candidates(identifier: str) -> Iterator[str]:
+    domain, slash, rest = identifier.partition("/")
+    if _VERSION.fullmatch(rest):
+        yield f"{_neutral_groups().get(domain, domain)}/{rest}"
+    for prefix, replacement in _neutral_prefixes():
+        if identifier.startswith(prefix):
+            yield replacement + identifier[len(prefix) :]
+    if slash:
+        for neutral in _neutral_label_domains().get(domain, ()):
+            yield f"{neutral}/{rest}"
+        return
+    known = _neutral_groups()
+    groups = _GROUP_KUBERNETES.sub(lambda match: known.get(match[0], match[0]), identifier)
+    yield _COMPONENT_KUBERNETES.sub(lambda match: match[0].replace("kube", "orch"), groups)
 
 
 # The identifiers of the code and its data are a few thousand; clients' texts do not come here.

@@ -80,6 +80,21 @@ class NamingTests(SynchronousTestCase):
         self.assertEqual(differing, {("orch.io", "kubernetes.io"), ("node.orch.io", "node.kubernetes.io")})
         self.assertEqual(len(PAIRS), 274)
 
+    def test_every_pair_back(self) -> None:
+        """Each Kubernetes name leads back to its neutral one, and from there to itself again."""
+        for neutral, kubernetes in PAIRS:
+            self.assertEqual(self.kubernetes.untranslated(kubernetes), neutral)
+        for neutral, kubernetes in TRANSLATIONS:
+            if neutral not in ("custom.metrics.orch.io", "X-Orch-PF-FlowSchema-UID"):
+                self.assertEqual(self.kubernetes.untranslated(kubernetes), neutral)
+            self.assertEqual(Naming.orch().untranslated(kubernetes), kubernetes)
+
+    def test_names_of_others_stay_on_the_way_back(self) -> None:
+        """Domains without a listed member and groups of custom resources belong to their authors."""
+        for name in ("app.kubernetes.io/name", "gateway.networking.k8s.io/v1", "metrics.k8s.io", "example.com/x",
+                     "kubernetes-dashboard", "my-kubernetes", *UNCHANGED):  # fmt: skip
+            self.assertEqual(self.kubernetes.untranslated(name), name)
+
     def test_what_bears_no_product_name_stays(self) -> None:
         """Texts of other makers are left alone."""
         for text in UNCHANGED:

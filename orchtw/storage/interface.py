@@ -110,7 +110,8 @@ class Store(abc.ABC):
     async def start(self) -> None:
         """Open or create the store; threads and connections begin here, never earlier (`twistd` forks first).
 
-        Raises ConfigError, one clear line, when it is damaged, foreign, in use, or of another vocabulary.
+        Raises ConfigError, one clear line, when it is damaged, foreign, in use, or of another vocabulary
+        and cannot be rewritten.
         """
 
     @abc.abstractmethod

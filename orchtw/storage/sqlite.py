@@ -21,6 +21,7 @@ from orchtw.storage.feed import Feed
 from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_reader import Readers
+from orchtw.storage.sqlite_rewrite import Translation
 from orchtw.storage.sqlite_writer import Answers, Writer
 
 T = TypeVar("T")
@@ -35,7 +36,8 @@ class SqliteStore(Store):
 
     The threads cross to `reactor`; `clock` times compaction and health checks. Every `compaction_interval_s`
     (0: never) the history is cut back to what was current one interval ago. `quota_bytes` bounds the file
-    (0: only the disk does). `max_queued_ops` and `max_queued_bytes` bound writes not yet answered.
+    (0: only the disk does). `max_queued_ops` and `max_queued_bytes` bound writes not yet answered. A store of another
+    vocabulary is rewritten once by what `translation` gives for that one; without it such a store is refused.
     """
 
     _log = Logger()
@@ -52,10 +54,11 @@ class SqliteStore(Store):
         quota_bytes: int = 0,
         max_queued_ops: int = MAX_QUEUED_OPS,
         max_queued_bytes: int = MAX_QUEUED_BYTES,
+        translation: Callable[[str], Translation] | None = None,
     ) -> None:
         self._reactor = reactor
         self._clock = clock
-        self._file = StoreFile(path=path, vocabulary=vocabulary, quota_bytes=quota_bytes)
+        self._file = StoreFile(path=path, vocabulary=vocabulary, quota_bytes=quota_bytes, translation=translation)
         self._writer = Writer(self._file, reactor, self._deliver)
         self._readers = Readers(self._file, reactor, readers)
         self._feed = Feed()

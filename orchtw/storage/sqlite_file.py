@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from typing import NoReturn
 
 import attrs
@@ -13,6 +14,7 @@ from orchtw.errors import ConfigError
 from orchtw.storage import sqlite_schema, sqlite_verify
 from orchtw.storage.sqlite_errors import RESTORE, is_damage, may_be_no_room, sentence
 from orchtw.storage.sqlite_hold import Hold
+from orchtw.storage.sqlite_rewrite import Translation, rewrite
 
 WAL_PAGES = 1000  # checkpoint at 8 MiB: pauses of ~10 ms; half as often saves 5 % CPU and doubles the pause
 WAL_LIMIT_BYTES = 64 << 20
@@ -27,12 +29,14 @@ class StoreFile:
     """Where the store is and what it must say of itself. `quota_bytes` 0 means no limit but the disk's.
 
     `alone` says that there was no room for the index that connections share (`-shm`): the one connection keeps it
-    in memory, and there is no other.
+    in memory, and there is no other. `translation` is asked for what rewrites a store of the vocabulary it is given;
+    without it such a store is refused.
     """
 
     path: str
     vocabulary: str
     quota_bytes: int = 0
+    translation: Callable[[str], Translation] | None = None
     alone: bool = False
     _hold: Hold | None = None
     _verified: bool = False
@@ -41,7 +45,8 @@ class StoreFile:
     def open(self) -> sqlite3.Connection:
         """Take, open or create, and check the file; the connection belongs to the calling thread.
 
-        Needs no room on the disk if the file is there in the present format. The file stays ours until `release`.
+        Needs no room on the disk if the file is there in the present format and of our vocabulary. The file stays
+        ours until `release`.
         Raises ConfigError with one line when the file cannot be used.
         """
         try:
@@ -132,11 +137,13 @@ class StoreFile:
         try:
             if self.alone:
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            refusal = sqlite_schema.prepare(connection, self.vocabulary)
+            rewritable = self.translation is not None
+            refusal = sqlite_schema.prepare(connection, self.vocabulary, any_vocabulary=rewritable)
             if refusal:
                 self._refuse(refusal)
             self._configure(connection)
             self._verify(connection)
+            self._rewrite(connection)
             self._make_shrinkable(connection)
             self._fold(connection)
         except BaseException:
@@ -179,6 +186,28 @@ class StoreFile:
         if detail:
             self._refuse(f"damaged ({detail}); {RESTORE}")
         self._verified = True
+
+    def _rewrite(self, connection: sqlite3.Connection) -> None:
+        """Rewrite a store of another vocabulary. Raises ConfigError if that fails; the store then is as it was."""
+        old = sqlite_schema.made_for(connection)
+        if old == self.vocabulary or self.translation is None:
+            return
+        try:
+            count, unreadable = rewrite(connection, self.vocabulary, self.translation(old))
+        except (sqlite3.Error, ConfigError) as exc:
+            why = sentence(exc) if isinstance(exc, sqlite3.Error) else exc
+            self._refuse(
+                f"was made with --vocabulary {old} and could not be rewritten for {self.vocabulary}: {why};"
+                f" it is as it was, and opens with --vocabulary {old}"
+            )
+        text = "the store was made with --vocabulary {old}: {count} objects have been rewritten for {new}"
+        self._log.info(
+            text + ("; {unreadable} of them cannot be read, as before" if unreadable else ""),
+            old=old,
+            new=self.vocabulary,
+            count=count,
+            unreadable=unreadable,
+        )
 
     def _make_shrinkable(self, connection: sqlite3.Connection) -> None:
         """Rewrite an older version's file, if little of it is in use: only then can free pages be given back."""

@@ -18,17 +18,19 @@ FORMAT: Final = 2
 PAGE_BYTES: Final = 8192
 """A 6 KiB value fits in one; 16 KiB reads no faster, and each scattered index write costs a page."""
 
-SCHEMA: Final = """
+META: Final = """
 CREATE TABLE meta (
     id INTEGER PRIMARY KEY CHECK (id = 1), vocabulary TEXT NOT NULL,
     compacted INTEGER NOT NULL, swept INTEGER NOT NULL, probe BLOB, unsealed INTEGER NOT NULL DEFAULT 0
 );
+"""
+HISTORY: Final = """
 CREATE TABLE history (
     rev INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, prev INTEGER NOT NULL,
     size INTEGER NOT NULL, value BLOB, sum INTEGER
 );
-CREATE INDEX history_by_key ON history (key, rev, created, size);
 """
+INDEX: Final = "CREATE INDEX history_by_key ON history (key, rev, created, size);\n"
 FROM_1: Final = """
 ALTER TABLE history ADD COLUMN sum INTEGER;
 ALTER TABLE meta ADD COLUMN unsealed INTEGER NOT NULL DEFAULT 0;
@@ -40,29 +42,34 @@ HEAD: Final = (
 )
 
 
-def prepare(connection: sqlite3.Connection, vocabulary: str) -> str:
+def prepare(connection: sqlite3.Connection, vocabulary: str, *, any_vocabulary: bool = False) -> str:
     """Make the tables in an empty file, or bring those of format 1 up to date; what forbids it, or "".
 
-    A file that is not ours, or not for this `vocabulary`, is left as it is.
+    A file that is not ours, or not for this `vocabulary` (unless any will do), is left as it is.
     """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application == APPLICATION_ID:
-        return _recognise(connection, vocabulary)
+        return _recognise(connection, "" if any_vocabulary else vocabulary)
     if application or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         return "is another program's database; use another --data-dir"
     _create(connection, vocabulary)
     return ""
 
 
+def made_for(connection: sqlite3.Connection) -> str:
+    """The vocabulary of a prepared file."""
+    return str(connection.execute("SELECT vocabulary FROM meta").fetchone()[0])
+
+
 def _recognise(connection: sqlite3.Connection, vocabulary: str) -> str:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version not in (1, FORMAT):
         return f"has format {version}, this version reads {FORMAT}; use another --data-dir"
-    made_for, *marks = connection.execute("SELECT vocabulary, compacted, swept FROM meta").fetchone() or ("",)
-    if not made_for or not isinstance(made_for, str) or not all(isinstance(mark, int) for mark in marks):
+    own, *marks = connection.execute("SELECT vocabulary, compacted, swept FROM meta").fetchone() or ("",)
+    if not own or not isinstance(own, str) or not all(isinstance(mark, int) for mark in marks):
         return f"damaged: it does not say who made it, or how far it goes; {RESTORE}"
-    if made_for != vocabulary:
-        return f"was made with --vocabulary {made_for}; start with that, or use another --data-dir"
+    if vocabulary and own != vocabulary:
+        return f"was made with --vocabulary {own}; start with that, or use another --data-dir"
     if version != FORMAT:
         _all_or_nothing(connection, FROM_1)
     return ""
@@ -73,7 +80,7 @@ def _create(connection: sqlite3.Connection, vocabulary: str) -> None:
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     meta = f"INSERT INTO meta VALUES (1, '{vocabulary}', 0, 0, NULL, 0);\n"
-    _all_or_nothing(connection, f"{SCHEMA}{meta}PRAGMA application_id = {APPLICATION_ID};\n")
+    _all_or_nothing(connection, f"{META}{HISTORY}{INDEX}{meta}PRAGMA application_id = {APPLICATION_ID};\n")
 
 
 def _all_or_nothing(connection: sqlite3.Connection, script: str) -> None:

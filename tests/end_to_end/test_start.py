@@ -135,15 +135,6 @@ class RefusedStartTests(ProcessCase):
         store.write_bytes(b"this is not a database" * 1000)
         self.assertIn(store.name, await self.refusal(server))
 
-    async def test_other_vocabulary(self) -> None:
-        """A store made under one vocabulary does not open under the other."""
-        server = self.server()
-        await server.start()
-        await server.terminate()
-        line = await self.refusal(self.server("--vocabulary=kubernetes", folder=str(server.data_dir)))
-        self.assertIn("vocabulary", line)
-        await server.start()
-
     async def test_store_in_use(self) -> None:
         """Two servers cannot share one data folder."""
         server = self.server()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -24,18 +24,23 @@ _TIMES = ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05.678901+02:00", "0001-01-0
 _QUANTITIES = ("1000m", "0.5", "1024Ki", "1e3", "0", "-1.5Gi", "1.1n", "12E", "3e-7", ".5", 5, 0.25, "1000E")
 _DURATIONS = ("1h0m0s", "90s", "-1.5h", "0", "100ms", "1us")
 _ANY: tuple[Any, ...] = (None, True, 1, -2.5, "text", [], {}, {"b": [1, {"a": None}], "a": "x"}, [[None]])
+_SETS: tuple[object, ...] = ({}, {"f:metadata": {"f:labels": {".": {}}}})
 _MAX_DEPTH = 6
 
 
 class Arbitrary:
-    """Values out of one source of randomness; the deeper, the sparser, so that recursive types end."""
+    """Values out of one source of randomness; the deeper, the sparser, so that recursive types end.
 
-    def __init__(self, random: Random) -> None:
+    Strings and keys are among `words`, values that must be objects among `field_sets`.
+    """
+
+    def __init__(self, random: Random, words: Sequence[str] = _WORDS, field_sets: Sequence[object] = _SETS) -> None:
         self._random = random
+        self._words = words
         self._depth = 0
         choice = random.choice
         self._leaves: dict[Node, Callable[[], Any]] = {
-            Scalar.STRING: lambda: choice(_WORDS),
+            Scalar.STRING: lambda: choice(words),
             Scalar.BOOL: lambda: choice((True, False)),
             Scalar.INT32: lambda: choice((0, 1, 127, 128, -1, 2**31 - 1, -(2**31))),
             Scalar.INT64: lambda: choice((0, 1, 300, -1, 2**63 - 1, -(2**63))),
@@ -47,7 +52,7 @@ class Arbitrary:
             Form.QUANTITY: lambda: choice(_QUANTITIES),
             Form.INT_OR_STRING: lambda: choice((0, 80, -1, "", "http", "50%")),
             Form.ANY: lambda: choice(_ANY),
-            Form.OBJECT: lambda: choice(({}, {"f:metadata": {"f:labels": {".": {}}}})),
+            Form.OBJECT: lambda: choice(field_sets),
             Form.STRINGS: lambda: self._several(Scalar.STRING),
         }
 
@@ -60,7 +65,7 @@ class Arbitrary:
         if isinstance(node, ListSchema):
             return self._several(node.element)
         if isinstance(node, MapSchema):
-            return {self._random.choice(_WORDS): self.value(node.value) for _ in range(self._count())}
+            return {self._random.choice(self._words): self.value(node.value) for _ in range(self._count())}
         if isinstance(node, EitherSchema):
             return self._either(node)
         return self._leaves[node]()

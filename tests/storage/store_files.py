@@ -93,3 +93,18 @@ class FileCase(TestCase):
         )
         connection.execute("COMMIT")
         connection.close()
+
+
+class Capitals:
+    """A translation that a test can see: names below a prefix, and values, in capitals; b"?" is no value."""
+
+    def key(self, key: str) -> str:
+        """The last part in capitals."""
+        head, slash, name = key.rpartition("/")
+        return head + slash + name.upper()
+
+    def value(self, key: str, value: bytes) -> bytes:
+        """The value in capitals."""
+        if value == b"?":
+            raise ValueError("no value")
+        return value.upper()

@@ -1,0 +1,61 @@
+"""What rewrites a store that is opened under another vocabulary than its own, key by key and value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from orchtw.naming import Naming
+from orchtw.registry.targets import storage_prefix
+from orchtw.renaming.objects import Objects
+from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.schema.codec import Codecs
+from orchtw.schema.envelope import unwrap, wrap
+
+
+class StoredNames:
+    """Keys and values of a store made under `old`, in the names of `new`; a `storage.sqlite_rewrite.Translation`."""
+
+    def __init__(self, old: Naming, new: Naming) -> None:
+        catalogue = Catalogue.load(new)
+        self._codecs = Codecs(catalogue)
+        self._objects = Objects(old, self._codecs)
+        self._naming = new
+        self._homes = {storage_prefix(each, new): each for each in _homes(catalogue)}
+
+    def key(self, key: str) -> str:
+        """The key under which the new vocabulary looks for an object; keys of no known resource stay."""
+        found = self._find(key)
+        if found is None:
+            return key
+        prefix, home, parts = found
+        namespace = parts[0] if home.namespaced else ""
+        place = self._objects.place(self._naming.neutral(home.group), home.kind, namespace, parts[-1])
+        return prefix + "/".join(place if home.namespaced else place[1:])
+
+    def value(self, key: str, value: bytes) -> bytes:
+        """The value of an object with the old `key`. Raises StatusError or ValueError when it cannot be decoded."""
+        found = self._find(key)
+        if found is None:
+            return value
+        codec = self._codecs.kind(found[1].api_version, found[1].kind)
+        raw = unwrap(value)[2]
+        obj = codec.decode_protobuf(raw)
+        new = self._objects.translate(obj)
+        return wrap(codec.api_version, codec.kind, raw if new is obj else codec.encode_protobuf(new))
+
+    def _find(self, key: str) -> tuple[str, ResourceType, Sequence[str]] | None:
+        """The prefix, the resource and the parts below the prefix; the core group's prefixes have one part less."""
+        parts = key.split("/")
+        for length in (4, 3):
+            prefix = "/".join(parts[:length]) + "/"
+            home = self._homes.get(prefix)
+            if home is not None and len(parts) - length == 1 + home.namespaced:
+                return prefix, home, parts[length:]
+        return None
+
+
+def _homes(catalogue: Catalogue) -> Iterator[ResourceType]:
+    """Each stored resource in its storage version, or, where that is not served, in the one that stands for it."""
+    for each in catalogue.resources:
+        if each.storage_version is not None:
+            yield catalogue.find(each.storage_group or "", each.storage_version, each.plural) or each

@@ -1,0 +1,71 @@
+"""Field sets (FieldsV1) in the names of another vocabulary: their steps are the names that values have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.apply.path_element import SELF, FieldName, Key, PathElement, Value, element_text, order, parse_element
+from orchtw.renaming.values import Rename, Values
+from orchtw.schema.nodes import ListSchema, MapSchema, Node, Scalar, StructSchema
+from orchtw.schema.values import in_order
+
+Tree = dict[str, Any]
+
+
+class Fields:
+    """Follows a set along the schema of the object that it is about."""
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+
+    def translate(self, tree: Tree, node: Node | None, rule: Rename | None = None) -> Tree:
+        """`tree` about a value of `node`, where `rule` applies; the very tree if nothing changes.
+
+        Raises ValueError for what is no field set.
+        """
+        out: Tree = {}
+        for step, below in tree.items():
+            element = None if step == SELF else parse_element(step)
+            if element is None:
+                out[step] = below
+                continue
+            renamed, inner, inner_rule = self._step(element, node, rule)
+            text = step if renamed == element else element_text(renamed)
+            if text != step and (text in tree or text in out):
+                text = step
+            out[text] = self.translate(below, inner, inner_rule) if below else below
+        return tree if out == tree else {step: out[step] for step in in_order(out, order)}
+
+    def _step(
+        self, element: PathElement, node: Node | None, rule: Rename | None
+    ) -> tuple[PathElement, Node | None, Rename | None]:
+        if isinstance(element, FieldName):
+            return self._name(element, node, rule)
+        if not isinstance(node, ListSchema):
+            return element, None, None
+        item = node.element
+        if isinstance(element, Key) and isinstance(item, StructSchema):
+            return Key(tuple((name, self._key(item, name, value)) for name, value in element.fields)), item, None
+        if isinstance(element, Value) and rule is not None and type(element.value) is str:
+            return Value(rule(element.value)), None, None
+        return element, item, rule
+
+    def _name(
+        self, element: FieldName, node: Node | None, rule: Rename | None
+    ) -> tuple[PathElement, Node | None, Rename | None]:
+        name = element.name
+        if isinstance(node, MapSchema):
+            return FieldName(rule(name)) if rule else element, node.value, None
+        if not isinstance(node, StructSchema):
+            return element, None, None
+        if name not in node.keys:
+            name = self._values.names.known(name)
+        if name not in node.keys:
+            return element, None, None
+        return FieldName(name), node.keys[name].node, self._values.rule(node, name)
+
+    def _key(self, item: StructSchema, name: str, value: Any) -> Any:
+        if type(value) is not str or name not in item.keys or item.keys[name].node is not Scalar.STRING:
+            return value
+        rule = self._values.rule(item, name)
+        return value if rule is None else rule(value)

@@ -1,0 +1,169 @@
+"""Whole objects in the names of another vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from orchtw.naming import Naming
+from orchtw.renaming.fields import Fields
+from orchtw.renaming.names import Names
+from orchtw.renaming.values import Values, renamed_keys
+from orchtw.schema.codec import Codecs
+from orchtw.schema.conversion_autoscaling import CURRENT_METRICS, METRICS
+
+Object = dict[str, Any]
+
+_CACHED_SETS = 4096  # objects of one shape share their field sets
+_CACHED_BYTES = 8 << 10
+_METRICS = (METRICS, CURRENT_METRICS)
+"""Annotations that are fields of the version which is stored: their values are the API's, not a user's."""
+
+
+class Objects:
+    """From the vocabulary `old` into that of `codecs`.
+
+    Objects are canonical dicts under the JSON keys of `codecs` (which Protobuf gives, as it has numbers), with all
+    other names in the old vocabulary.
+    """
+
+    def __init__(self, old: Naming, codecs: Codecs) -> None:
+        self._codecs = codecs
+        new = codecs.catalogue.naming
+        self._names = Names(old, new, [new.neutral(group.name) for group in codecs.catalogue.groups])
+        self._values = Values(self._names)
+        self._fields = Fields(self._values)
+        self._kept_set = lru_cache(maxsize=_CACHED_SETS)(self._read_set)
+        self._special: dict[tuple[str, str], Callable[[Object, Object], Object]] = {
+            ("", "Service"): self._service,
+            ("discovery.orch.io", "EndpointSlice"): self._slice,
+            ("apps", "ControllerRevision"): self._revision,
+            ("autoscaling", "HorizontalPodAutoscaler"): self._autoscaler,
+        }
+
+    def place(self, group: str, kind: str, namespace: str, name: str) -> tuple[str, str]:
+        """The new namespace and name of an object of a neutral group and kind."""
+        return self._names.namespace(namespace), self._values.name(group, kind, namespace, name)
+
+    def translate(self, obj: Object) -> Object:
+        """`obj`, which names its kind and new apiVersion; the very object if nothing in it changes."""
+        api_version, kind = obj["apiVersion"], obj["kind"]
+        run = self._values.struct(self._codecs.kind(api_version, kind).schema)
+        out: Object = obj if run is None else run(obj)
+        group = self._names.new.neutral(api_version.rpartition("/")[0])
+        special = self._special.get((group, kind))
+        if special is not None:
+            out = special(obj, out)
+        meta = obj.get("metadata") or {}
+        changed: Object = {}
+        name = meta.get("name", "")
+        renamed = self._values.name(group, kind, meta.get("namespace", ""), name)
+        if renamed != name:
+            changed["name"] = renamed
+        if entries := meta.get("managedFields"):
+            changed["managedFields"] = [self._entry(entry, kind) for entry in entries]
+        if owners := meta.get("ownerReferences"):
+            changed["ownerReferences"] = [self._owner(owner, meta.get("namespace", "")) for owner in owners]
+        if all(meta[key] == value for key, value in changed.items()):
+            return out
+        return {**out, "metadata": {**out["metadata"], **changed}}
+
+    def _owner(self, owner: Object, namespace: str) -> Object:
+        """An owner is in the namespace of what it owns, if it is in one."""
+        api_version = owner.get("apiVersion", "")
+        group = self._names.old.neutral(api_version.rpartition("/")[0])
+        changed = {
+            "apiVersion": self._names.api_version(api_version),
+            "name": self._values.name(group, owner.get("kind", ""), namespace, owner.get("name", "")),
+        }
+        return {key: changed.get(key, value) for key, value in owner.items()}
+
+    def _entry(self, entry: Object, kind: str) -> Object:
+        api_version = self._names.api_version(entry.get("apiVersion", ""))
+        changed = {"manager": self._names.component(entry.get("manager", "")), "apiVersion": api_version}
+        out = {**entry, **{key: value for key, value in changed.items() if key in entry}}
+        if fields := entry.get("fieldsV1"):
+            text = orjson.dumps(fields)
+            read = self._kept_set if len(text) <= _CACHED_BYTES else self._read_set
+            out["fieldsV1"] = read(text, api_version, kind)
+        return out
+
+    def _read_set(self, text: bytes, api_version: str, kind: str) -> Object:
+        """The translated set; one that is none, or about a version that is unknown, stays as it is."""
+        tree: Object = orjson.loads(text)
+        try:
+            return self._fields.translate(tree, self._codecs.kind(api_version, kind).schema)
+        except (KeyError, ValueError):
+            return tree
+
+    def _service(self, old: Object, new: Object) -> Object:
+        """The label that says who provides the API's own Service."""
+        meta, names = old["metadata"], self._names
+        own = (meta.get("namespace"), meta.get("name")) == (names.old.default_namespace, names.old.product)
+        provider = (new["metadata"].get("labels") or {}).get("provider")
+        return _labelled(new, "provider", names.new.product) if own and provider == names.old.product else new
+
+    def _slice(self, old: Object, new: Object) -> Object:
+        """The label with the name of the slice's Service, which is in the same namespace."""
+        label = f"{self._names.new.label_domain}/service-name"
+        name = (new["metadata"].get("labels") or {}).get(label)
+        if name is None:
+            return new
+        return _labelled(new, label, self._names.service(old["metadata"].get("namespace", ""), name))
+
+    def _revision(self, _: Object, obj: Object) -> Object:
+        """The patch that a revision of a workload keeps has a template of pods."""
+        data: Any = obj.get("data")
+        run = self._values.struct(self._codecs.kind("v1", "PodTemplate").schema)
+        assert run is not None
+        try:
+            template = data["spec"]["template"]
+            new = run({"template": template})["template"]
+            return obj if new is template else {**obj, "data": {**data, "spec": {**data["spec"], "template": new}}}
+        except (AttributeError, KeyError, TypeError):
+            return obj  # it is not what the API's controllers write
+
+    def _autoscaler(self, _: Object, obj: Object) -> Object:
+        meta = obj["metadata"]
+        annotations = dict(meta.get("annotations") or {})
+        for name in _METRICS:
+            key = self._names.new.translate(name)
+            if key in annotations:
+                annotations[key] = self._metrics(annotations[key])
+        if annotations == (meta.get("annotations") or {}):
+            return obj
+        return {**obj, "metadata": {**meta, "annotations": annotations}}
+
+    def _metrics(self, text: str) -> str:
+        try:
+            value = orjson.loads(text)
+        except ValueError:
+            return text
+        new = self._metric_part(value)
+        return text if new == value else orjson.dumps(new).decode()
+
+    def _metric_part(self, value: Any) -> Any:
+        """Metrics name objects by apiVersion and select series by labels."""
+        if type(value) is list:
+            return [self._metric_part(each) for each in value]
+        if type(value) is not dict:
+            return value
+        out = {key: self._metric_part(each) for key, each in value.items()}
+        if type(out.get("apiVersion")) is str:
+            out["apiVersion"] = self._names.api_version(out["apiVersion"])
+        if type(out.get("matchLabels")) is dict:
+            out["matchLabels"] = renamed_keys(out["matchLabels"], self._names.qualified)
+        if "operator" in out and type(out.get("key")) is str:
+            out["key"] = self._names.qualified(out["key"])
+        return out
+
+
+def _labelled(obj: Object, label: str, value: str) -> Object:
+    """`obj` with another value of a label that it has; the very object if that is no change."""
+    meta = obj["metadata"]
+    if meta["labels"][label] == value:
+        return obj
+    return {**obj, "metadata": {**meta, "labels": {**meta["labels"], label: value}}}
