@@ -288,7 +288,7 @@ class Core:
         config, naming = self._config, self.naming
         negotiator = Negotiator(naming)
         representations = Representations(
-            self.codecs, Transforms(self.codecs, naming, time.time), self.cacher.turns
+            self.codecs, Transforms(self.codecs, naming, time.time), self.cacher.turns, self.offload
         )
         acceptance = Acceptance(negotiator, representations)
         context = self._context(negotiator, representations)

@@ -18,8 +18,8 @@ from orchtw.rules.causes import go_quote
 
 Getter = Callable[[Mapping[str, Any]], str]
 
-MAX_SELECTOR_CHARACTERS: Final = 64 * 1024
-"""Of a selector in a query: a thousand of the longest values."""
+MAX_SELECTOR_CHARACTERS: Final = 32 * 1024
+"""Of a selector in a query: five hundred of the longest values."""
 
 MAX_REQUIREMENTS: Final = 256
 """Terms of a selector in a query: every object of a list is held against each of them."""

@@ -37,7 +37,8 @@ async def apply(context: Context, call: Call) -> Response:
     document = await read_document(context, call.request)
     written = await write_applied(context, call, document, options)
     code = 201 if written.created else 200
-    return context.representations.entry(call.target, written.entry, call.accept, code, params=call.request.params)
+    params = call.request.params
+    return await context.representations.written(call.target, written.entry, call.accept, code, params=params)
 
 
 async def write_applied(context: Context, call: Call, document: Object, options: WriteOptions) -> Written:

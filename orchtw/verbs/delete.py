@@ -24,7 +24,7 @@ async def delete(context: Context, call: Call) -> Response:
     if not deleted.gone or call.target.resource.delete_returns_object:
         code = 202 if not deleted.gone and options.orphan_dependents is False else 200
         params = call.request.params
-        return context.representations.entry(call.target, deleted.entry, call.accept, code, params=params)
+        return await context.representations.written(call.target, deleted.entry, call.accept, code, params=params)
     return context.representations.obj(_success(call, deleted), context.representations.untransformed(call.accept))
 
 

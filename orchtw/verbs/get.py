@@ -16,7 +16,7 @@ async def get(context: Context, call: Call) -> Response:
     revision = get_revision(call.request.params)
     if revision:
         await not_older_than(context, revision)
-    return context.representations.entry(call.target, find(call), call.accept, params=call.request.params)
+    return await context.representations.entry(call.target, find(call), call.accept, params=call.request.params)
 
 
 def find(call: Call) -> Entry:

@@ -39,7 +39,7 @@ async def patch(context: Context, call: Call) -> Response:
         return changes.of(live)
 
     written = await context.writes.update(call.write(dry_run=options.dry_run, from_live=True), change)
-    return context.representations.entry(call.target, written.entry, call.accept, params=call.request.params)
+    return await context.representations.written(call.target, written.entry, call.accept, params=call.request.params)
 
 
 async def read_changes(context: Context, request: Request, codec: KindCodec) -> Changes:

@@ -2,7 +2,7 @@
 
 Plain objects come from the encodings that the cache keeps; only YAML, indented JSON and transformed
 answers (Table, PartialObjectMetadata) are made for the request. What takes longer than a slice of a turn is made
-in slices, what is long and private while it is sent.
+in slices, what is long and private while it is sent; a large object is decoded in a thread.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 import attrs
 import orjson
 
-from orchtw.errors import StatusError
+from orchtw.errors import StatusError, TooManyRequests
+from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.registry.target import Target
 from orchtw.request import Response
 from orchtw.rules.negotiation import Negotiated, check_transform
@@ -42,20 +43,56 @@ TEXT_STRIDE = 8  # objects made into YAML or indented JSON between two looks at 
 class Representations:
     """Makes responses; one per process, shared by all verbs."""
 
-    def __init__(self, codecs: Codecs, transforms: Transforms, turns: Turns) -> None:
+    def __init__(self, codecs: Codecs, transforms: Transforms, turns: Turns, offload: Offload) -> None:
         self._codecs = codecs
+        self._offload = offload
         self._turns = turns
         self._wires = Wires(codecs)
         self._transforms = transforms
         self._list_meta = codecs.message(LIST_META)
 
-    def entry(
+    async def entry(
         self, target: Target, entry: Entry, accept: Negotiated, code: int = 200, *, params: Params
     ) -> Response:
-        """One stored object, as it is or as the transform asked for; `params` may say more of a Table."""
+        """One stored object, as it is or as the transform asked for; `params` may say more of a Table.
+
+        A large one that must be decoded for it is made in a thread. Raises TooManyRequests (429) when too much waits
+        for that.
+        """
+        if len(entry.proto) > INLINE_BYTES and not _at_hand(target, entry, accept):
+            work = partial(self._whole, target, entry, accept, code, params)
+            return await self._offload.run(len(entry.proto), work)
+        ready = self._encoded(target, entry, accept, code)
+        return ready or self.obj(self._decoded(target, entry, accept, params), accept, code)
+
+    async def written(
+        self, target: Target, entry: Entry, accept: Negotiated, code: int = 200, *, params: Params
+    ) -> Response:
+        """The same for an object that this request has written: that has happened, so it is answered in any case."""
+        try:
+            return await self.entry(target, entry, accept, code, params=params)
+        except TooManyRequests:
+            return self._whole(target, entry, accept, code, params)
+
+    def _whole(self, target: Target, entry: Entry, accept: Negotiated, code: int, params: Params) -> Response:
+        """One stored object, without a look at the clock."""
+        if ready := self._encoded(target, entry, accept, code):
+            return ready
+        obj = self._decoded(target, entry, accept, params)
+        if accept.format == "protobuf":
+            return self.obj(obj, accept, code)
+        return _shared(code, accept, tuple(object_parts(obj, accept)))
+
+    def _decoded(self, target: Target, entry: Entry, accept: Negotiated, params: Params) -> Object:
+        if accept.transform is None:
+            return target.load(entry)
+        check_transform(accept, target.resource.kind, is_list=False)
+        return self._transforms.one(target, entry, accept, params)
+
+    def _encoded(self, target: Target, entry: Entry, accept: Negotiated, code: int) -> Response | None:
+        """The answer from the encodings of the cache, if one of them is asked for."""
         if accept.transform is not None:
-            check_transform(accept, target.resource.kind, is_list=False)
-            return self.obj(self._transforms.one(target, entry, accept, params), accept, code)
+            return None
         codec = target.codec
         if accept.format == "protobuf":
             raw = target.protobuf(entry)
@@ -63,7 +100,7 @@ class Representations:
             return _shared(code, accept, (head, raw, ENVELOPE_END))
         if accept.format == "json" and not accept.pretty:
             return _shared(code, accept, (codec.type_prefix, target.json_tail(entry)))
-        return self.obj(target.load(entry), accept, code)
+        return None
 
     def obj(self, obj: Object, accept: Negotiated, code: int = 200) -> Response:
         """Any canonical object that is not in the cache."""
@@ -144,6 +181,15 @@ class Representations:
 
     async def _items(self, held: Held, form: Form) -> Items:
         return await in_turns(self._turns, items_of(held, form))
+
+
+def _at_hand(target: Target, entry: Entry, accept: Negotiated) -> bool:
+    """Whether the answer is one of the encodings that have been made already."""
+    if accept.transform is not None or accept.pretty:
+        return False
+    if accept.format == "protobuf":
+        return target.from_storage is None
+    return accept.format == "json" and target.same_fields and entry.json is not None
 
 
 def _framed(head: bytes, items: Items, end: bytes, accept: Negotiated) -> Response:

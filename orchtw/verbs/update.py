@@ -24,4 +24,5 @@ async def update(context: Context, call: Call) -> Response:
 
     written = await context.writes.update(call.write(dry_run=options.dry_run), replace)
     code = 201 if written.created else 200
-    return context.representations.entry(call.target, written.entry, call.accept, code, params=call.request.params)
+    params = call.request.params
+    return await context.representations.written(call.target, written.entry, call.accept, code, params=params)

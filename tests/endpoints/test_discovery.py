@@ -15,6 +15,7 @@ from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.version import Version
 from orchtw.errors import MethodNotAllowed, NotAcceptable
 from orchtw.naming import Naming
+from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.runtime_config import enabled
@@ -151,7 +152,7 @@ class DocumentTests(SynchronousTestCase):
 class ServedTests(SynchronousTestCase):
     def setUp(self) -> None:
         turns = Turns(lambda: 0.0, lambda work: None)
-        representations = Representations(CODECS, Transforms(CODECS, NAMING, lambda: 0.0), turns)
+        representations = Representations(CODECS, Transforms(CODECS, NAMING, lambda: 0.0), turns, Offload(None))
         resources = enabled(CATALOGUE, ())
         discovery = Discovery(CATALOGUE, resources, "127.0.0.1:6443", Negotiator(NAMING), representations.document)
         self.paths = Paths([discovery, Version(NAMING)])

@@ -119,10 +119,29 @@ class SlicedTests(TestCase):
             listed = await self.ask(MAPS, accept)
             self.assertTrue(any(piece is shared for piece in listed.body))
         response = await self.ask(f"{MAPS}/large", YAML)
-        assert response.parts is not None
-        parts = list(response.parts)
-        self.assertGreater(len(parts), 3)
-        self.assertEqual(len(yaml.load(b"".join(parts), Loader=yaml.CSafeLoader)["data"]), 4000)
+        self.assertGreater(len(response.body), 3)
+        self.assertEqual(len(yaml.load(b"".join(response.body), Loader=yaml.CSafeLoader)["data"]), 4000)
+
+    async def test_large_object_in_a_thread(self) -> None:
+        """What a large object must be decoded for is made in the thread; its encodings and small objects are not."""
+        body = {"metadata": {"name": "large"}, "data": {f"k{i:05}": "x" * 100 for i in range(4000)}}
+        await self.server.request("POST", MAPS, body)
+        asked: list[int] = []
+        offload = self.server.core.offload
+        run = offload.run
+
+        def counting(size: int, work: Any) -> Any:
+            asked.append(size)
+            return run(size, work)
+
+        self.patch(type(offload), "run", lambda _, size, work: counting(size, work))
+        for name, url, accept, count in (
+            ("large", "", JSON, 0), ("large", "", self.server.naming.protobuf_media_type, 0), ("m001", "", YAML, 0),
+            ("large", "", YAML, 1), ("large", "?pretty=true", JSON, 1), ("large", "", TABLE, 1),
+        ):  # fmt: skip
+            asked.clear()
+            await self.ask(f"{MAPS}/{name}{url}", accept)
+            self.assertEqual(len(asked), count, (name, url, accept))
 
     async def test_taken_state(self) -> None:
         """A list whose state cannot be kept any longer ends in the middle; others go on."""
