@@ -90,8 +90,10 @@ class SecretStrategy(Strategy):
     """`stringData` is a write-only way to give `data` as plain text."""
 
     def settle(self, obj: Object) -> None:
-        plain = obj.get("stringData")
-        if isinstance(plain, dict) and all(isinstance(value, str) for value in plain.values()):
+        """Applied documents come here before their types are checked: what is no map of texts is left for that."""
+        plain, data = obj.get("stringData"), obj.get("data")
+        texts = isinstance(plain, dict) and all(isinstance(value, str) for value in plain.values())
+        if texts and isinstance(data, dict | None):
             merge_string_data(obj)
 
 

@@ -66,6 +66,10 @@ class SecretTests(SynchronousTestCase):
             secret = {"stringData": value}
             strategy("", "v1", "secrets").settle(secret)
             self.assertEqual(secret, {"stringData": value})
+        for data in ([None], ["ab"], "text", 1):
+            secret = {"data": data, "stringData": {"a": "b"}}
+            SecretStrategy().settle(secret)
+            self.assertEqual(secret, {"data": data, "stringData": {"a": "b"}})
 
 
 class NamespaceTests(SynchronousTestCase):
