@@ -68,7 +68,7 @@ class SecretTests(SynchronousTestCase):
             self.assertEqual(secret, {"stringData": value})
         for data in ([None], ["ab"], "text", 1):
             secret = {"data": data, "stringData": {"a": "b"}}
-            SecretStrategy().settle(secret)
+            strategy("", "v1", "secrets").settle(secret)
             self.assertEqual(secret, {"data": data, "stringData": {"a": "b"}})
 
 
