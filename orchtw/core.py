@@ -68,7 +68,7 @@ from orchtw.rules.runtime_config import enabled
 from orchtw.rules.uuids import SIZE, uuid_text
 from orchtw.schema import descriptors
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.compiler import SchemaCompiler
 from orchtw.storage import STORES
 from orchtw.storage.cache import Cacher

@@ -199,7 +199,7 @@ class ConsoleCase(TestCase):
         (self.folder / "home").mkdir(parents=True)
         (self.folder / "bin").mkdir()
         script = self.folder / "bin/orch-envelope"
-        script.write_text(f'#!/bin/sh\nexec {sys.executable} -m orchtw.schema.envelope_command "$@"\n')
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} -m orchtw.commands.envelope "$@"\n')
         script.chmod(0o755)
 
     async def run_step(self, prelude: str, step: Step) -> None:

@@ -11,7 +11,7 @@ from orchtw.apply.managed import UPDATE, Owned, Owner
 from orchtw.apply.server_side import FieldConflict
 from orchtw.errors import MAX_CAUSES, Cause, Conflict, shown_causes
 from orchtw.rules.causes import MAX_SHOWN_CHARACTERS
-from orchtw.schema.mismatch import shortened
+from orchtw.schema.codec.mismatch import shortened
 
 
 def conflict_error(conflicts: Sequence[FieldConflict]) -> Conflict:

@@ -12,7 +12,7 @@ import attrs
 import orjson
 
 from orchtw.errors import BadRequest, Invalid, RequestEntityTooLarge, StatusError
-from orchtw.schema.json_text import parse_json
+from orchtw.schema.codec.json_text import parse_json
 
 MAX_OPERATIONS: Final = 10_000
 """Operations of one patch: what the API allows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 
@@ -14,8 +13,7 @@ from orchtw.apply.server_side import FieldConflict
 from orchtw.apply.type_check import fits
 from orchtw.apply.typed import claimed, compare
 from orchtw.naming import Naming
-
-Object = dict[str, Any]
+from orchtw.objects import Object
 
 MIGRATING_MANAGER = "kubectl"
 """The one manager whose applies heed and refresh the annotation; any other name opts out."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import attrs
 
@@ -26,8 +25,7 @@ from orchtw.apply.type_check import fits, problems
 from orchtw.apply.typed import same
 from orchtw.errors import BadRequest
 from orchtw.naming import Naming
-
-Object = dict[str, Any]
+from orchtw.objects import Object
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 """Who owns what was there before anybody's ownership was recorded."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.errors import BadRequest
-from orchtw.schema.json_text import parse_json
+from orchtw.schema.codec.json_text import parse_json
 
 
 def parse_merge_patch(body: bytes) -> dict[str, Any]:

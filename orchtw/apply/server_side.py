@@ -6,7 +6,7 @@ Works on whole objects without metadata.managedFields; `manager.py` puts the API
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import attrs
 
@@ -16,8 +16,7 @@ from orchtw.apply.field_tree import Tree
 from orchtw.apply.managed import UNTRACKED, Managed, Owned, Owner
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.typed import Changes, claimed, compare, merge_maps, remove, unowned, with_structs
-
-Object = dict[str, Any]
+from orchtw.objects import Object
 
 
 class Versions(Protocol):

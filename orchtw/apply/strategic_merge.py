@@ -10,7 +10,7 @@ from typing import Any, Final
 from orchtw.apply.list_order import in_order, is_subsequence
 from orchtw.apply.shown import go_plain
 from orchtw.errors import BadRequest
-from orchtw.schema.json_text import parse_json
+from orchtw.schema.codec.json_text import parse_json
 from orchtw.schema.nodes import EitherSchema, Field, ListSchema, MapSchema, Node, StructSchema
 
 Map = dict[str, Any]

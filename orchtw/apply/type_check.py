@@ -8,7 +8,7 @@ from typing import Any
 
 from orchtw.apply.merge_type import UNTYPED_SHAPE, KeylessItem, ListType, MapType, ScalarType, Type
 from orchtw.apply.path_element import shown
-from orchtw.schema.mismatch import shortened
+from orchtw.schema.codec.mismatch import shortened
 
 MAX_PROBLEMS = 20
 """Problems told of one object: enough to mend it, too few for an answer that is larger than the request."""

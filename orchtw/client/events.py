@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from twisted.logger import Logger
 
-from orchtw.client.interface import Client, Object
+from orchtw.client.interface import Client
 from orchtw.errors import StatusError
+from orchtw.objects import Object
 from orchtw.registry.metadata import rfc3339
 
 MESSAGE_LIMIT = 1024

@@ -13,9 +13,10 @@ from twisted.logger import Logger
 
 from orchtw.apply.merge_patch import merge_patch
 from orchtw.client.concurrency import each
-from orchtw.client.interface import PLAIN_DELETE, Discovered, Item, Listing, Object, Receiver, Resource
+from orchtw.client.interface import PLAIN_DELETE, Discovered, Item, Listing, Receiver, Resource
 from orchtw.client.ties import Ties, TiesReader
 from orchtw.errors import Expired, NotFound, StatusError
+from orchtw.objects import Object
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets

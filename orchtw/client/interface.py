@@ -6,15 +6,14 @@ Objects are canonical dicts of the resource's version. Every refusal is a `Statu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import attrs
 
 from orchtw.client.ties import Ties
 from orchtw.errors import StatusError
+from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
-
-Object = dict[str, Any]
 
 PLAIN_DELETE = DeleteOptions()
 BACKGROUND = DeleteOptions(propagation="Background")

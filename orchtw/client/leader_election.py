@@ -12,8 +12,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from orchtw.client.interface import Client, Object
+from orchtw.client.interface import Client
 from orchtw.errors import AlreadyExists, NotFound, StatusError
+from orchtw.objects import Object
 
 JITTER = 1.2
 """Candidates wait up to that much longer than the retry period, so that they do not come at once."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from orchtw.schema.wire import LENGTH, VARINT, read_varint
+from orchtw.schema.codec.wire import LENGTH, VARINT, read_varint
 
 SHARED_REFERENCES: Final = 10_000
 """References that are kept to be shared; with more different ones the table starts again."""

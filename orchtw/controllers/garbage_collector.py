@@ -16,12 +16,13 @@ from twisted.python.failure import Failure
 from orchtw.client.concurrency import each
 from orchtw.client.events import EventRecorder
 from orchtw.client.informer import Reflector
-from orchtw.client.interface import Item, Object, Resource
+from orchtw.client.interface import Item, Resource
 from orchtw.client.ties import OwnerReference, reference
 from orchtw.client.work_queue import Retry
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.ownership import Graph, Node, Presence
 from orchtw.errors import Conflict, NotFound
+from orchtw.objects import Object
 from orchtw.registry.deletion import FOREGROUND, ORPHAN
 from orchtw.rules.options import DeleteOptions, Propagation
 

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from orchtw.client.informer import Informer
-from orchtw.client.interface import BACKGROUND, Item, Object, Resource
+from orchtw.client.interface import BACKGROUND, Item, Resource
 from orchtw.client.work_queue import Backoff, Retry
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.namespace_conditions import Progress, conditions
 from orchtw.errors import NotFound, StatusError
+from orchtw.objects import Object
 from orchtw.registry.metadata import rfc3339
 
 FINALIZER_WAIT_S = 15

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from orchtw.objects import Object
 from orchtw.registry.defaults.autoscaling import fill_autoscaler
-from orchtw.registry.strategy import Object, Strategy
+from orchtw.registry.strategy import Strategy
 
 
 class AutoscalerStrategy(Strategy):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.registry.strategy import Object, Strategy
+from orchtw.objects import Object
+from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 
 _IDENTITY = ("username", "uid", "groups", "extra")

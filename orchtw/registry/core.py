@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from orchtw.registry.strategy import Object, Strategy
+from orchtw.objects import Object
+from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 
 

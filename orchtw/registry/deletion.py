@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 
 from orchtw.errors import Conflict, NotFound
+from orchtw.objects import Object
 from orchtw.registry.metadata import ordered, rfc3339
-from orchtw.registry.target import Object
 from orchtw.registry.traits import orphans_by_default
 from orchtw.registry.write_path import MAX_ATTEMPTS, Write, WritePath
 from orchtw.rules.options import DeleteOptions

@@ -9,7 +9,8 @@ from orchtw.apply.field_set import FieldSet
 from orchtw.apply.manager import FieldManager
 from orchtw.apply.merge_type import MapType, Types
 from orchtw.naming import Naming
-from orchtw.registry.target import Object, Target
+from orchtw.objects import Object
+from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 
 

@@ -8,8 +8,8 @@ from orchtw.naming import Naming
 from orchtw.registry.targets import storage_prefix
 from orchtw.renaming.objects import Objects
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec import Codecs
-from orchtw.schema.envelope import unwrap, wrap
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.envelope import unwrap, wrap
 
 
 class StoredNames:

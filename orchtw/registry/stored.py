@@ -10,10 +10,10 @@ import orjson
 from orchtw.registry.strategy import Strategy
 from orchtw.rules.selectors import field_value
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec import KindCodec
-from orchtw.schema.envelope import unwrap, wrap
-from orchtw.schema.json_text import load_json
-from orchtw.schema.splice import set_protobuf_version
+from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.envelope import unwrap, wrap
+from orchtw.schema.codec.json_text import load_json
+from orchtw.schema.codec.splice import set_protobuf_version
 from orchtw.storage.cache import ResourceCache
 from orchtw.watch.entry import Entry
 

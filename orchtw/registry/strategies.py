@@ -9,7 +9,7 @@ from orchtw.registry.core import NamespaceStrategy, NodeStrategy, PodStrategy, S
 from orchtw.registry.definitions import DefinitionStrategy
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec import KindCodec
+from orchtw.schema.codec.codecs import KindCodec
 
 STRATEGIES: dict[tuple[str, str], type[Strategy]] = {
     ("", "Namespace"): NamespaceStrategy,

@@ -7,21 +7,19 @@ itself: it returns causes.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import orjson
 
 from orchtw.errors import Cause
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.registry.defaults.registry import FILLS
 from orchtw.registry.metadata import keep_server_fields
 from orchtw.registry.traits import Traits
 from orchtw.request import UserInfo
 from orchtw.rules import metadata as metadata_rules
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec import KindCodec
-
-Object = dict[str, Any]
+from orchtw.schema.codec.codecs import KindCodec
 
 
 class Strategy:

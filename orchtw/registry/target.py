@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 import orjson
 
+from orchtw.objects import Object
 from orchtw.registry.stored import Stored
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec import KindCodec
+from orchtw.schema.codec.codecs import KindCodec
 from orchtw.watch.entry import Entry
 
-Object = dict[str, Any]
 Convert = Callable[[Object], Object]
 
 

@@ -10,8 +10,8 @@ from orchtw.registry.strategies import strategy_for
 from orchtw.registry.target import Target
 from orchtw.rules.warnings import deprecation
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec import Codecs
-from orchtw.schema.conversion import CONVERSIONS, converter
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.conversion.convert import CONVERSIONS, converter
 
 REGISTRY = "/registry/"
 

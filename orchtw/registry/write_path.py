@@ -19,15 +19,16 @@ from orchtw.errors import (
     NotFound,
     RequestEntityTooLarge,
 )
+from orchtw.objects import Object
 from orchtw.registry.metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.offload import Offload
 from orchtw.registry.ownership import Ownership
 from orchtw.registry.stored import Prepared, Stored
-from orchtw.registry.target import Object, Target
+from orchtw.registry.target import Target
 from orchtw.request import UserInfo
 from orchtw.rules.metadata import generate_name
 from orchtw.rules.options import parse_revision
-from orchtw.schema.json_text import MAX_KEYS, check_parts
+from orchtw.schema.codec.json_text import MAX_KEYS, check_parts
 from orchtw.storage.interface import KeyValue, Op, Store
 from orchtw.watch.entry import Entry
 

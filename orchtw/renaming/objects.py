@@ -9,13 +9,12 @@ from typing import Any
 import orjson
 
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.renaming.fields import Fields
 from orchtw.renaming.names import Names
 from orchtw.renaming.values import Values, renamed_keys
-from orchtw.schema.codec import Codecs
-from orchtw.schema.conversion_autoscaling import CURRENT_METRICS, METRICS
-
-Object = dict[str, Any]
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.conversion.autoscaling import CURRENT_METRICS, METRICS
 
 _CACHED_SETS = 4096  # objects of one shape share their field sets
 _CACHED_BYTES = 8 << 10

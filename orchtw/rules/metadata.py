@@ -15,7 +15,7 @@ from orchtw.naming import Naming
 from orchtw.rules import names
 from orchtw.rules.causes import forbidden, go_value, invalid, required, too_long
 from orchtw.rules.field_managers import entry_causes
-from orchtw.schema.mismatch import shortened
+from orchtw.schema.codec.mismatch import shortened
 
 Meta = Mapping[str, Any]
 

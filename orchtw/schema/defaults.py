@@ -10,7 +10,7 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any
 
-from orchtw.schema.generated import Functions, Writer
+from orchtw.schema.codec.generated import Functions, Writer
 from orchtw.schema.nodes import MISSING, Field, ListSchema, MapSchema, Node, StructSchema
 
 _TYPE_KEYS = ("kind", "apiVersion")  # of a kind: before all fields

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from orchtw.schema.mismatch import Mismatch
+from orchtw.schema.codec.mismatch import Mismatch
 from orchtw.schema.quantity import canonical_quantity
 from orchtw.schema.times import duration_text, micro_time_text, parse_duration, parse_time, time_text
 

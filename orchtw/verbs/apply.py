@@ -6,15 +6,15 @@ from functools import partial
 from typing import Any
 
 from orchtw.errors import BadRequest, NotFound
-from orchtw.registry.target import Object
+from orchtw.objects import Object
 from orchtw.registry.write_path import Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import WriteOptions, patch_options
-from orchtw.schema.json_text import parse_json
-from orchtw.schema.mismatch import describe
-from orchtw.schema.strict_fields import repeated_keys
-from orchtw.schema.yaml_codec import parse_yaml
+from orchtw.schema.codec.json_text import parse_json
+from orchtw.schema.codec.mismatch import describe
+from orchtw.schema.codec.strict_fields import repeated_keys
+from orchtw.schema.codec.yaml_codec import parse_yaml
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.field_validation import STRICT, WARN, directive_of

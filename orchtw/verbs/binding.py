@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from orchtw.errors import BadRequest, Conflict, NotFound
+from orchtw.objects import Object
 from orchtw.registry.metadata import rfc3339
-from orchtw.registry.target import Object, Target
+from orchtw.registry.target import Target
 from orchtw.registry.write_path import Write
 from orchtw.request import Request, Response, UserInfo
 from orchtw.rules.options import create_options

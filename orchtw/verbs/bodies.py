@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
+from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.request import Request
 from orchtw.rules.metadata import drop_unkept
 from orchtw.rules.negotiation import Negotiator
-from orchtw.schema.codec import KindCodec
-from orchtw.schema.yaml_codec import decode_yaml
+from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.yaml_codec import decode_yaml
 from orchtw.verbs.field_validation import IGNORE, directive_of, strict_error
-
-Object = dict[str, Any]
 
 
 def decode(request: Request, codec: KindCodec, negotiator: Negotiator) -> Object:

@@ -9,9 +9,9 @@ from orchtw.errors import NotFound, StatusError
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import check_transform
 from orchtw.rules.options import include_object
-from orchtw.schema.codec import Codecs
-from orchtw.schema.partial import partial_metadata, partial_metadata_list
-from orchtw.schema.table import TableLayout
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.tables.layout import TableLayout
+from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.representation import Representations
 

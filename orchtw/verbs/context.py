@@ -14,7 +14,7 @@ from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
-from orchtw.schema.codec import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.storage.cache import Cacher
 from orchtw.storage.interface import Store
 from orchtw.verbs.representation import Representations

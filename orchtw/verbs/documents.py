@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
+from orchtw.objects import Object
 from orchtw.rules.negotiation import Negotiated
-from orchtw.schema.yaml_codec import encode_yaml, yaml_parts
+from orchtw.schema.codec.yaml_codec import encode_yaml, yaml_parts
 
-Object = dict[str, Any]
 Dump = Callable[[Object], bytes]
 """Compact JSON of a value that may hold what orjson does not know by itself."""
 

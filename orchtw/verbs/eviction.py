@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchtw.errors import BadRequest, Cause, Forbidden, InternalError, TooManyRequests
+from orchtw.objects import Object
 from orchtw.registry.metadata import rfc3339
-from orchtw.registry.target import Object, Target
+from orchtw.registry.target import Target
 from orchtw.registry.write_path import Write
 from orchtw.request import Response
 from orchtw.rules.options import create_options, delete_options
 from orchtw.rules.selectors import selector_of_object
-from orchtw.schema.envelope import unwrap
+from orchtw.schema.codec.envelope import unwrap
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context

@@ -8,14 +8,14 @@ from typing import Any
 
 from orchtw.apply.patches import MECHANISMS
 from orchtw.errors import BadRequest, Cause, Invalid, NotFound
-from orchtw.registry.target import Object
+from orchtw.objects import Object
 from orchtw.request import Request, Response
 from orchtw.rules.causes import go_quote
 from orchtw.rules.metadata import drop_unkept
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options
-from orchtw.schema.codec import KindCodec
-from orchtw.schema.mismatch import describe
+from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.mismatch import describe
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.field_validation import IGNORE, directive_of, strict_error

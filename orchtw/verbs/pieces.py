@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Final, Protocol, overload
 
 from orchtw.errors import Expired
-from orchtw.schema.wire import varint
+from orchtw.schema.codec.wire import varint
 from orchtw.watch.entry import LARGE_BYTES, Entry
 
 PIECE_BYTES: Final = 256 * 1024

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import attrs
 import orjson
 
 from orchtw.errors import StatusError, TooManyRequests
+from orchtw.objects import Object
 from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.registry.target import Target
 from orchtw.request import Response
 from orchtw.rules.negotiation import Negotiated, check_transform
-from orchtw.schema.codec import Codecs
-from orchtw.schema.envelope import ENVELOPE_END, envelope_head, wrap
-from orchtw.schema.wire import delimited, varint
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
+from orchtw.schema.codec.wire import delimited, varint
 from orchtw.verbs.documents import list_parts, object_parts
 from orchtw.verbs.pieces import PIECE_BYTES, Form, Framed, Held, Items, JsonForm, ProtobufForm, items_of
 from orchtw.verbs.transforms import Transforms
@@ -31,7 +31,6 @@ from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import Wire
 from orchtw.watch.turns import Turns
 
-Object = dict[str, Any]
 Params = Mapping[str, list[str]]
 ITEMS_TAG = b"\x12"  # field 2, length-delimited: `items` of every list message
 METADATA_FIELD = 1  # `metadata` of every list message

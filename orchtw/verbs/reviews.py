@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 import attrs
 
 from orchtw.authn.method import Authenticator
 from orchtw.authz.decision import Authorizer, Decision, Rules
 from orchtw.errors import BadRequest, Cause, Invalid, Unauthorized
+from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
 from orchtw.rules.causes import go_quote
 from orchtw.rules.negotiation import Negotiator
-from orchtw.schema.codec import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.bodies import read
 from orchtw.verbs.representation import Representations
 
-Object = dict[str, Any]
 Review = Callable[[Request], Awaitable[Response]]
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from orchtw.errors import BadRequest, Cause, Invalid, NotFound
-from orchtw.registry.target import Object
+from orchtw.objects import Object
 from orchtw.registry.write_path import Write
 from orchtw.request import Response
 from orchtw.rules.negotiation import check_transform, patch_type
 from orchtw.rules.options import include_object, patch_options, update_options
 from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.catalogue import Column
-from orchtw.schema.codec import KindCodec
-from orchtw.schema.partial import partial_metadata
-from orchtw.schema.table import TableLayout
+from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.tables.layout import TableLayout
+from orchtw.schema.tables.partial import partial_metadata
 from orchtw.verbs.apply import read_document, write_applied
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call

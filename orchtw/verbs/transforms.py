@@ -10,20 +10,20 @@ import orjson
 
 from orchtw.errors import StatusError
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.registry.target import Target
 from orchtw.rules.negotiation import Negotiated
 from orchtw.rules.options import IncludeObject, include_object
-from orchtw.schema.codec import Codecs
-from orchtw.schema.envelope import wrap
-from orchtw.schema.partial import partial_metadata, partial_metadata_list
-from orchtw.schema.splice import metadata_field, split_owned
-from orchtw.schema.table import TableLayout, write_table
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.envelope import wrap
+from orchtw.schema.codec.splice import metadata_field, split_owned
+from orchtw.schema.tables.layout import TableLayout, write_table
+from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.verbs.documents import list_parts
 from orchtw.verbs.pieces import Held
 from orchtw.watch.entry import Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
 
-Object = dict[str, Any]
 Params = Mapping[str, list[str]]
 CELLS = ("cells",)
 """Where an entry keeps the cells of its Table row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.registry.target import Object
+from orchtw.objects import Object
 from orchtw.request import Response
 from orchtw.rules.options import update_options
 from orchtw.verbs.bodies import decode, read

@@ -8,8 +8,8 @@ import orjson
 
 from orchtw.errors import StatusError
 from orchtw.registry.target import Target
-from orchtw.schema.codec import Codecs, KindCodec
-from orchtw.schema.splice import set_json_version, set_protobuf_version
+from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.splice import set_json_version, set_protobuf_version
 from orchtw.watch.frames import JsonWire, ProtobufWire, Wire
 
 

@@ -13,8 +13,8 @@ from typing import Final, Protocol
 import orjson
 
 from orchtw.errors import StatusError
-from orchtw.schema.envelope import ENVELOPE_END, envelope_head, wrap
-from orchtw.schema.wire import delimited, varint
+from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
+from orchtw.schema.codec.wire import delimited, varint
 from orchtw.watch.entry import Entry
 
 ADDED: Final = "ADDED"

@@ -30,7 +30,7 @@ from orchtw.apply.type_check import MAX_PROBLEMS, problems
 from orchtw.errors import MAX_CAUSES, BadRequest
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
 from tests.apply.merging import QUICK
 from tests.effort import MOST, calls, growth
 

@@ -13,12 +13,12 @@ from orchtw.apply.managed import Entry, Owner, decode, encode
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import ApplyConflicts, Merger
 from orchtw.apply.type_check import fits, problems
+from orchtw.objects import Object
 from tests.apply.merging import type_of_schema
 
 CASES = Path(__file__).parent.parent / "fixtures" / "apply" / "cases.json"
 NOW = "2022-05-03T00:00:00Z"
 
-Object = dict[str, Any]
 
 
 def cleaned(value: Any) -> Any:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.strategic_merge import parse_strategic_patch, strategic_merge
 from orchtw.errors import BadRequest
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.nodes import EitherSchema, Field, ListSchema, MapSchema, Node, Scalar, StructSchema
-
-Object = dict[str, Any]
 
 _CATALOGUE = Catalogue.load(Naming.of("orch"))
 _CODECS = Codecs(_CATALOGUE)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from orchtw.client.interface import Item, Object
+from orchtw.client.interface import Item
 from orchtw.client.ties import OwnerReference, Ties, TiesReader
 from orchtw.errors import AlreadyExists, Conflict, Expired, Forbidden, Invalid, NotFound, StatusError
+from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
 from orchtw.watch.log import EventLog
 from tests.client.world import WorldTestCase, reference

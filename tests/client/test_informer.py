@@ -11,9 +11,10 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.client.informer import Informer
-from orchtw.client.interface import Item, Listing, Object, Receiver, Resource
+from orchtw.client.interface import Item, Listing, Receiver, Resource
 from orchtw.client.ties import Ties
 from orchtw.errors import Expired, InternalError, StatusError
+from orchtw.objects import Object
 from tests.client.world import WorldTestCase
 
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod", namespaced=True)

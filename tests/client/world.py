@@ -15,9 +15,10 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.client.in_process import InProcessClient, Registry
-from orchtw.client.interface import Object, Resource
+from orchtw.client.interface import Resource
 from orchtw.errors import NotFound
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.namespaces import create_namespaces
 from orchtw.registry.deletion import Deletion
@@ -29,7 +30,7 @@ from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.storage.cache import Cacher
 from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from orchtw.client.interface import Object
 from orchtw.controllers.garbage_collector import DISCOVERY_PERIOD_S, GarbageCollector
+from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions, Propagation
 from tests.client.world import reference
 from tests.controllers.controlled import ControllerTestCase

@@ -12,14 +12,14 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import TestCase
 
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.testing import kubectl
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.client import Answer, Client, tls_context
 
 reactor: Any = installed_reactor
-Object = dict[str, Any]
 
 NO_KUBECTL = None if kubectl.find() else "kubectl is not on the PATH (Debian package kubernetes-client): not run"
 TRACEBACKS = ("Traceback", "Unhandled", "CRITICAL")

@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
+from orchtw.objects import Object
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.nodes import MISSING, Field, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
 
-Object = dict[str, Any]
 LABELS = {"app": "minimal"}
 TIME = "2026-01-02T03:04:05Z"
 MICRO_TIME = "2026-01-02T03:04:05.000006Z"

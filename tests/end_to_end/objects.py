@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.end_to_end.case import Object, ServerCase
+from orchtw.objects import Object
+from tests.end_to_end.case import ServerCase
 from tests.end_to_end.client import Answer
 
 TABLE = "application/json;as=Table;g=meta.orch.io;v=v1"

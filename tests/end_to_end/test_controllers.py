@@ -5,9 +5,10 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import TestCase
 
+from orchtw.objects import Object
 from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
-from tests.end_to_end.case import NO_KUBECTL, Object, ServerCase, reactor
+from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import Client, tls_context
 
 WRITERS = 8

@@ -8,8 +8,9 @@ from http.client import HTTPException
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import TestCase
 
+from orchtw.objects import Object
 from orchtw.testing.process import ServerProcess
-from tests.end_to_end.case import Object, reactor
+from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Client, tls_context
 
 ROUNDS = 6

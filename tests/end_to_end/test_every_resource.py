@@ -9,9 +9,10 @@ import copy
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from orchtw.objects import Object
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec import KindCodec
-from tests.end_to_end.case import Object, ServerCase, surface
+from orchtw.schema.codec.codecs import KindCodec
+from tests.end_to_end.case import ServerCase, surface
 from tests.end_to_end.client import JSON, Answer, Watch
 from tests.end_to_end.minimal import Minimal
 

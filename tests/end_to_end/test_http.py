@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from orchtw.schema.envelope import unwrap
+from orchtw.schema.codec.envelope import unwrap
 from tests.end_to_end.case import surface
 from tests.end_to_end.client import Answer
 from tests.end_to_end.objects import TABLE, ConventionCase, config_map

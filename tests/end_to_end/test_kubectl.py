@@ -10,8 +10,9 @@ import json
 
 import yaml
 
+from orchtw.objects import Object
 from orchtw.testing.kubectl import Kubectl, Result
-from tests.end_to_end.case import NO_KUBECTL, Object, ServerCase, reactor, surface
+from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor, surface
 
 TEMPLATE: Object = {
     "metadata": {"labels": {"app": "web"}},

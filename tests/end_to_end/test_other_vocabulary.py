@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess, StartFailed
-from tests.end_to_end.case import NO_KUBECTL, Object, reactor
+from tests.end_to_end.case import NO_KUBECTL, reactor
 from tests.end_to_end.client import Client
 from tests.end_to_end.minimal import signing_request
 from tests.end_to_end.test_start import ProcessCase

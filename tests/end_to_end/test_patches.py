@@ -8,8 +8,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
 
+from orchtw.objects import Object
 from orchtw.testing.kubectl import Kubectl, Result, minor_version
-from tests.end_to_end.case import NO_KUBECTL, Object, ServerCase, reactor
+from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import Answer
 
 TYPES = {

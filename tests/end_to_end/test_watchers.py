@@ -13,7 +13,8 @@ from pathlib import Path
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.threads import deferToThread
 
-from tests.end_to_end.case import Object, ServerCase, full_size, reactor, surface
+from orchtw.objects import Object
+from tests.end_to_end.case import ServerCase, full_size, reactor, surface
 from tests.end_to_end.children import Child
 from tests.end_to_end.client import Watch
 

@@ -20,8 +20,8 @@ from orchtw.request import Peer, Request, Response
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
-from orchtw.schema.envelope import unwrap
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.envelope import unwrap
 from orchtw.verbs.representation import Representations
 from orchtw.verbs.transforms import Transforms
 from orchtw.watch.turns import Turns

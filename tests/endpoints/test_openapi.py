@@ -19,7 +19,7 @@ from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
 
 CATALOGUE = Catalogue.load(Naming.orch())
 COMPILER = Codecs(CATALOGUE).compiler

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import yaml
 
-from orchtw.schema.codec import Codecs
-from orchtw.schema.envelope import PREFIX, unwrap
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.envelope import PREFIX, unwrap
 
 _BODILESS = frozenset({204, 304})
 _HEAD_LIMIT_BYTES = 1 << 20

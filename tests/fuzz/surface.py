@@ -10,7 +10,7 @@ import orjson
 
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.nodes import Node, StructSchema
 from tests.end_to_end.minimal import Minimal
 

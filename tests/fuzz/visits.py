@@ -7,7 +7,7 @@ import time
 import orjson
 
 from bench.http1 import Endpoint
-from orchtw.schema.wire import fields_of
+from orchtw.schema.codec.wire import fields_of
 from tests.fuzz.answers import Answer, WireError, decoded
 from tests.fuzz.case import Case
 from tests.fuzz.checks import problems

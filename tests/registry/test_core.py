@@ -12,7 +12,7 @@ from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
 
 NAMING = Naming.orch()
 CATALOGUE = Catalogue.load(NAMING)

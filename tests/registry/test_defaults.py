@@ -10,15 +10,16 @@ from twisted.internet import reactor
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.registry.defaults.places import put
 from orchtw.registry.defaults.pod import pull_policy
 from orchtw.registry.defaults.quantities import rounded_up
 from orchtw.registry.defaults.registry import FILLS
 from orchtw.registry.strategies import strategy_for
-from orchtw.registry.strategy import Object, Strategy
+from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.testing.in_process import InProcessServer
 
 NAMING = Naming.orch()

@@ -10,14 +10,15 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import StatusError
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.registry.metadata import ordered
 from orchtw.registry.ownership import Ownership
-from orchtw.registry.target import Object, Target
+from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
-from orchtw.schema.table import TableLayout
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.tables.layout import TableLayout
 from orchtw.verbs.scale import scale_of
 from orchtw.watch.entry import Entry
 from tests.fuzz.values import Values

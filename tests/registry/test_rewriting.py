@@ -12,7 +12,7 @@ from orchtw.naming import Naming
 from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.targets import storage_prefix
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs, KindCodec
+from orchtw.schema.codec.codecs import Codecs, KindCodec
 from tests.schema.arbitrary import Arbitrary
 
 ORCH, KUBERNETES = Naming.orch(), Naming.kubernetes()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
+from orchtw.objects import Object
 from orchtw.testing.in_process import InProcessServer
 
 REQUESTS = "/apis/certificates.orch.io/v1/certificatesigningrequests"
@@ -15,7 +14,6 @@ PODS = "/api/v1/namespaces/default/pods"
 PEM = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K"
 APPROVED = {"type": "Approved", "status": "True", "reason": "Checked"}
 
-Object = dict[str, Any]
 
 
 class SubresourceCase(TestCase):

@@ -7,8 +7,8 @@ from pathlib import Path
 import orjson
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
+from orchtw.commands import generate
 from orchtw.errors import ConfigError
-from orchtw.schema import generate
 from orchtw.schema.comments import Descriptions, descriptions, encoded
 
 SOURCE = """\

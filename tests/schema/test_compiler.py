@@ -6,8 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
 from orchtw.schema import descriptors
+from orchtw.schema.codec.json_codec import normalisers
 from orchtw.schema.compiler import SchemaCompiler
-from orchtw.schema.json_codec import normalisers
 from orchtw.schema.nodes import (
     MISSING,
     Alternative,

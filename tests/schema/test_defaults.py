@@ -8,9 +8,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.json_codec import normalisers
 from orchtw.schema.defaults import Defaults
-from orchtw.schema.json_codec import normalisers
 from orchtw.schema.nodes import Field, ListSchema, MapSchema, Scalar, StructSchema
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))

@@ -11,8 +11,8 @@ from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import Descriptor
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
+from orchtw.commands import generate
 from orchtw.errors import ConfigError
-from orchtw.schema import generate
 from orchtw.schema.descriptors import field_options, file_options, files, message_class, message_options, pool
 
 CORE = "orch.io.api.core.v1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.schema.mismatch import Mismatch
+from orchtw.schema.codec.mismatch import Mismatch
 from orchtw.schema.values import double_value
 
 

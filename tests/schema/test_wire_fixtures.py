@@ -10,8 +10,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import BadRequest
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs, KindCodec
-from orchtw.schema.envelope import unwrap
+from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.codec.envelope import unwrap
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "wire"
 PAIRS = 84

@@ -13,9 +13,9 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from orchtw.errors import Expired
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.negotiation import Negotiated
-from orchtw.schema import yaml_codec
-from orchtw.schema.envelope import unwrap
-from orchtw.schema.yaml_codec import encode_yaml, yaml_parts
+from orchtw.schema.codec import yaml_codec
+from orchtw.schema.codec.envelope import unwrap
+from orchtw.schema.codec.yaml_codec import encode_yaml, yaml_parts
 from orchtw.testing.in_process import TOKEN, InProcessServer
 from orchtw.verbs.documents import list_parts
 from orchtw.verbs.pieces import Held, Items, JsonForm, ProtobufForm, items_of

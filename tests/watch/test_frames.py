@@ -6,7 +6,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Expired, StatusError
-from orchtw.schema.wire import varint
+from orchtw.schema.codec.wire import varint
 from orchtw.watch.entry import NO_LABELS, Entry
 from orchtw.watch.frames import JsonWire, ProtobufWire
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 
 from orchtw.errors import AlreadyExists
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import Write, WritePath
 from orchtw.request import UserInfo
 from orchtw.storage.cache_resource import DamagedObject
-
-Object = dict[str, Any]
 
 
 def system_user(naming: Naming) -> UserInfo:

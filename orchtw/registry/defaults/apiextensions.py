@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from orchtw.objects import Object
 from orchtw.registry.defaults.places import put
-
-Object = dict[str, Any]
 
 _NAMES_TAIL = ("singular", "shortNames", "kind", "listKind", "categories")
 

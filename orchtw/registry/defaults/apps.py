@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from orchtw.objects import Object
 from orchtw.registry.defaults.claims import fill_claim
 from orchtw.registry.defaults.places import put
 from orchtw.registry.defaults.pod import fill_pod_template
-
-Object = dict[str, Any]
 
 ROLLING = "RollingUpdate"
 

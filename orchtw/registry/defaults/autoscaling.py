@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.registry.defaults.places import put
-from orchtw.schema.conversion_autoscaling import (
+from orchtw.schema.conversion.autoscaling import (
     DEFAULT_CPU_UTILIZATION,
     autoscaler_v1_to_v2,
     autoscaler_v2_to_v1,
 )
-
-Object = dict[str, Any]
 
 _PERCENTAGE = "targetCPUUtilizationPercentage"
 _SPEC_TAIL = ("metrics", "behavior")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from orchtw.objects import Object
 from orchtw.registry.defaults.places import put
 from orchtw.registry.defaults.quantities import round_up
-
-Object = dict[str, Any]
 
 _VOLUME_TAIL = ("persistentVolumeReclaimPolicy", "storageClassName", "mountOptions", "volumeMode", "nodeAffinity")
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from orchtw.objects import Object
 from orchtw.registry.defaults.places import put
 from orchtw.registry.defaults.pod import fill_pod_template
 from orchtw.registry.defaults.quantities import round_up
-
-Object = dict[str, Any]
 
 _NODE_STATUS_TAIL = (
     *("allocatable", "phase", "conditions", "addresses", "daemonEndpoints", "nodeInfo", "images", "volumesInUse"),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-Object = dict[str, Any]
+from orchtw.objects import Object
 
 
 def fill_network_policy(policy: Object) -> None:

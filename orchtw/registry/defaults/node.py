@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from orchtw.objects import Object
 from orchtw.registry.defaults.quantities import round_up
-
-Object = dict[str, Any]
 
 
 def fill_runtime_class(runtime_class: Object) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
+from orchtw.objects import Object
 from orchtw.registry.defaults.claims import fill_claim_spec
 from orchtw.registry.defaults.places import put
 from orchtw.registry.defaults.quantities import round_up
-
-Object = dict[str, Any]
 
 _SPEC_TAIL = (
     *("serviceAccountName", "serviceAccount", "automountServiceAccountToken", "nodeName", "hostNetwork", "hostPID"),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from orchtw.objects import Object
 from orchtw.registry.defaults.places import put
-
-Object = dict[str, Any]
 
 AFFINITY_S = 10800
 """Seconds that a client stays with its endpoint."""

@@ -9,7 +9,7 @@ import orjson
 
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.compiler import SchemaCompiler
 from orchtw.schema.openapi.definitions import Definitions, Dialect
 from orchtw.schema.openapi.documents import parts

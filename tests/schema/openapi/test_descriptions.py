@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming import Naming
 from orchtw.schema import descriptors
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec import Codecs
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.openapi import descriptions
 from orchtw.schema.openapi.descriptions import Descriptions
 from orchtw.schema.openapi.published import Published

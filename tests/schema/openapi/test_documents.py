@@ -8,8 +8,8 @@ import yaml
 from openapi_spec_validator import OpenAPIV2SpecValidator, OpenAPIV30SpecValidator
 from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
+from orchtw.commands import generate
 from orchtw.errors import ConfigError
-from orchtw.schema import generate
 from orchtw.schema.openapi.messages import document_class
 from orchtw.schema.openapi.published import Published
 from tests.schema.openapi.publishing import VOCABULARIES, published, surface, v2, v3

@@ -1,0 +1,104 @@
+"""Compile `protos/` into `api.binpb`, `openapi.binpb` and `descriptions.json`: `python -m orchtw.commands.generate`.
+
+It runs from a checkout, with the `dev` extra.
+Run it after every change to a .proto file and commit the lot. `--check` writes nothing and exits 1, with one line a
+file, when a committed file is not what the protos say. OpenAPI's own messages, and the texts that its documents show,
+are files of their own: a server that is never asked for them does not load them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from google.protobuf import descriptor_pb2
+
+from orchtw.errors import ConfigError
+from orchtw.schema import comments, descriptors
+
+PACKAGE = Path(descriptors.__file__).resolve().parent
+PROTOS = PACKAGE.parent.parent / "protos"
+OUTPUT = PACKAGE / "api.binpb"
+OPENAPI_OUTPUT = PACKAGE / "openapi.binpb"
+DESCRIPTIONS_OUTPUT = PACKAGE / "descriptions.json"
+API_FOLDERS = ("orch", "orchtw")
+OPENAPI_FOLDERS = ("openapi",)
+
+
+def compile_protos(protos: Path, folders: Sequence[str] = API_FOLDERS) -> descriptor_pb2.FileDescriptorSet:
+    """Every .proto file in `folders` of `protos`, comments included, with imports before their users.
+
+    Raises ConfigError when the compiler is not installed or refuses a file.
+    """
+    try:
+        from grpc_tools import protoc  # type: ignore[import-untyped]
+    except ImportError as exc:
+        raise ConfigError("generating the descriptors needs grpcio-tools: install orchtw[dev]") from exc
+    names = sorted(str(path.relative_to(protos)) for each in folders for path in (protos / each).rglob("*.proto"))
+    if not names:
+        raise ConfigError(f"no .proto file in {protos}: run this from a checkout")
+    well_known = Path(protoc.__file__).parent / "_proto"
+    with tempfile.TemporaryDirectory() as scratch:
+        target = Path(scratch, "set.binpb")
+        roots = [f"-I{protos}", f"-I{well_known}"]
+        options = ["--include_imports", "--include_source_info", f"--descriptor_set_out={target}"]
+        if protoc.main(["protoc", *roots, *options, *names]) != 0:
+            raise ConfigError("the protos do not compile")
+        return descriptor_pb2.FileDescriptorSet.FromString(target.read_bytes())
+
+
+def stripped(compiled: descriptor_pb2.FileDescriptorSet) -> bytes:
+    """The encoded set without what the program never reads: positions, comments and derived JSON names.
+
+    Equal sources give equal bytes, as files are in the order of their names.
+    """
+    files = descriptor_pb2.FileDescriptorSet()
+    files.CopyFrom(compiled)
+    for file in files.file:
+        file.ClearField("source_code_info")
+        pending = list(file.message_type)
+        while pending:
+            message = pending.pop()
+            pending.extend(message.nested_type)
+            for field in [*message.field, *message.extension]:
+                field.ClearField("json_name")
+        for extension in file.extension:
+            extension.ClearField("json_name")
+    return files.SerializeToString(deterministic=True)
+
+
+def generated() -> dict[Path, bytes]:
+    """Every file that is made of the protos, with its content. Raises ConfigError."""
+    api = compile_protos(PROTOS)
+    return {
+        OUTPUT: stripped(api),
+        OPENAPI_OUTPUT: stripped(compile_protos(PROTOS, OPENAPI_FOLDERS)),
+        DESCRIPTIONS_OUTPUT: comments.encoded(comments.descriptions(api)),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the files, or compare them; the process's exit code."""
+    parser = argparse.ArgumentParser(prog="python -m orchtw.commands.generate", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
+    options = parser.parse_args(arguments)
+    try:
+        fresh = generated()
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if not options.check:
+        for path, content in fresh.items():
+            path.write_bytes(content)
+        return 0
+    stale = [path for path, content in fresh.items() if not path.exists() or path.read_bytes() != content]
+    for path in stale:
+        print(f"{path.name} is stale: run python -m orchtw.commands.generate", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""From one version of a kind to another."""

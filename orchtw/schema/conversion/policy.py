@@ -1,0 +1,47 @@
+"""PodDisruptionBudget: `{}` as a selector means nothing in v1beta1 and everything in v1 (supplement C9).
+
+Each version's `{}` becomes a requirement in the other that says the same.
+"""
+
+from __future__ import annotations
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+
+MARKER = "pdb.orch.io/deprecated-v1beta1-empty-selector-match"
+
+
+def budget_v1beta1_to_v1(obj: Object, naming: Naming) -> Object:
+    """`{}` selects nothing: a key that no pod has must exist."""
+    return _converted(obj, "Exists", "DoesNotExist", naming)
+
+
+def budget_v1_to_v1beta1(obj: Object, naming: Naming) -> Object:
+    """`{}` selects every pod: a key that no pod has must not exist."""
+    return _converted(obj, "DoesNotExist", "Exists", naming)
+
+
+def _converted(obj: Object, operator: str, opposite: str, naming: Naming) -> Object:
+    """`{}` becomes the marker with `operator`, the marker alone with `opposite` becomes `{}`."""
+    spec = obj.get("spec") or {}
+    selector = spec.get("selector")
+    if selector is None:
+        return dict(obj)
+    key = naming.translate(MARKER)
+    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        selector = {"matchExpressions": [{"key": key, "operator": operator}]}
+    else:
+        selector = _restored(selector, key, opposite)
+    return {**obj, "spec": {**spec, "selector": selector}}
+
+
+def _restored(selector: Object, key: str, opposite: str) -> Object:
+    """`selector` without the marker; beside other requirements it never means anything."""
+    expressions = selector.get("matchExpressions") or []
+    others = [entry for entry in expressions if entry["key"] != key]
+    if len(others) == len(expressions):
+        return selector
+    if not others and not selector.get("matchLabels") and expressions[0]["operator"] != opposite:
+        return selector
+    rest = {name: value for name, value in selector.items() if name != "matchExpressions"}
+    return {**rest, "matchExpressions": others} if others else rest

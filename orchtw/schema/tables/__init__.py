@@ -1,0 +1,1 @@
+"""Tables and partial metadata, for which clients ask in place of objects."""

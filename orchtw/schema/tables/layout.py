@@ -1,0 +1,114 @@
+"""Tables: objects as rows of cells for people to read (seed 1 §2.3, supplement A10).
+
+Which columns a kind has comes with its resource type; what stands in them is in `table_cells`. A kind
+with no columns of its own has the default ones: name and time of creation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import orjson
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.schema.catalogue import Column
+from orchtw.schema.tables.cells import CELLS
+from orchtw.schema.tables.partial import partial_metadata
+from orchtw.schema.tables.text import Age, View
+
+IncludeObject = Literal["Metadata", "Object", "None"]
+
+DEFAULT_COLUMNS = (
+    Column(name="Name", type="string", format="name", priority=0, cell="metadata.name"),
+    Column(name="Created At", type="date", format="", priority=0, cell="metadata.creationTimestamp"),
+)
+
+
+def write_table(table: Object, now_s: float) -> bytes:
+    """A Table of lasting rows as JSON, with ages as of `now_s`."""
+
+    def written(value: object) -> str:
+        if isinstance(value, Age):
+            return value.text(now_s)
+        raise TypeError(type(value).__name__)
+
+    return orjson.dumps(table, default=written)
+
+
+def _default_cells(obj: Object, view: View) -> list[Any]:
+    meta = obj["metadata"]
+    return [meta.get("name", ""), meta.get("creationTimestamp")]
+
+
+class TableLayout:
+    """The rows of one kind. `group` may be of any vocabulary; `columns` are the resource type's, empty for none."""
+
+    def __init__(self, group: str, kind: str, columns: Sequence[Column], naming: Naming) -> None:
+        cells = CELLS.get((group.partition(".")[0], kind)) if columns else None
+        self._cells: Callable[[Object, View], list[Any]] = cells or _default_cells
+        self._columns = tuple(columns) if cells else DEFAULT_COLUMNS
+        self._naming = naming
+
+    @property
+    def definitions(self) -> list[Object]:
+        """The Table's columnDefinitions."""
+        return [
+            {
+                "name": column.name,
+                "type": column.type,
+                "format": column.format,
+                "description": column.cell,
+                "priority": column.priority,
+            }
+            for column in self._columns
+        ]
+
+    def row(
+        self,
+        stored: Object,
+        now_s: float,
+        *,
+        include: IncludeObject = "Metadata",
+        served: Object | None = None,
+        version: str = "v1",
+    ) -> Object:
+        """One row for `stored`, a canonical dict in the storage version.
+
+        `now_s` is the time in seconds since 1970 that ages count from. `served` is the object in the version
+        that was asked for (default: `stored`), of which `include` says how much the row carries.
+        """
+        view = View(time_s=now_s, naming=self._naming)
+        row: Object = {"cells": self._cells(stored, view)}
+        if view.conditions:
+            row["conditions"] = view.conditions
+        row["object"] = self._included(stored if served is None else served, include, version)
+        return row
+
+    def lasting_cells(self, stored: Object, now_s: float) -> tuple[list[Any], bool] | None:
+        """Cells that `write_table` can write at any time, and whether they stay true as time goes by.
+
+        Ages are `Age` values. None for a row that has more than cells and an object.
+        """
+        view = View(time_s=now_s, naming=self._naming, lazy=True)
+        cells = self._cells(stored, view)
+        return None if view.conditions else (cells, not view.passing)
+
+    def table(self, meta: Object, rows: Iterable[Object], *, version: str = "v1", headed: bool = True) -> Object:
+        """The Table of `rows`. `meta` is its ListMeta: the list's, or for one object just its resourceVersion.
+
+        `headed` False leaves the columns out, as events after a watch's first do.
+        """
+        return {
+            "kind": "Table",
+            "apiVersion": f"{self._naming.meta_group}/{version}",
+            "metadata": meta,
+            "columnDefinitions": self.definitions if headed else None,
+            "rows": list(rows),
+        }
+
+    def _included(self, obj: Object, include: IncludeObject, version: str) -> Object | None:
+        if include == "Object":
+            return obj
+        return partial_metadata(obj, self._naming, version) if include == "Metadata" else None

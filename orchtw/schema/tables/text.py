@@ -1,0 +1,143 @@
+"""How values are written in Table cells: ages, lists, labels, selectors (facts, printer columns)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.schema.times import parse_time
+
+NONE = "<none>"
+UNKNOWN = "<unknown>"
+UNSET = "<unset>"
+
+_MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
+_OPERATORS = {"In": "{} in ({})", "NotIn": "{} notin ({})", "Exists": "{}", "DoesNotExist": "!{}"}
+
+
+@attrs.frozen(slots=True)
+class Age:
+    """A cell that is written when the Table is: how long ago `start_s`, in seconds since 1970, was."""
+
+    start_s: float
+
+    def text(self, now_s: float) -> str:
+        """The age as of `now_s`."""
+        return human_duration(now_s - self.start_s)
+
+
+@attrs.define(slots=True, kw_only=True, eq=False)
+class View:
+    """What cells are made with: the time that ages count from, and the names of the vocabulary.
+
+    A cell function may put row conditions here. With `lazy`, ages come as `Age`, so that the row can be kept;
+    `passing` tells that another cell depends on the time all the same.
+    """
+
+    time_s: float
+    naming: Naming
+    conditions: list[Object] = attrs.field(factory=list)
+    lazy: bool = False
+    passing: bool = False
+
+    @property
+    def now_s(self) -> float:
+        """The time, in seconds since 1970, for cells that are made of it."""
+        self.passing = True
+        return self.time_s
+
+    def age(self, obj: Object) -> str | Age:
+        """How long ago the object was created."""
+        time = obj["metadata"].get("creationTimestamp")
+        if not time:
+            return UNKNOWN
+        age = Age(parse_time(time)[0])
+        return age if self.lazy else age.text(self.time_s)
+
+    def since(self, time: str | None) -> str:
+        """How long ago `time` was, in RFC 3339."""
+        if not time:
+            return UNKNOWN
+        seconds, microseconds = parse_time(time)
+        return human_duration(self.now_s - seconds - microseconds / 1e6)
+
+
+def human_duration(seconds: float) -> str:
+    """A short text of one or two units that says about how long `seconds` are."""
+    whole = int(seconds)
+    if whole < -1:
+        return "<invalid>"
+    if whole < 2 * _MINUTE:
+        return f"{max(0, whole)}s"
+    if whole < 10 * _MINUTE:
+        return _two(whole, _MINUTE, "m", 1, "s")
+    if whole < 3 * _HOUR:
+        return f"{whole // _MINUTE}m"
+    if whole < 8 * _HOUR:
+        return _two(whole, _HOUR, "h", _MINUTE, "m")
+    if whole < 2 * _DAY:
+        return f"{whole // _HOUR}h"
+    if whole < 8 * _DAY:
+        return _two(whole, _DAY, "d", _HOUR, "h")
+    if whole < 2 * _YEAR:
+        return f"{whole // _DAY}d"
+    if whole < 8 * _YEAR:
+        return _two(whole, _YEAR, "y", _DAY, "d")
+    return f"{whole // _YEAR}y"
+
+
+def _two(whole: int, unit: int, name: str, smaller: int, smaller_name: str) -> str:
+    rest = whole % unit // smaller
+    return f"{whole // unit}{name}" + (f"{rest}{smaller_name}" if rest else "")
+
+
+def pairs(values: Mapping[str, str] | None) -> str:
+    """A map as `k=v,k=v` in key order."""
+    return ",".join(f"{key}={value}" for key, value in sorted(values.items())) if values else NONE
+
+
+def selector(value: Object | None) -> str:
+    """A LabelSelector object in the query form."""
+    if not value:
+        return NONE
+    terms = [(key, f"{key}={text}") for key, text in (value.get("matchLabels") or {}).items()]
+    for entry in value.get("matchExpressions") or ():
+        form = _OPERATORS.get(entry["operator"])
+        if form is None:
+            return "<error>"
+        values = ",".join(sorted(entry.get("values") or ()))
+        terms.append((entry["key"], form.format(entry["key"], values)))
+    return ",".join(text for _, text in sorted(terms)) or NONE
+
+
+def some(texts: Sequence[str], *, limit: int = 3, empty: str = NONE) -> str:
+    """Up to `limit` texts, and how many there are besides."""
+    if not texts:
+        return empty
+    shown = ",".join(texts[:limit])
+    more = len(texts) - limit
+    return f"{shown} + {more} more..." if more > 0 else shown
+
+
+def names(containers: Iterable[Object]) -> str:
+    """The containers' names."""
+    return ",".join(container.get("name", "") for container in containers)
+
+
+def images(containers: Iterable[Object]) -> str:
+    """The containers' images."""
+    return ",".join(container.get("image", "") for container in containers)
+
+
+def condition(obj: Object, kind: str) -> Object | None:
+    """The condition of type `kind` in an object's status."""
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return next((entry for entry in conditions if entry.get("type") == kind), None)
+
+
+def boolean(value: bool) -> str:
+    """`true` or `false`."""
+    return "true" if value else "false"

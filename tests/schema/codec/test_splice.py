@@ -1,0 +1,113 @@
+"""A revision goes into encodings without decoding them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.naming import Naming
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.splice import set_json_version, set_protobuf_version, split_owned
+
+CODECS = Codecs(Catalogue.load(Naming.orch()))
+TRICKY = 'x","resourceVersion":"9","metadata":{"\\'
+METADATA: tuple[dict[str, Any], ...] = (
+    {},
+    {"name": "a"},
+    {"name": "a", "generateName": "b" * 200, "namespace": "c", "uid": "d", "selfLink": "e", "generation": 7},
+    {"name": TRICKY, "uid": TRICKY},
+    {"annotations": {"resourceVersion": "5"}},
+    {"labels": {"a": "b"}},
+    {"namespace": "n", "managedFields": [{"manager": "m", "fieldsV1": {"f:metadata": {}}}]},
+)
+
+
+class SpliceTests(SynchronousTestCase):
+    """Whatever the metadata, splicing a version equals setting the field and encoding again."""
+
+    def _expected(self, metadata: dict[str, Any], version: str) -> dict[str, Any]:
+        return CODECS.kind("v1", "Pod").normalise({"metadata": {**metadata, "resourceVersion": version}})
+
+    def test_json(self) -> None:
+        """In a JSON tail the version is inserted at its place, or replaced."""
+        codec = CODECS.kind("v1", "Pod")
+        for metadata in METADATA:
+            tail = codec.encode_json(codec.normalise({"metadata": metadata}))[len(codec.type_prefix) :]
+            for version in ("1", "18446744073709551615", "42"):
+                tail = set_json_version(tail, version.encode())
+                self.assertEqual(codec.type_prefix + tail, codec.encode_json(self._expected(metadata, version)))
+
+    def test_whole_json(self) -> None:
+        """The same works on a whole object."""
+        codec = CODECS.kind("v1", "Pod")
+        whole = set_json_version(codec.encode_json(codec.normalise({})), b"3")
+        self.assertEqual(codec.decode_json(whole)["metadata"]["resourceVersion"], "3")
+
+    def test_list(self) -> None:
+        """The metadata of a list takes a version too, also when it is all there is."""
+        self.assertEqual(
+            set_json_version(b'"metadata":{},"items":[]', b"3"), b'"metadata":{"resourceVersion":"3"},"items":[]'
+        )
+        self.assertEqual(
+            set_json_version(b'"metadata":{"resourceVersion":"1","continue":"x"}', b"22"),
+            b'"metadata":{"resourceVersion":"22","continue":"x"}',
+        )
+        self.assertEqual(
+            set_json_version(b'"metadata":{"name":"x"}', b"2"), b'"metadata":{"name":"x","resourceVersion":"2"}'
+        )
+
+    def test_protobuf(self) -> None:
+        """In a message the version is replaced, lengths follow."""
+        codec = CODECS.kind("v1", "Pod")
+        for metadata in METADATA:
+            raw = codec.encode_protobuf(codec.normalise({"metadata": metadata}))
+            for version in ("1", "18446744073709551615", "42"):
+                raw = set_protobuf_version(raw, version.encode())
+                self.assertEqual(raw, codec.encode_protobuf(self._expected(metadata, version)))
+
+    def test_every_stored_kind(self) -> None:
+        """Both work for every kind that is stored."""
+        for resource in CODECS.catalogue.resources:
+            if resource.storage_version is None:
+                continue
+            codec = CODECS.kind(resource.api_version, resource.kind)
+            obj = codec.normalise({"metadata": {"name": "a"}})
+            raw = set_protobuf_version(codec.encode_protobuf(obj), b"12")
+            text = set_json_version(codec.encode_json(obj), b"12")
+            self.assertEqual(codec.decode_protobuf(raw), codec.decode_json(text))
+            self.assertEqual(codec.decode_json(text)["metadata"]["resourceVersion"], "12")
+
+    def test_no_metadata(self) -> None:
+        """What has no metadata raises ValueError."""
+        self.assertRaises(ValueError, set_json_version, b'"items":[]', b"1")
+        self.assertRaises(ValueError, set_protobuf_version, b"\x12\x00", b"1")
+
+
+class SplitTests(SynchronousTestCase):
+    """`split_owned`."""
+
+    def test_parts(self) -> None:
+        """The object without its entries, and the end of its metadata, entries included."""
+        entries = [{"manager": "m", "fieldsV1": {"f:a": {}}}]
+        tail = orjson.dumps({"metadata": {"name": "a", "managedFields": entries}, "spec": {"x": [1]}})[1:]
+        found = split_owned(tail)
+        assert found is not None
+        obj, end = found
+        self.assertEqual(obj, {"metadata": {"name": "a"}, "spec": {"x": [1]}})
+        self.assertEqual(
+            orjson.loads(b"{" + tail[:end] + b"}"), {"metadata": {"name": "a", "managedFields": entries}}
+        )
+
+    def test_not_split(self) -> None:
+        """Without entries of its own, or where the cut would be wrong, an object is left whole."""
+        inner = {"template": {"metadata": {"name": "t", "managedFields": []}}, "x": 1}
+        for obj in (
+            {"metadata": {"name": "a"}, "spec": {}},
+            {"metadata": {"name": "a"}, "spec": inner},
+            {"metadata": {"name": "a", "managedFields": [{"fieldsV1": {'f:]},': {}}}]}, "spec": {}},
+            {"metadata": {"name": "a", "managedFields": [{"manager": "m"}]}},
+        ):
+            self.assertIsNone(split_owned(orjson.dumps(obj)[1:]), obj)
