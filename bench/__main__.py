@@ -12,6 +12,7 @@ import orjson
 
 from bench.fanout import fanout
 from bench.holdup import holdup
+from bench.holdup_restart import holdup_restart
 from bench.http1 import JSON, BenchError, Endpoint
 from bench.idle import idle
 from bench.lists import lists
@@ -33,6 +34,10 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup": holdup,
     "soak": soak,
 }
+
+
+STARTING: Mapping[str, Callable[[Options, Emit], None]] = {"startup": startup, "holdup-restart": holdup_restart}
+"""Scenarios that start servers themselves."""
 
 
 def main() -> int:
@@ -69,10 +74,10 @@ def _measure(family: str, options: Options, emit: Emit) -> None:
     )
     if options.against:
         endpoint, machine = Endpoint.parse(options.against, options.token), Machine(options.pid)
-        if family != "startup":
+        if family not in STARTING:
             FAMILIES[family](Bench(options, endpoint, machine, emit, types))
-    elif family == "startup":
-        startup(options, emit)
+    elif family in STARTING:
+        STARTING[family](options, emit)
     else:
         with running(options.server_flag) as server:
             bench = Bench(options, server.endpoint, Machine((server.pid,)), emit, types)

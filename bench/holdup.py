@@ -81,26 +81,28 @@ def _measure(bench: Bench, probe: Probe, case: Case, places: Mapping[str, str]) 
     for _ in range(bench.options.repeats):
         here = {**places, "{namespace}": bench.namespace()}
         for step in case.before:
-            _must(_call(bench.endpoint, _request(bench.endpoint, step, here, step.body())), step)
-        request = _request(bench.endpoint, case, here, data)
+            must(call(bench.endpoint, request_of(bench.endpoint, step, here, step.body())), step)
+        request = request_of(bench.endpoint, case, here, data)
         bench.machine.await_quiet(bench.options.quiet)
-        outcomes.append(_once(bench, probe, request))
+        outcomes.append(once(bench.endpoint, probe, request))
     best = min(outcomes, key=lambda outcome: outcome.waits.livez_ms)
     best.worst_ms = max(outcome.waits.livez_ms for outcome in outcomes)
     _emit(bench, case.name, best, len(data))
 
 
-def _once(bench: Bench, probe: Probe, request: bytes) -> Outcome:
+def once(endpoint: Endpoint, probe: Probe, request: bytes) -> Outcome:
+    """Send a request while the probe asks."""
     probe.start()
     time.sleep(MARGIN_S)
     began = time.monotonic()
-    answer = _call(bench.endpoint, request)
+    answer = call(endpoint, request)
     took_s = time.monotonic() - began
     time.sleep(MARGIN_S)
     return Outcome(answer.status, took_s * 1000, probe.stop())
 
 
-def _request(endpoint: Endpoint, step: Step, places: Mapping[str, str], data: bytes) -> bytes:
+def request_of(endpoint: Endpoint, step: Step, places: Mapping[str, str], data: bytes) -> bytes:
+    """A step as bytes, with what its path leaves open."""
     path = step.path
     for name, place in places.items():
         path = path.replace(name, place)
@@ -110,7 +112,7 @@ def _request(endpoint: Endpoint, step: Step, places: Mapping[str, str], data: by
     return first + b"\r\n" + step.head() + rest
 
 
-def _call(endpoint: Endpoint, request: bytes) -> Answer:
+def call(endpoint: Endpoint, request: bytes) -> Answer:
     """Send the request a TLS record at a time, and wait for its answer, which may come before all is sent."""
     connection = Connection(endpoint)
     try:
@@ -125,13 +127,15 @@ def _call(endpoint: Endpoint, request: bytes) -> Answer:
         connection.close()
 
 
-def _must(answer: Answer, step: Step) -> None:
+def must(answer: Answer, step: Step) -> None:
+    """Raise BenchError unless the step went well."""
     if answer.status not in (200, 201):
         raise BenchError(f"{step.method} {step.path}: {answer.problem(JSON)}")
 
 
-def _emit(bench: Bench, name: str, outcome: Outcome, size: int) -> None:
-    fields: dict[str, object] = {
+def figures(name: str, outcome: Outcome, size: int) -> dict[str, object]:
+    """The fields of a case's line."""
+    return {
         "case": name,
         "bytes": size,
         "status": outcome.status,
@@ -140,9 +144,11 @@ def _emit(bench: Bench, name: str, outcome: Outcome, size: int) -> None:
         "livez_worst_ms": round(max(outcome.worst_ms, outcome.waits.livez_ms), 1),
         "get_max_ms": round(outcome.waits.get_ms, 1),
         "polls": outcome.waits.polls,
-        "rss_mib": round(bench.machine.rss_mib(), 1),
     }
-    bench.emit("holdup", fields)
+
+
+def _emit(bench: Bench, name: str, outcome: Outcome, size: int) -> None:
+    bench.emit("holdup", {**figures(name, outcome, size), "rss_mib": round(bench.machine.rss_mib(), 1)})
 
 
 class Probe:

@@ -20,13 +20,13 @@ TABLE = "application/json;as=Table;v=v1;g=meta.orch.io"
 HEAD_BYTES = 1 << 20
 """What the lines of a head may be together."""
 
-_BIG = Step(
+BIG = Step(
     method="POST",
     path="{namespace}/configmaps",
     body=lambda: b'{"metadata":{"name":"a"},"data":{"k":"' + b"\\n" * (LIMIT_BYTES // 2 - 100) + b'"}}',
 )
-_MANY_KEYS = replace(
-    _BIG,
+MANY_KEYS = replace(
+    BIG,
     body=lambda: b'{"metadata":{"name":"a"},"data":{' + b",".join(b'"k%d":"x"' % i for i in range(60_000)) + b"}}",
 )
 _TERMS = quote(",".join(f"label-{number}!=a" for number in range(255)))
@@ -75,7 +75,7 @@ def _gets() -> list[Case]:
     objects = [
         Case(name=f"get: {name}, {form}", method="GET", path="{namespace}/configmaps/a" + query, accept=accept,
              zipped=zipped, before=(present,))
-        for name, present in (("2.9 MiB", _BIG), ("60,000 keys", _MANY_KEYS))
+        for name, present in (("2.9 MiB", BIG), ("60,000 keys", MANY_KEYS))
         for form, accept, query, zipped in (
             ("JSON", JSON, "", False), ("gzip", JSON, "", True), ("indented", JSON, "?pretty=true", False),
             ("YAML", YAML, "", False), ("Table", TABLE, "?includeObject=Object", False),

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
-ON_DEMAND = ("holdup", "soak")
+ON_DEMAND = ("holdup", "holdup-restart", "soak")
 FORMATS = ("json", "pb")
 MAX_POD_KIB = 12  # a request stays within one TLS record
 

@@ -47,12 +47,20 @@ class Target:
         strategy.settle(obj)
         strategy.default(obj)
 
+    def has_json(self, entry: Entry) -> bool:
+        """Whether `json_tail` has been made already."""
+        return entry.json is not None if self.same_fields else self._cached(entry, self._key("json")) is not None
+
+    def has_protobuf(self, entry: Entry) -> bool:
+        """Whether `protobuf` has been made already."""
+        return self.from_storage is None or self._cached(entry, self._key("protobuf")) is not None
+
     def json_tail(self, entry: Entry) -> bytes:
         """The JSON of a cached object after kind and apiVersion, in this version; cached on the entry."""
         if self.same_fields:
             tail = entry.json
             return self.stored.json_tail(entry) if tail is None else tail
-        key = (self.resource.version, self.resource.group, "json")
+        key = self._key("json")
         return self._cached(entry, key) or self._keep(
             entry, key, orjson.dumps(self.load(entry))[len(self.codec.type_prefix) :]
         )
@@ -61,8 +69,11 @@ class Target:
         """The inner Protobuf message of a cached object in this version; cached on the entry."""
         if self.from_storage is None:
             return entry.proto
-        key = (self.resource.version, self.resource.group, "protobuf")
+        key = self._key("protobuf")
         return self._cached(entry, key) or self._keep(entry, key, self.codec.encode_protobuf(self.load(entry)))
+
+    def _key(self, form: str) -> tuple[str, str, str]:
+        return self.resource.version, self.resource.group, form
 
     @staticmethod
     def _cached(entry: Entry, key: tuple[str, str, str]) -> bytes | None:

@@ -14,7 +14,7 @@ from orchtw.storage.ordered import NO_ENTRIES, Entries, Ordered
 from orchtw.storage.past import Past
 from orchtw.storage.pins import Pins
 from orchtw.watch.dispatch import Dispatcher
-from orchtw.watch.entry import Entry, LabelSets, Texts
+from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts
 from orchtw.watch.frames import Wire
 from orchtw.watch.log import HISTORY_S, Event, EventLog, Head, Superseded
 from orchtw.watch.member import Member
@@ -71,7 +71,7 @@ class ResourceCache:
     """Entries of one resource as of `revision`, the store's revision that the whole cache has reached.
 
     Keys are tails: "namespace/name" or "name". `damaged` has the revisions of objects that cannot be read: lists and
-    watches are without them.
+    watches are without them. `large` has the keys of objects of more than LARGE_BYTES.
     """
 
     def __init__(self, resource: StoredResource, shared: Shared) -> None:
@@ -83,6 +83,7 @@ class ResourceCache:
         self._prefix = resource.prefix
         self._prefix_length = len(resource.prefix)
         self.damaged: dict[str, int] = {}
+        self.large: set[str] = set()
         self._head = shared.head
         self._timers = shared.timers
         self._entries: dict[str, Entry] = {}
@@ -165,6 +166,10 @@ class ResourceCache:
             self.pins.add(member)
         return member
 
+    def large_among(self, selection: Selection) -> list[Entry]:
+        """The selected entries of more than LARGE_BYTES, in no order."""
+        return [entry for entry in map(self._entries.__getitem__, self.large) if selection.matches(entry)]
+
     def candidates(self, selection: Selection) -> Entries:
         """Entries among which all the selected ones are."""
         if selection.facet is by_key:
@@ -175,7 +180,8 @@ class ResourceCache:
     def load(self, store_key: str, value: bytes, revision: int) -> None:
         """Take in what the store held at the start; `begin` follows."""
         key = store_key[self._prefix_length :]
-        self._entries[key] = self._adopt(self._resource.build(key, value, revision), None)
+        self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
+        self._note_size(key, entry)
 
     def set_aside(self, store_key: str, revision: int, now: float = 0.0) -> bool:
         """Do without an object that cannot be read at `revision`; returns whether that may concern a watch.
@@ -206,12 +212,20 @@ class ResourceCache:
             self.damaged.pop(key, None)
         self._ordered.put(new)
         self._entries[new.key] = new
+        self._note_size(new.key, new)
         return self._happened(change.revision, key, old, new, now)
 
     def _removed(self, key: str, old: Entry, revision: int, now: float) -> bool:
         self._ordered.remove(key)
         del self._entries[key]
+        self.large.discard(key)
         return self._happened(revision, key, old, None, now)
+
+    def _note_size(self, key: str, entry: Entry) -> None:
+        if len(entry.proto) > LARGE_BYTES:
+            self.large.add(key)
+        elif self.large:
+            self.large.discard(key)
 
     def _happened(self, revision: int, key: str, old: Entry | None, new: Entry | None, now: float) -> bool:
         """Tell the log, the watches and the followers; returns whether it may concern a watch."""

@@ -26,6 +26,8 @@ from orchtw.config import Config
 from orchtw.core import Core, claim_store
 from orchtw.naming import Naming
 from orchtw.request import Peer, Request, Response
+from orchtw.serving.watch_stream import WatchStream
+from orchtw.testing.in_process_stream import Collected
 from orchtw.testing.in_process_watch import Watch
 
 TOKEN = "in-process-administrator"
@@ -75,15 +77,17 @@ class InProcessServer:
     ) -> Answer:
         """Send one request; a body that is not bytes is sent as JSON. Raises ValueError for a watch: see `watch`."""
         response = await self._respond(method, url, body, headers)
-        if response.stream is not None:
+        if isinstance(response.stream, WatchStream):
             response.stream.connection_lost()
             raise ValueError(f"{url} is a watch: use InProcessServer.watch")
+        if response.stream is not None:
+            response.body = await Collected(response.stream).whole
         return _answer(response)
 
     async def watch(self, url: str, headers: Mapping[str, str] | None = None) -> Watch:
         """Begin a watch, such as `/api/v1/configmaps?watch=1`. Raises ValueError with the answer if it is refused."""
         response = await self._respond("GET", url, None, headers)
-        if response.stream is None:
+        if not isinstance(response.stream, WatchStream):
             raise ValueError(f"{url} is no watch: {_answer(response)}")
         return Watch(response.stream)
 

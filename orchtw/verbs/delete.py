@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-from orchtw.registry.deletion import Deleted
+from orchtw.objects import Object
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions, delete_options
 from orchtw.schema.catalogue import ResourceType
@@ -25,7 +25,9 @@ async def delete(context: Context, call: Call) -> Response:
         code = 202 if not deleted.gone and options.orphan_dependents is False else 200
         params = call.request.params
         return await context.representations.written(call.target, deleted.entry, call.accept, code, params=params)
-    return context.representations.obj(_success(call, deleted), context.representations.untransformed(call.accept))
+    obj = await context.offload.run(len(deleted.entry.proto), partial(call.target.stored.load, deleted.entry))
+    status = _success(call.target.resource, obj["metadata"])
+    return context.representations.obj(status, context.representations.untransformed(call.accept))
 
 
 async def read_options(context: Context, call: Call) -> DeleteOptions:
@@ -34,10 +36,8 @@ async def read_options(context: Context, call: Call) -> DeleteOptions:
     return delete_options(call.request.params, body, context.naming)
 
 
-def _success(call: Call, deleted: Deleted) -> dict[str, Any]:
-    resource: ResourceType = call.target.resource
-    uid = call.target.stored.load(deleted.entry)["metadata"].get("uid")
-    details = {"name": deleted.entry.name, "group": resource.group, "kind": resource.plural, "uid": uid}
+def _success(resource: ResourceType, meta: Object) -> Object:
+    details = {"name": meta["name"], "group": resource.group, "kind": resource.plural, "uid": meta.get("uid")}
     return {
         "kind": "Status",
         "apiVersion": "v1",

@@ -2,12 +2,12 @@
 
 Plain objects come from the encodings that the cache keeps; only YAML, indented JSON and transformed
 answers (Table, PartialObjectMetadata) are made for the request. What takes longer than a slice of a turn is made
-in slices, what is long and private while it is sent; a large object is decoded in a thread.
+in slices, what is long and private while it is sent; what is made of large objects is made in a thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import attrs
@@ -23,6 +23,7 @@ from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
 from orchtw.schema.codec.wire import delimited, varint
 from orchtw.verbs.documents import list_parts, object_parts
+from orchtw.verbs.made_stream import MadeStream, ThreadParts
 from orchtw.verbs.pieces import PIECE_BYTES, Form, Framed, Held, Items, JsonForm, ProtobufForm, items_of
 from orchtw.verbs.transforms import Transforms
 from orchtw.verbs.turns import begun, in_turns
@@ -36,6 +37,7 @@ ITEMS_TAG = b"\x12"  # field 2, length-delimited: `items` of every list message
 METADATA_FIELD = 1  # `metadata` of every list message
 LIST_META = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
 PINNED_ITEMS = 64  # of a list whose reader counts as holding a state; a shorter one is sent in a few writes
+SCANNED = 1024  # objects whose sizes are looked at in one go
 TEXT_STRIDE = 8  # objects made into YAML or indented JSON between two looks at the clock
 
 
@@ -146,17 +148,19 @@ class Representations:
         if accept.transform is not None:
             check_transform(accept, target.resource.list_kind or "", is_list=True)
             if accept.format == "protobuf":
+                await self._encode_listed(target, held, accept)
                 form = ProtobufForm(partial(self._transforms.metadata_message, target), ITEMS_TAG)
                 kind = (self._transforms.meta_version(accept), "PartialObjectMetadataList")
                 return await self._protobuf_list(form, held, meta, accept, kind)
-            return self._made(self._transforms.parts(target, held, meta, accept, params), accept)
+            return await self._text_list(self._transforms.parts(target, held, meta, accept, params), held, accept)
         if accept.format == "protobuf":
+            await self._encode_listed(target, held, accept)
             kind = (target.resource.api_version, target.resource.list_kind or "")
             return await self._protobuf_list(ProtobufForm(target.protobuf, ITEMS_TAG), held, meta, accept, kind)
         if accept.format == "json" and not accept.pretty:
             return await self._json_list(target, held, meta, accept)
         batches = ([_item(target, entry) for entry in run] for run in held.runs(TEXT_STRIDE))
-        return self._made(list_parts(_list_head(target, meta), "items", batches, accept), accept)
+        return await self._text_list(list_parts(_list_head(target, meta), "items", batches, accept), held, accept)
 
     def wire(self, target: Target, accept: Negotiated, *, params: Params) -> Wire:
         """The form of a watch's events."""
@@ -165,7 +169,39 @@ class Representations:
             return self._transforms.wire(target, accept, params)
         return self._wires.plain(target, accept.format)
 
+    async def encode_large(self, target: Target, entries: Sequence[Entry], accept: Negotiated) -> None:
+        """Make what large ones among `entries` lack for lists and watches in a format, one by one in the thread.
+
+        Raises TooManyRequests (429) when too much waits for that.
+        """
+        has: Callable[[Entry], bool]
+        make: Callable[[Entry], object]
+        if accept.transform == "Table":
+            has, make = self._transforms.has_cells, partial(self._transforms.make_cells, target)
+        elif accept.format == "protobuf":
+            has, make = target.has_protobuf, target.protobuf
+        else:
+            has, make = target.has_json, target.json_tail
+        for entry in entries:
+            if len(entry.proto) > INLINE_BYTES and not has(entry):
+                await self._offload.run(len(entry.proto), partial(make, entry))
+
+    async def _encode_listed(self, target: Target, held: Held, accept: Negotiated) -> None:
+        """As `encode_large`, of a list. Objects lack encodings after a start, or in a version that is new to them."""
+        if target.stored.cache.large:
+            for entries in held.runs(SCANNED):
+                await self.encode_large(target, entries, accept)
+
+    async def _text_list(self, parts: Iterator[bytes], held: Held, accept: Negotiated) -> Response:
+        """A list in a form that is made for the request; of large objects, in the thread."""
+        largest = max((len(entry.proto) for run in held.runs(SCANNED) for entry in run), default=0)
+        if largest <= INLINE_BYTES:
+            return self._made(parts, accept)
+        made = ThreadParts(self._offload, parts, largest)
+        return Response(content_type=accept.content_type, stream=MadeStream(await made.next(), made))
+
     async def _json_list(self, target: Target, held: Held, meta: Object, accept: Negotiated) -> Response:
+        await self._encode_listed(target, held, accept)
         items = await self._items(held, JsonForm(target.json_tail, b"{"))
         head = orjson.dumps(_list_head(target, meta))[:-1] + b',"items":['
         return _framed(head, items, b"]}", accept)
@@ -187,8 +223,8 @@ def _at_hand(target: Target, entry: Entry, accept: Negotiated) -> bool:
     if accept.transform is not None or accept.pretty:
         return False
     if accept.format == "protobuf":
-        return target.from_storage is None
-    return accept.format == "json" and target.same_fields and entry.json is not None
+        return target.has_protobuf(entry)
+    return accept.format == "json" and target.has_json(entry)
 
 
 def _framed(head: bytes, items: Items, end: bytes, accept: Negotiated) -> Response:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from itertools import groupby
 from typing import Final
 
 import attrs
 
 from orchtw.errors import Expired, Timeout
+from orchtw.registry.offload import INLINE_BYTES
 from orchtw.rules import paging
 from orchtw.rules.options import ListOptions
 from orchtw.storage.interface import KeyValue
@@ -110,7 +112,11 @@ async def _of_history(
     found: list[Entry] = []
     while True:
         page = await context.store.list(prefix, revision=revision, limit=size, start=begin)
-        found += await in_turns(context.cacher.turns, _build(call, page.items, selection))
+        for large, items in groupby(page.items, _is_large):
+            if large:
+                found += [each for item in items for each in await _build_large(context, call, item, selection)]
+            else:
+                found += await in_turns(context.cacher.turns, _build(call, list(items), selection))
         if limit and len(found) > limit:
             return State(found[: limit + 1], revision, page.remaining + len(found) - limit - 1)
         if not page.more:
@@ -118,21 +124,40 @@ async def _of_history(
         begin = page.items[-1].key + "\0"
 
 
+def _is_large(item: KeyValue) -> bool:
+    return len(item.value) > INLINE_BYTES
+
+
 def _build(call: Call, items: Sequence[KeyValue], selection: Selection) -> Generator[None, None, list[Entry]]:
     """The selected ones of stored values."""
-    stored, matches = call.target.stored, selection.matches
-    cut = len(stored.prefix)
     found: list[Entry] = []
     for start in range(0, len(items), BUILD_STRIDE):
         for item in items[start : start + BUILD_STRIDE]:
-            try:
-                entry = stored.build(item.key[cut:], item.value, item.revision)
-            except Exception:  # noqa: BLE001 - left out as the cache does, which has logged it
-                continue
-            if matches(entry):
-                found.append(entry)
+            found += _built(call, item, selection)
         yield
     return found
+
+
+async def _build_large(context: Context, call: Call, item: KeyValue, selection: Selection) -> list[Entry]:
+    """The same of one large value, and its JSON, in the thread."""
+
+    def work() -> list[Entry]:
+        found = _built(call, item, selection)
+        for entry in found:
+            call.target.json_tail(entry)
+        return found
+
+    return await context.offload.run(len(item.value), work)
+
+
+def _built(call: Call, item: KeyValue, selection: Selection) -> list[Entry]:
+    """A stored value's entry, or nothing if it is not selected or cannot be read."""
+    stored = call.target.stored
+    try:
+        entry = stored.build(item.key[len(stored.prefix) :], item.value, item.revision)
+    except Exception:  # noqa: BLE001 - left out as the cache does, which has logged it
+        return []
+    return [entry] if selection.matches(entry) else []
 
 
 def scope_of(call: Call) -> str:

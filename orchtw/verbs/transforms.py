@@ -16,12 +16,12 @@ from orchtw.rules.negotiation import Negotiated
 from orchtw.rules.options import IncludeObject, include_object
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import wrap
-from orchtw.schema.codec.splice import metadata_field, split_owned
+from orchtw.schema.codec.splice import metadata_field, set_json_version, split_owned
 from orchtw.schema.tables.layout import TableLayout, write_table
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.verbs.documents import list_parts
 from orchtw.verbs.pieces import Held
-from orchtw.watch.entry import Entry
+from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
 
 Params = Mapping[str, list[str]]
@@ -39,6 +39,7 @@ class Transforms:
         self._codecs = codecs
         self._naming = naming
         self._now = now
+        self._partial = codecs.kind(f"{naming.meta_group}/v1", "PartialObjectMetadata")
         self._layouts: dict[Target, TableLayout] = {}
         self._wires: dict[tuple[Target, Negotiated, str], Wire] = {}
 
@@ -47,7 +48,13 @@ class Transforms:
         if accept.transform == "Table":
             meta = {"resourceVersion": str(entry.revision)} if entry.revision else {}
             return self.table(target, [entry], meta, accept.transform_version, include_object(params))
-        return partial_metadata(target.load(entry), self._naming, accept.transform_version)
+        return self._metadata_of(target, entry, accept.transform_version)
+
+    def _metadata_of(self, target: Target, entry: Entry, version: str) -> Object:
+        """An object's PartialObjectMetadata; of a large one nothing but its metadata is decoded."""
+        if len(entry.proto) <= LARGE_BYTES:
+            return partial_metadata(target.load(entry), self._naming, version)
+        return partial_metadata(self._partial.decode_protobuf(metadata_field(entry.proto)), self._naming, version)
 
     def parts(
         self, target: Target, held: Held, meta: Object, accept: Negotiated, params: Params
@@ -80,17 +87,18 @@ class Transforms:
         for entries in held.runs(STRIDE):
             batch: list[Any] = []
             for entry in entries:
-                parts = split_owned(target.json_tail(entry)) if _is_compact(accept) else None
+                splits = _is_compact(accept) and len(entry.proto) <= LARGE_BYTES
+                parts = split_owned(target.json_tail(entry)) if splits else None
                 if parts is None:
-                    batch.append(partial_metadata(target.load(entry), self._naming, version))
+                    batch.append(self._metadata_of(target, entry, version))
                 else:
-                    batch.append(self._shown(target, entry, parts[1], version))
+                    batch.append(self._shown(target.json_tail(entry), parts[1], version))
             yield batch
 
-    def _shown(self, target: Target, entry: Entry, end: int, version: str) -> orjson.Fragment:
+    def _shown(self, tail: bytes, end: int, version: str) -> orjson.Fragment:
         """The metadata of an object, which ends at `end` of its JSON, as PartialObjectMetadata."""
         head = f'{{"kind":"PartialObjectMetadata","apiVersion":"{self._naming.meta_group}/{version}",'.encode()
-        return orjson.Fragment(b"%b%b}" % (head, target.json_tail(entry)[:end]))
+        return orjson.Fragment(b"%b%b}" % (head, tail[:end]))
 
     def _rows(
         self, target: Target, held: Held, version: str, include: IncludeObject, *, lasting: bool
@@ -106,10 +114,48 @@ class Transforms:
             for entry in entries:
                 cells, end = self._cells(target, layout, entry, now_s)
                 if end:
-                    rows.append({"cells": cells, "object": self._shown(target, entry, end, version)})
+                    rows.append({"cells": cells, "object": self._shown(target.json_tail(entry), end, version)})
                 else:
                     rows.append(layout.row(target.load(entry), now_s, version=version))
             yield rows
+
+    def event_row(
+        self, target: Target, entry: Entry, revision: int, version: str, include: IncludeObject
+    ) -> Object | None:
+        """The row of a watch event in compact JSON, cut out of what is at hand; None: it must be made of the object.
+
+        Its object carries `revision` as resourceVersion.
+        """
+        if target.from_storage is not None:
+            return None
+        cells, end = self._cells(target, self._layout(target), entry, self._now())
+        if not end:
+            return None
+        if include == "None":
+            return {"cells": cells, "object": None}
+        tail = target.json_tail(entry)
+        if entry.revision != revision:
+            end -= len(tail)
+            tail = set_json_version(tail, b"%d" % revision)
+            end += len(tail)
+        whole = include == "Object"
+        shown = orjson.Fragment(target.codec.type_prefix + tail) if whole else self._shown(tail, end, version)
+        return {"cells": cells, "object": shown}
+
+    def table_of(self, target: Target, row: Object, meta: Object, version: str, *, headed: bool) -> bytes:
+        """The JSON of a Table of one row as `event_row` makes it."""
+        table = self._layout(target).table(meta, [row], version=version, headed=headed)
+        return write_table(table, self._now())
+
+    @staticmethod
+    def has_cells(entry: Entry) -> bool:
+        """Whether the cells of an object's row have been made, and last."""
+        return entry.other is not None and CELLS in entry.other
+
+    def make_cells(self, target: Target, entry: Entry) -> None:
+        """Make the cells of an object's row, and what they are made of."""
+        target.json_tail(entry)
+        self._cells(target, self._layout(target), entry, self._now())
 
     @staticmethod
     def _row(
@@ -203,11 +249,21 @@ class TransformedWire:
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
         """One event without columns."""
-        return self._framed(event_type, self._obj(entry, revision, headed=False))
+        return self._event(event_type, entry, revision, headed=False)
 
     def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
         """The first event of a stream."""
-        return self._framed(event_type, self._obj(entry, revision, headed=True))
+        return self._event(event_type, entry, revision, headed=True)
+
+    def _event(self, event_type: str, entry: Entry, revision: int, *, headed: bool) -> bytes:
+        if self.opens and self._accept.format == "json":
+            version = self._accept.transform_version
+            row = self._transforms.event_row(self._target, entry, revision, version, self._include)
+            if row is not None:
+                meta = {"resourceVersion": str(revision)}
+                table = self._transforms.table_of(self._target, row, meta, version, headed=headed)
+                return _json_frame(event_type, table)
+        return self._framed(event_type, self._obj(entry, revision, headed=headed))
 
     def pieces(self, event_type: str, entry: Entry) -> None:
         """None: what is shown is made."""
@@ -235,13 +291,17 @@ class TransformedWire:
             if shown := table["rows"][0]["object"]:
                 shown["metadata"]["resourceVersion"] = meta["resourceVersion"]
             return table
-        obj = self._target.load(entry)
+        obj = self._transforms.one(self._target, entry, self._accept, {})
         obj["metadata"]["resourceVersion"] = str(revision)
-        return partial_metadata(obj, self._naming, version)
+        return obj
 
     def _framed(self, event_type: str, obj: Object) -> bytes:
         if self._accept.format == "protobuf":
             api_version, kind = obj["apiVersion"], obj["kind"]
             raw = self._codecs.kind(api_version, kind).encode_protobuf(obj)
             return protobuf_frame(event_type, wrap(api_version, kind, raw))
-        return b'{"type":"%b","object":%b}\n' % (event_type.encode(), orjson.dumps(obj))
+        return _json_frame(event_type, orjson.dumps(obj))
+
+
+def _json_frame(event_type: str, obj: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (event_type.encode(), obj)

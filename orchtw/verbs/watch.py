@@ -16,8 +16,11 @@ async def watch(context: Context, call: Call) -> Response:
     """
     options = options_of(context, call)
     wire = context.representations.wire(call.target, call.accept, params=call.request.params)
-    member = call.target.stored.cache.watch(
-        selection_of(call, options),
+    selection, cache = selection_of(call, options), call.target.stored.cache
+    if cache.large:  # frames are made on the reactor, of encodings that are there already
+        await context.representations.encode_large(call.target, cache.large_among(selection), call.accept)
+    member = cache.watch(
+        selection,
         wire,
         since=options.revision or None,
         bookmarks=options.bookmarks,

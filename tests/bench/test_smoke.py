@@ -40,7 +40,7 @@ class CommandTests(SynchronousTestCase):
         self.assertIn("growth_percent", lines[-1])
 
     def test_all_scenarios(self) -> None:
-        """Every scenario prints a JSON line, none has an error, and each has the figure it is there for (issue 2)."""
+        """Every scenario prints a JSON line, none has an error, and each has the figure it is there for."""
         done = bench(*TINY)
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
@@ -73,7 +73,7 @@ class CommandTests(SynchronousTestCase):
             self.assertIn(figures[line["scenario"]], line)
 
     def test_holdup(self) -> None:
-        """The latency probe prints a line for the idle server and one for each chosen case (issue 7)."""
+        """The latency probe prints a line for the idle server and one for each chosen case."""
         done = bench("--quick", "--scenarios=holdup", "--cases=put: 2 MiB")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
@@ -82,7 +82,7 @@ class CommandTests(SynchronousTestCase):
         self.assertTrue(all(line["livez_max_ms"] > 0 and line["polls"] for line in lines))
 
     def test_only_loopback(self) -> None:
-        """A server elsewhere is not loaded, and not even asked (issue 2)."""
+        """A server elsewhere is not loaded, and not even asked."""
         done = bench("--against=https://192.0.2.1:6443", "--scenarios=get")
         self.assertEqual((done.returncode, done.stdout), (1, b""))
         self.assertIn(b"only https on a loopback address is loaded", done.stderr)
