@@ -24,6 +24,7 @@ from orchtw.registry.write_path import Write, WritePath
 from orchtw.request import UserInfo
 from orchtw.rules.options import DeleteOptions
 from orchtw.rules.selectors import parse_fields, parse_labels
+from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.storage.cache import Cacher
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
@@ -321,9 +322,7 @@ class InProcessClient:
 
 
 def _canonical(target: Target, obj: Object) -> Object:
-    canonical = target.codec.normalise(obj)
-    target.codec.default(canonical)
-    return canonical
+    return target.codec.fit(obj, IGNORE)[0]
 
 
 def _nothing() -> None:
