@@ -15,7 +15,7 @@ from orchtw.rules.selectors import selector_of_object
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
-from orchtw.verbs.get import find
+from orchtw.verbs.get import find_most_recent
 from orchtw.watch.entry import Entry
 
 MAX_DISRUPTED_PODS = 2000
@@ -34,7 +34,7 @@ async def evict(context: Context, budgets: Target, call: Call) -> Response:
     eviction = await _read(context, call)
     how = delete_options({}, eviction.get("deleteOptions") or {}, context.naming)
     dry_run = options.dry_run or how.dry_run
-    pod = call.target.load(find(call))
+    pod = call.target.load(await find_most_recent(call))
     if not _unprotected(pod):
         await _charge(context, budgets, call, pod, dry_run=dry_run)
     await context.deletion.delete(call.write(dry_run=dry_run), how)
