@@ -24,7 +24,9 @@ from orchtw.registry.write_path import Write, WritePath
 from orchtw.request import UserInfo
 from orchtw.rules.options import DeleteOptions
 from orchtw.rules.selectors import parse_fields, parse_labels
+from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.storage.cache import Cacher
+from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection
@@ -199,7 +201,7 @@ def _homes_first(targets: Iterable[Target]) -> list[Target]:
 
 
 class InProcessClient:
-    """See `Client`. The store is one process', so that the cache has every acknowledged write.
+    """See `Client`. What it reads, it reads from the caches, once these have every acknowledged write.
 
     `manager` comes to own the fields that are written.
     """
@@ -229,11 +231,15 @@ class InProcessClient:
 
     async def find(self, resource: Resource, namespace: str, name: str) -> Item | None:
         target = self._index.target(resource)
+        if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
+            await wait
         entry = target.stored.get(namespace, name)
         return None if entry is None else CachedItem(target, entry)
 
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         target = self._index.target(resource)
+        if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
+            await wait
         found = self._select(target, namespace, labels, fields)
         return Listing([CachedItem(target, entry) for entry in found], str(self._registry.cacher.revision))
 
@@ -292,6 +298,8 @@ class InProcessClient:
                 return
             deleted += 1
 
+        if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
+            await wait
         await each(self._select(target, namespace, labels, fields), delete, DELETES_AT_A_TIME)
         return deleted
 
@@ -321,9 +329,7 @@ class InProcessClient:
 
 
 def _canonical(target: Target, obj: Object) -> Object:
-    canonical = target.codec.normalise(obj)
-    target.codec.default(canonical)
-    return canonical
+    return target.codec.fit(obj, IGNORE)[0]
 
 
 def _nothing() -> None:

@@ -13,6 +13,7 @@ from orchtw.registry.traits import orphans_by_default
 from orchtw.registry.write_path import MAX_ATTEMPTS, Write, WritePath
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.cache_resource import DamagedObject
+from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import Op
 from orchtw.watch.entry import Entry
 
@@ -50,6 +51,8 @@ class Deletion:
         """
         stored, resource = write.target.stored, write.target.resource
         for _ in range(MAX_ATTEMPTS):
+            if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
+                await wait
             try:
                 live = stored.get(write.namespace, write.name)
             except DamagedObject as damage:

@@ -29,6 +29,7 @@ from orchtw.request import UserInfo
 from orchtw.rules.metadata import generate_name
 from orchtw.rules.options import parse_revision
 from orchtw.schema.codec.json_text import MAX_KEYS, check_parts
+from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue, Op, Store
 from orchtw.watch.entry import Entry
 
@@ -106,6 +107,8 @@ class WritePath:
         await self.chain.validate(attributes)
         prepared = await self.offload.run(size, lambda: self._prepared(stored, obj))
         if write.dry_run:
+            if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
+                await wait
             return self._pretend_create(write, prepared)
         outcome = await self.store.commit(Op(stored.prefix + prepared.key, prepared.value, 0, prepared))
         if not outcome.revision:
@@ -166,6 +169,8 @@ class WritePath:
         """
         stored = write.target.stored
         for _ in range(MAX_ATTEMPTS):
+            if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
+                await wait
             live = stored.get(write.namespace, write.name)
             if live is None:
                 written = await self._create_by_update(write, transform)

@@ -10,8 +10,8 @@ import attrs
 
 from orchtw.errors import NotAcceptable, UnsupportedMediaType
 from orchtw.naming import Naming
+from orchtw.schema.codec.parsing import Format
 
-Format = Literal["json", "yaml", "protobuf"]
 Transform = Literal["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
 PatchType = Literal["json", "merge", "strategic", "apply"]
 

@@ -9,22 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from twisted.internet.defer import Deferred
-from twisted.internet.defer import TimeoutError as DeferredTimeout
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from orchtw.errors import NotFound, Timeout
+from orchtw.errors import NotFound
 from orchtw.storage.cache_resource import ResourceCache, Shared, StoredResource
+from orchtw.storage.freshness import Freshness
 from orchtw.storage.interface import Change, Store, Subscription
 from orchtw.storage.pins import MAX_PINNED_BYTES
-from orchtw.watch.log import HISTORY_S
+from orchtw.watch.log import HISTORY_S, Head
 from orchtw.watch.timers import RESOLUTION_S, Timers
 from orchtw.watch.turns import SLICE_S, Turns
 
 ROOT: Final = "/registry/"
 PAGE_ITEMS: Final = 500  # at start: a page of 6 KiB objects is 3 MiB
-WAIT_S: Final = 3.0  # supplement A5: how long a read waits for a revision to come
 TRIM_INTERVAL_S: Final = 15.0  # how long a quiet resource's log may outlive its history
 
 __all__ = ["Cacher", "ResourceCache", "StoredResource"]
@@ -54,12 +52,14 @@ class Cacher:
         self._clock = clock
         self._call_soon = call_soon
         self._history_s = history_s
-        self._shared = Shared(timers=self.timers, turns=self.turns, history_s=history_s)
-        self._head = self._shared.head
+        self._head = Head()
+        self.freshness = Freshness(store, self._head, clock)
+        self._shared = Shared(
+            timers=self.timers, turns=self.turns, head=self._head, freshness=self.freshness, history_s=history_s
+        )
         self._caches: dict[str, ResourceCache] = {}
         self._touched: dict[ResourceCache, None] = {}
         self._loading: dict[ResourceCache, list[Change]] = {}
-        self._waiters: dict[Deferred[None], int] = {}
         self._subscription: Subscription | None = None
         self._ticking: IDelayedCall | None = None
         self._next_trim = 0.0
@@ -110,8 +110,7 @@ class Cacher:
             self._subscription = None
         if self._ticking is not None and self._ticking.active():
             self._ticking.cancel()
-        for waiter in list(self._waiters):
-            waiter.cancel()
+        self.freshness.stop()
 
     def end_watches(self) -> None:
         """End all watches normally, those that are about to start too: the server is shutting down."""
@@ -145,30 +144,6 @@ class Cacher:
             self._touched.pop(cache, None)
             cache.dispatcher.close()
             self._shared.superseded.leave(cache.log)
-
-    async def wait_for(self, revision: int, timeout_s: float = WAIT_S) -> None:
-        """Return once the cache has reached `revision`.
-
-        Raises Timeout (504, "Too large resource version") when it does not in `timeout_s` (seed 1 §4.6).
-        """
-        if revision <= self._head.revision:
-            return
-        waiter: Deferred[None] = Deferred(self._forget_waiter)
-        self._waiters[waiter] = revision
-        waiter.addTimeout(timeout_s, self._clock)
-        try:
-            await waiter
-        except DeferredTimeout:
-            raise Timeout.future_version(revision, self._head.revision) from None
-
-    def _forget_waiter(self, waiter: Deferred[None]) -> None:
-        self._waiters.pop(waiter, None)
-
-    def _answer_waiters(self) -> None:
-        reached = [waiter for waiter, revision in self._waiters.items() if revision <= self._head.revision]
-        for waiter in reached:
-            del self._waiters[waiter]
-            waiter.callback(None)
 
     def _new_cache(self, resource: StoredResource) -> ResourceCache:
         return ResourceCache(resource, self._shared)
@@ -223,8 +198,7 @@ class Cacher:
         if self._touched:
             # For each batch anew: should one call be late or lost, the next batch, or the next tick, makes up for it.
             self._call_soon(self._flush)
-        if self._waiters:
-            self._answer_waiters()
+        self.freshness.advanced()
 
     def _apply(self, cache: ResourceCache, change: Change) -> None:
         """One change; one that cannot be read is logged and set aside, and the others go on."""

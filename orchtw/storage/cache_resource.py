@@ -9,6 +9,7 @@ from typing import Protocol
 import attrs
 
 from orchtw.errors import Expired, InternalError, Timeout
+from orchtw.storage.freshness import Freshness
 from orchtw.storage.interface import Change
 from orchtw.storage.ordered import NO_ENTRIES, Entries, Ordered
 from orchtw.storage.past import Past
@@ -60,7 +61,8 @@ class Shared:
 
     timers: Timers
     turns: Turns
-    head: Head = attrs.field(factory=Head)
+    head: Head
+    freshness: Freshness
     recent: Budget = attrs.field(factory=Budget)
     superseded: Superseded = attrs.field(factory=Superseded)
     texts: Texts = attrs.field(factory=Texts)
@@ -71,13 +73,14 @@ class ResourceCache:
     """Entries of one resource as of `revision`, the store's revision that the whole cache has reached.
 
     Keys are tails: "namespace/name" or "name". `damaged` has the revisions of objects that cannot be read: lists and
-    watches are without them. `large` has the keys of objects of more than LARGE_BYTES.
+    watches are without them. `large` has the keys of objects over LARGE_BYTES. A reader asks `freshness` first.
     """
 
     def __init__(self, resource: StoredResource, shared: Shared) -> None:
         self.log = EventLog(0, history_s=shared.history_s, total=shared.superseded)
         self.dispatcher = Dispatcher(self.log, shared.head, shared.recent, shared.turns)
         self.pins = Pins(self.log)
+        self.freshness = shared.freshness
         self.loaded_revision = 0
         self._resource = resource
         self._prefix = resource.prefix

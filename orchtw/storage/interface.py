@@ -106,6 +106,14 @@ class Store(abc.ABC):
     ServiceUnavailable (503) before `start` and after `stop`.
     """
 
+    @property
+    @abc.abstractmethod
+    def shared(self) -> bool:
+        """Whether other processes may write to it while this one does; it never changes.
+
+        If not, live subscribers have always been told of every acknowledged write, so that what they keep is current.
+        """
+
     @abc.abstractmethod
     async def start(self) -> None:
         """Open or create the store; threads and connections begin here, never earlier (`twistd` forks first).
@@ -155,7 +163,10 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     async def revision(self) -> int:
-        """The store's revision now, no older than any acknowledged write. A new store is at 1."""
+        """The store's revision now, no older than any write acknowledged to any process. A new store is at 1.
+
+        Live subscribers come to it, or beyond, without a further write.
+        """
 
     @abc.abstractmethod
     async def compact(self, revision: int) -> None:

@@ -42,6 +42,11 @@ class SqliteStore(Store):
 
     _log = Logger()
 
+    @property
+    def shared(self) -> bool:
+        """See `Store.shared`: the file is taken."""
+        return False
+
     def __init__(
         self,
         path: str,

@@ -452,6 +452,16 @@ class StoreConformance(_Base):
         await gatherResults([self.store.commit(Op(f"/{n}", b"")).addCallback(answered) for n in range(30)])
         self.assertEqual(seen, [True] * 30)
 
+    async def test_feed_comes_to_the_revision(self) -> None:
+        """Subscribers come to what `revision` says without a further write; at once where nobody else writes."""
+        recorder, _ = await self.follow(await self.store.revision())
+        await gatherResults([self.store.commit(Op(f"/{n}", b"")) for n in range(30)])
+        await self.store.commit(Op("/none", None))  # commits nothing
+        revision = await self.store.revision()
+        if not self.store.shared:
+            self.assertEqual(recorder.revisions[-1], revision)
+        await recorder.reached(revision)
+
     async def test_stopped_feed_is_silent(self) -> None:
         """After `stop`, also from within `deliver`, nothing more is delivered; stopping twice is fine."""
         revision = await self.store.revision()

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-from orchtw.errors import BadRequest, NotFound
+from orchtw.apply.configuration import read_configuration
+from orchtw.errors import NotFound
 from orchtw.objects import Object
 from orchtw.registry.write_path import Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import WriteOptions, patch_options
-from orchtw.schema.codec.json_text import parse_json
-from orchtw.schema.codec.mismatch import describe
-from orchtw.schema.codec.strict_fields import repeated_keys
-from orchtw.schema.codec.yaml_codec import parse_yaml
+from orchtw.verbs.bodies import directive_of
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
-from orchtw.verbs.field_validation import STRICT, WARN, directive_of
 from orchtw.verbs.patch import patch
 
 
@@ -64,36 +60,11 @@ async def write_applied(context: Context, call: Call, document: Object, options:
 
 
 async def read_document(context: Context, request: Request) -> Object:
-    """The applied configuration; a large one is read off the reactor. Raises BadRequest (400)."""
+    """The applied configuration; a large one is read off the reactor. Raises as `read_configuration` does."""
     return await context.offload.run(len(request.body), partial(_read, request))
 
 
 def _read(request: Request) -> Object:
-    """The applied configuration: YAML, of which JSON is a part.
-
-    Of a repeated key the last counts, with a warning unless fieldValidation says otherwise. Raises BadRequest (400).
-    """
-    body = request.body
-    findings: list[str] = []
-    try:
-        document: Any = parse_json(body)
-        findings = repeated_keys(body, document)
-    except ValueError:
-        document = _read_yaml(body, findings)
-    except RecursionError:
-        raise BadRequest("error decoding YAML: nested too deeply") from None
-    directive = directive_of(request)
-    if findings and directive == STRICT:
-        raise BadRequest("error strict decoding YAML: " + ", ".join(findings))
-    if directive == WARN:
-        request.warnings += findings
-    if not isinstance(document, dict):
-        raise BadRequest(f"error decoding YAML: expected an object, got {describe(document)}")
+    document, findings = read_configuration(request.body, directive_of(request))
+    request.warnings += findings
     return document
-
-
-def _read_yaml(body: bytes, findings: list[str]) -> Any:
-    try:
-        return parse_yaml(body, findings)
-    except ValueError as error:
-        raise BadRequest(f"error decoding YAML: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from orchtw.objects import Object
@@ -10,36 +11,31 @@ from orchtw.request import Request
 from orchtw.rules.metadata import drop_unkept
 from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec.codecs import KindCodec
-from orchtw.schema.codec.yaml_codec import decode_yaml
-from orchtw.verbs.field_validation import IGNORE, directive_of, strict_error
+from orchtw.schema.codec.strict_fields import WARN
 
 
-def decode(request: Request, codec: KindCodec, negotiator: Negotiator) -> Object:
+def decode(
+    request: Request, codec: KindCodec, negotiator: Negotiator, versions: Sequence[KindCodec] = ()
+) -> Object:
     """The body as an object of the codec's kind, with its declared defaults (supplement B1).
 
     Fields that are unknown or come twice are dropped, as fieldValidation says: with a warning on the request unless
-    it says otherwise. Raises UnsupportedMediaType (415), or BadRequest (400) naming the place that does not fit.
+    it says otherwise. `versions` are those of `KindCodec.read`. Raises UnsupportedMediaType (415), or BadRequest
+    (400) naming the place that does not fit.
     """
     form = negotiator.body_format(request.headers.get("content-type", ""))
-    if form == "json":
-        value = codec.parse_json(request.body)
-        obj = codec.normalise(value)
-        directive = directive_of(request)
-        if directive != IGNORE and (findings := codec.strict_findings(value, request.body)):
-            _report(request, codec, directive, findings)
-    elif form == "yaml":
-        obj = _decode_yaml(request, codec)
-    else:
-        obj = codec.decode_envelope(request.body)
+    obj, findings = codec.read(request.body, form, directive_of(request), versions)
+    request.warnings += findings
     if meta := obj.get("metadata"):
         request.warnings += drop_unkept(meta)
-    codec.default(obj)
     return obj
 
 
-async def read(offload: Offload, request: Request, codec: KindCodec, negotiator: Negotiator) -> Object:
+async def read(
+    offload: Offload, request: Request, codec: KindCodec, negotiator: Negotiator, versions: Sequence[KindCodec] = ()
+) -> Object:
     """As `decode`; a large body is read off the reactor."""
-    return await offload.run(len(request.body), partial(decode, request, codec, negotiator))
+    return await offload.run(len(request.body), partial(decode, request, codec, negotiator, versions))
 
 
 async def read_optional(
@@ -49,19 +45,6 @@ async def read_optional(
     return await read(offload, request, codec, negotiator) if request.body else None
 
 
-def _decode_yaml(request: Request, codec: KindCodec) -> Object:
-    findings: list[str] = []
-    value = decode_yaml(request.body, codec.kind, findings)
-    obj = codec.normalise(value)
-    directive = directive_of(request)
-    if directive != IGNORE:
-        if type(value) is dict:
-            findings += codec.strict_findings(value)
-        _report(request, codec, directive, findings)
-    return obj
-
-
-def _report(request: Request, codec: KindCodec, directive: str, findings: list[str]) -> None:
-    """Warn of the findings, or refuse them: BadRequest (400)."""
-    if error := strict_error(request, directive, findings):
-        raise codec.refusal(error)
+def directive_of(request: Request) -> str:
+    """`Ignore`, `Warn` or `Strict`; Warn unless the query says otherwise, in words that its options check."""
+    return (request.param("fieldValidation") or WARN) if request.query else WARN

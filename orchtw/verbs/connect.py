@@ -6,7 +6,7 @@ from orchtw.errors import BadRequest, ServiceUnavailable
 from orchtw.request import Response
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
-from orchtw.verbs.get import find
+from orchtw.verbs.get import find_most_recent
 
 
 async def connect(context: Context, call: Call) -> Response:
@@ -14,7 +14,7 @@ async def connect(context: Context, call: Call) -> Response:
 
     Raises NotFound (404), BadRequest (400, a pod that no node runs), ServiceUnavailable (503).
     """
-    obj = call.target.stored.load(find(call))
+    obj = call.target.stored.load(await find_most_recent(call))
     if call.target.resource.plural == "pods" and not obj["spec"].get("nodeName"):
         raise BadRequest(f"pod {call.info.name} does not have a host assigned")
     what = f"{call.target.resource.plural}/{call.info.subresource}"

@@ -12,11 +12,10 @@ from orchtw.registry.write_path import Write
 from orchtw.request import Response
 from orchtw.rules.options import create_options, delete_options
 from orchtw.rules.selectors import selector_of_object
-from orchtw.schema.codec.envelope import unwrap
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
-from orchtw.verbs.get import find
+from orchtw.verbs.get import find_most_recent
 from orchtw.watch.entry import Entry
 
 MAX_DISRUPTED_PODS = 2000
@@ -35,7 +34,7 @@ async def evict(context: Context, budgets: Target, call: Call) -> Response:
     eviction = await _read(context, call)
     how = delete_options({}, eviction.get("deleteOptions") or {}, context.naming)
     dry_run = options.dry_run or how.dry_run
-    pod = call.target.load(find(call))
+    pod = call.target.load(await find_most_recent(call))
     if not _unprotected(pod):
         await _charge(context, budgets, call, pod, dry_run=dry_run)
     await context.deletion.delete(call.write(dry_run=dry_run), how)
@@ -45,19 +44,11 @@ async def evict(context: Context, budgets: Target, call: Call) -> Response:
 
 async def _read(context: Context, call: Call) -> Object:
     """The Eviction, in either of its versions."""
-    codec = context.eviction
-    older = context.codecs.kind("policy/v1beta1", "Eviction")
-    if b"policy/v1beta1" in call.request.body[:4096] and _is_older(call.request.body):
-        codec = older
-    eviction = await read(context.offload, call.request, codec, context.negotiator)
+    versions = (context.codecs.kind("policy/v1beta1", "Eviction"),)
+    eviction = await read(context.offload, call.request, context.eviction, context.negotiator, versions)
     if eviction["metadata"].get("name", call.info.name) != call.info.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     return eviction
-
-
-def _is_older(body: bytes) -> bool:
-    """Whether an envelope or a document says policy/v1beta1; the codec looks at the rest."""
-    return unwrap(body)[0] == "policy/v1beta1" if body.startswith(b"k8s\0") else True
 
 
 def _unprotected(pod: Object) -> bool:

@@ -5,18 +5,25 @@ from __future__ import annotations
 from orchtw.errors import NotFound
 from orchtw.request import Response
 from orchtw.rules.options import get_revision
+from orchtw.storage.freshness import MOST_RECENT
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
-from orchtw.verbs.freshness import not_older_than
 from orchtw.watch.entry import Entry
 
 
 async def get(context: Context, call: Call) -> Response:
     """The object as it is now: 200, or NotFound (404), or Timeout (504) for a version that does not come."""
-    revision = get_revision(call.request.params)
-    if revision:
-        await not_older_than(context, revision)
+    wanted = get_revision(call.request.params)
+    if (wait := call.target.stored.cache.freshness.due(wanted)) is not None:
+        await wait
     return await context.representations.entry(call.target, find(call), call.accept, params=call.request.params)
+
+
+async def find_most_recent(call: Call) -> Entry:
+    """The entry that a call names as it is now; raises NotFound (404), and Timeout (504)."""
+    if (wait := call.target.stored.cache.freshness.due(MOST_RECENT)) is not None:
+        await wait
+    return find(call)
 
 
 def find(call: Call) -> Entry:

@@ -16,9 +16,10 @@ from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.mismatch import describe
+from orchtw.schema.codec.strict_fields import IGNORE, STRICT, strict_error
+from orchtw.verbs.bodies import directive_of
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
-from orchtw.verbs.field_validation import IGNORE, directive_of, strict_error
 
 _TOO_DEEP = "error decoding patch: nested too deeply"
 
@@ -59,12 +60,9 @@ class Changes:
         self._codec = codec
         self._directive = directive_of(request)
         document = self._mechanism.parse(request.body)
-        self._findings = _guarded(self._mechanism.findings, request.body, document) if self._strict else []
+        ignored = self._directive == IGNORE
+        self._findings = [] if ignored else _guarded(self._mechanism.findings, request.body, document)
         self._unused = [document]
-
-    @property
-    def _strict(self) -> bool:
-        return self._directive != IGNORE
 
     def of(self, live: Object) -> Object:
         """What the patch makes of `live`, which it may change, in canonical form and with defaults.
@@ -83,7 +81,6 @@ class Changes:
             cause = Cause("FieldValueInvalid", f"Invalid value: {quoted}: {error.message}", "patch")
             raise Invalid.of("", "", "", [cause]) from error
         self._request.warnings += drop_unkept(obj["metadata"])
-        self._codec.default(obj)
         if obj["metadata"].get("resourceVersion") == present:
             obj["metadata"].pop("resourceVersion", None)
         return obj
@@ -92,11 +89,11 @@ class Changes:
         """The result in canonical form. Raises BadRequest where it is no object of the kind, or not strictly one."""
         if type(patched) is not dict:
             raise self._codec.refusal(f"expected an object, got {describe(patched)}")
-        obj = self._codec.normalise(patched)
-        if self._strict:
-            findings = self._findings + self._codec.strict_findings(patched)
-            if why := strict_error(self._request, self._directive, findings):
-                raise BadRequest(why)
+        obj, unknown = self._codec.fit(patched, self._directive)
+        findings = self._findings + unknown
+        if findings and self._directive == STRICT:
+            raise BadRequest(strict_error(findings))
+        self._request.warnings += findings
         return obj
 
 

@@ -19,7 +19,7 @@ from orchtw.verbs.apply import read_document, write_applied
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
-from orchtw.verbs.get import find
+from orchtw.verbs.get import find_most_recent
 from orchtw.verbs.patch import read_changes
 
 _PLAIN_SELECTOR = "ReplicationController"
@@ -36,7 +36,7 @@ COLUMNS = (
 
 async def get_scale(context: Context, call: Call) -> Response:
     """200 and the Scale of a workload; NotFound (404)."""
-    return _answer(context, call, call.target.load(find(call)))
+    return _answer(context, call, call.target.load(await find_most_recent(call)))
 
 
 async def update_scale(context: Context, call: Call) -> Response:
@@ -80,7 +80,7 @@ async def _apply(context: Context, call: Call) -> Response:
     if "replicas" in (document.get("spec") or {}):
         _refuse({**wanted, "metadata": {"namespace": call.info.namespace, **named}})
         workload["spec"] = {"replicas": wanted["spec"].get("replicas", 0)}
-    scale_of(context.scale, call.target.load(find(call)))  # refuses before anything is stored
+    scale_of(context.scale, call.target.load(await find_most_recent(call)))  # refuses before anything is stored
     written = await write_applied(context, call, workload, options)
     return _answer(context, call, call.target.load(written.entry))
 

@@ -8,15 +8,15 @@ from typing import Final
 
 import attrs
 
-from orchtw.errors import Expired, Timeout
+from orchtw.errors import Expired
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.rules import paging
 from orchtw.rules.options import ListOptions
+from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue
 from orchtw.storage.ordered import Entries
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
-from orchtw.verbs.freshness import not_older_than
 from orchtw.verbs.turns import in_turns
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
@@ -43,8 +43,8 @@ async def state_of(context: Context, call: Call, options: ListOptions, selection
     stored = call.target.stored
     if options.consistency in ("exact", "continue"):
         return await _past(context, call, options, selection)
-    if options.consistency == "not older":
-        await not_older_than(context, options.revision or 0)
+    if (wait := stored.cache.freshness.due(options.revision)) is not None:
+        await wait
     revision = context.cacher.revision
     return await _chosen(context, stored.cache.candidates(selection), selection, options.limit, revision)
 
@@ -77,6 +77,8 @@ async def _past(context: Context, call: Call, options: ListOptions, selection: S
     context.tokens.check(options.position, call.target.stored.prefix + scope)
     start = scope + options.position.start
     if options.position.revision == paging.LATEST:
+        if (wait := call.target.stored.cache.freshness.due(MOST_RECENT)) is not None:
+            await wait
         entries = call.target.stored.cache.snapshot(selection.namespace, start)
         return await _chosen(context, entries, selection, options.limit, context.cacher.revision)
     try:
@@ -92,7 +94,7 @@ async def _exactly(
 ) -> State:
     """The state at a revision: out of the cache as far as its log reaches, else out of the store's history."""
     if revision > context.cacher.revision:
-        raise Timeout.future_version(revision, context.cacher.revision)
+        await context.cacher.freshness.exactly(revision)
     try:
         past = call.target.stored.cache.past(revision, selection.namespace, start)
     except Expired:

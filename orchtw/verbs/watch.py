@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchtw.request import Response
 from orchtw.serving.watch_stream import WatchStream
+from orchtw.storage.freshness import MOST_RECENT
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.list import options_of, selection_of
@@ -12,9 +13,12 @@ from orchtw.verbs.list import options_of, selection_of
 async def watch(context: Context, call: Call) -> Response:
     """200 and a stream of events that ends at the deadline.
 
-    Without a version, or at version 0, it begins with what is there. Raises BadRequest (400), Invalid (422).
+    Without a version it begins with what is there now, at version 0 with what the cache has. Raises BadRequest (400),
+    Invalid (422), Timeout (504).
     """
     options = options_of(context, call)
+    if options.revision is None and (wait := call.target.stored.cache.freshness.due(MOST_RECENT)) is not None:
+        await wait
     wire = context.representations.wire(call.target, call.accept, params=call.request.params)
     selection, cache = selection_of(call, options), call.target.stored.cache
     if cache.large:  # frames are made on the reactor, of encodings that are there already

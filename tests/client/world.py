@@ -58,6 +58,8 @@ class MemoryStore(Store):
     It has no history: only the latest state can be listed, and feeds begin now.
     """
 
+    shared = False
+
     def __init__(self, clock: Clock) -> None:
         self.items: dict[str, KeyValue] = {}
         self.followers: list[Callable[[Sequence[Change]], None]] = []
@@ -133,12 +135,17 @@ def surface(vocabulary: str) -> tuple[Naming, Catalogue, Codecs]:
 class World:
     """Store, cache and registry; `restart` makes new ones of the last two, as a new process would."""
 
-    def __init__(self, vocabulary: str = "orch", leave_out: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        vocabulary: str = "orch",
+        leave_out: Sequence[str] = (),
+        make_store: Callable[[Clock], MemoryStore] = MemoryStore,
+    ) -> None:
         self.clock = Clock()
         self.clock.advance(EPOCH_S)
         self.random = Random(1)
         self.naming, self.catalogue, self.codecs = surface(vocabulary)
-        self.store = MemoryStore(self.clock)
+        self.store = make_store(self.clock)
         self._uids = count(1)
         self._served = [each for each in self.catalogue.resources if each.plural not in leave_out]
         self.build()

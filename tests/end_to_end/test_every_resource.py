@@ -15,6 +15,7 @@ from orchtw.schema.codec.codecs import KindCodec
 from tests.end_to_end.case import ServerCase, surface
 from tests.end_to_end.client import JSON, Answer, Watch
 from tests.end_to_end.minimal import Minimal
+from tests.schema.codec.envelopes import opened
 
 MARK = "tested"
 
@@ -78,7 +79,7 @@ class ResourceCase(ServerCase):
             self.assertTrue(created["metadata"][key])
         self.assertEqual(codec.normalise(created), created)
         self.assertContains(created, obj)
-        shown = codec.decode_envelope(pretended.body)
+        shown = opened(codec, pretended.body)
         self.assertNotIn("resourceVersion", shown["metadata"])
         self.assertEqual(_without_metadata(shown), _without_metadata(created))
         return created
@@ -103,7 +104,7 @@ class ResourceCase(ServerCase):
         self.assertEqual((await self.ok("GET", self.path(resource, name))).json, created)
         binary = await self.ok("GET", self.path(resource, name), Accept=protobuf)
         self.assertEqual(binary.headers["content-type"], protobuf)
-        self.assertEqual(codec.decode_envelope(binary.body), created)
+        self.assertEqual(opened(codec, binary.body), created)
         listed = (await self.ok("GET", path)).json
         self.assertEqual((listed["kind"], listed["apiVersion"]), (resource.list_kind, resource.api_version))
         bare = {key: value for key, value in created.items() if key not in ("kind", "apiVersion")}
@@ -111,7 +112,7 @@ class ResourceCase(ServerCase):
         assert resource.list_kind is not None
         binary = await self.ok("GET", path, Accept=protobuf)
         list_codec = self.codecs.kind(resource.api_version, resource.list_kind)
-        self.assertEqual(list_codec.decode_envelope(binary.body), listed)
+        self.assertEqual(opened(list_codec, binary.body), listed)
 
     async def in_every_version(self, resource: ResourceType, created: Object) -> None:
         """Every other version of the resource shows the same object."""
@@ -201,7 +202,7 @@ class ResourceCase(ServerCase):
         binary = await self.ok(
             "POST", self.path(resource), envelope, 201, Content_Type=protobuf, Accept=protobuf
         )
-        self.assertEqual(codec.decode_envelope(binary.body)["status"], answer["status"])
+        self.assertEqual(opened(codec, binary.body)["status"], answer["status"])
 
     async def bound(self, resource: ResourceType) -> None:
         """A Binding puts a pod on a node."""

@@ -16,6 +16,7 @@ from orchtw.schema.codec.envelope import unwrap
 from tests.end_to_end.case import surface
 from tests.end_to_end.client import Answer
 from tests.end_to_end.objects import TABLE, ConventionCase, config_map
+from tests.schema.codec.envelopes import opened
 
 GZIP_BYTES = 128 * 1024
 
@@ -57,7 +58,7 @@ class NegotiationTests(ConventionCase):
         shown = await self.get(protobuf)
         self.assertEqual(shown.headers["content-type"], protobuf)
         self.assertEqual(unwrap(shown.body)[:2], ("v1", "ConfigMap"))
-        self.assertEqual(codec.decode_envelope(shown.body), made)
+        self.assertEqual(opened(codec, shown.body), made)
 
     async def test_not_acceptable(self) -> None:
         """No media type that can be served is a 406 that lists them (A4)."""
@@ -81,7 +82,7 @@ class NegotiationTests(ConventionCase):
         protobuf = self.naming.protobuf_media_type
         binary = await self.get(protobuf)
         self.assertEqual((binary.code, binary.headers["content-type"]), (404, protobuf))
-        status = surface(self.vocabulary)[1].kind("v1", "Status").decode_envelope(binary.body)
+        status = opened(surface(self.vocabulary)[1].kind("v1", "Status"), binary.body)
         self.assertEqual((status["reason"], status["message"]), ("NotFound", 'configmaps "a" not found'))
         self.assertEqual(yaml.safe_load((await self.get("application/yaml")).body)["reason"], "NotFound")
 

@@ -10,6 +10,7 @@ import yaml
 from tests.end_to_end.case import surface
 from tests.end_to_end.client import Answer
 from tests.end_to_end.objects import TABLE, ConventionCase, config_map
+from tests.schema.codec.envelopes import opened
 
 
 def names(answer: Answer) -> list[str]:
@@ -238,7 +239,7 @@ class WatchTests(ConventionCase):
         self.assertTrue(frame.startswith(b"\x0a\x05ADDED\x12"), frame)
         envelope = frame[frame.index(b"k8s\0") :]
         codec = surface(self.vocabulary)[1].kind("v1", "ConfigMap")
-        self.assertEqual(codec.decode_envelope(envelope), made)
+        self.assertEqual(opened(codec, envelope), made)
 
     async def test_table(self) -> None:
         """A Table watch sends one-row Tables; only the first has the columns (A9)."""

@@ -17,6 +17,7 @@ from orchtw.objects import Object
 from tests.end_to_end.case import ServerCase, full_size, reactor, surface
 from tests.end_to_end.children import Child
 from tests.end_to_end.client import Watch
+from tests.schema.codec.envelopes import opened
 
 WATCHERS = 1000
 EVENTS = 10_000 if full_size("ORCHTW_FULL_FANOUT") else 1_000
@@ -86,7 +87,7 @@ class FanOutTests(ServerCase):
             size = int.from_bytes(stream[place : place + 4], "big")
             payload = stream[place + 4 : place + 4 + size]
             place += 4 + size
-            obj = codec.decode_envelope(payload[payload.index(b"k8s\0") :])
+            obj = opened(codec, payload[payload.index(b"k8s\0") :])
             versions.append(int(obj["metadata"]["resourceVersion"]))
         return versions
 

@@ -14,6 +14,7 @@ from orchtw.registry.targets import storage_prefix
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from tests.schema.arbitrary import Arbitrary
+from tests.schema.codec.envelopes import opened
 
 ORCH, KUBERNETES = Naming.orch(), Naming.kubernetes()
 EXAMPLES_PER_KIND = 12
@@ -51,7 +52,7 @@ class RewritingTests(SynchronousTestCase):
         moved = self.there.value(key, value)
         self.assertEqual(self.back.value(self.there.key(key), moved), value)
         self.assertEqual(self.back.key(self.there.key(key)), key)
-        return self.kubernetes_codec(codec).decode_envelope(moved)
+        return opened(self.kubernetes_codec(codec), moved)
 
     def kubernetes_codec(self, codec: KindCodec) -> KindCodec:
         """The same kind in the other vocabulary."""
@@ -68,7 +69,7 @@ class RewritingTests(SynchronousTestCase):
                 obj = codec.normalise(Arbitrary(random, NEUTRAL_WORDS, NEUTRAL_SETS).struct(codec.schema))
                 value = codec.encode_envelope(obj)
                 moved = self.there.value(key, value)
-                self.kubernetes_codec(codec).decode_envelope(moved)
+                opened(self.kubernetes_codec(codec), moved)
                 self.assertEqual(self.back.value(key, moved), value, resource.qualified)
 
     def test_keys(self) -> None:
@@ -264,7 +265,7 @@ class RewritingTests(SynchronousTestCase):
         labels = {"kubernetes.io/os": "a", "orch.io/os": "b"}
         codec = self.orch.kind("v1", "Node")
         value = codec.encode_envelope(codec.normalise({"metadata": {"name": "n", "labels": labels}}))
-        moved = self.kubernetes_codec(codec).decode_envelope(self.there.value("/registry/nodes/n", value))
+        moved = opened(self.kubernetes_codec(codec), self.there.value("/registry/nodes/n", value))
         self.assertEqual(moved["metadata"]["labels"], labels)
 
     def test_undecodable(self) -> None:

@@ -113,6 +113,18 @@ class SelectorTests(Case):
         await self.send("PUT", f"{PODS}/p/status", 200, status)
         await self.send("POST", f"{PODS}/p/eviction", 201, {"metadata": {"name": "p"}})
 
+    async def test_eviction_versions(self) -> None:
+        """The version of an Eviction is its apiVersion; that an annotation names another one means nothing."""
+        long = {"note": "x" * 5000}
+        for meta, version in (
+            ({"annotations": {"note": "policy/v1beta1"}}, "policy/v1"),
+            ({"annotations": {"note": "policy/v1beta1"}}, ""),
+            ({"annotations": long}, "policy/v1beta1"),
+        ):
+            await self.send("POST", PODS, 201, {"metadata": {"name": "p"}})
+            body = {"metadata": {"name": "p", **meta}, "kind": "Eviction", "apiVersion": version}
+            await self.send("POST", f"{PODS}/p/eviction", 201, body)
+
     async def test_controller_labels(self) -> None:
         """A replication controller's selector is labels, even when they are called as parts of another selector."""
         body = {"metadata": {"name": "c"}, "spec": {"selector": {"matchLabels": "x", "matchExpressions": "y"}}}

@@ -11,6 +11,7 @@ from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import Write, WritePath
 from orchtw.request import UserInfo
 from orchtw.storage.cache_resource import DamagedObject
+from orchtw.storage.freshness import MOST_RECENT
 
 
 def system_user(naming: Naming) -> UserInfo:
@@ -30,6 +31,8 @@ class Maker:
         """Create `obj` if there is none of its name, not even a damaged one; returns whether it is new."""
         write = self._write(group, version, plural, obj)
         target = write.target
+        if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
+            await wait
         if _is_there(write):
             return False
         wanted = target.codec.normalise(obj)

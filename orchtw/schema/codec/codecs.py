@@ -6,7 +6,7 @@ Go has them, special forms in their canonical text. So writing it with orjson gi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,18 +16,17 @@ import orjson
 from orchtw.errors import BadRequest
 from orchtw.schema import descriptors
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.codec.bodies import mishandled, unparseable
-from orchtw.schema.codec.envelope import unwrap, wrap
+from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.generated import Functions
 from orchtw.schema.codec.json_codec import normalisers
-from orchtw.schema.codec.json_text import parse_json
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError, shortened
+from orchtw.schema.codec.parsing import Format, parse
 from orchtw.schema.codec.protobuf_decoder import decoders
 from orchtw.schema.codec.protobuf_encoder import encoders
 from orchtw.schema.codec.protobuf_size import check_size
-from orchtw.schema.codec.strict_fields import KnownKeys, may_repeat, pairs_of
+from orchtw.schema.codec.refusals import mishandled
+from orchtw.schema.codec.strict_fields import IGNORE, STRICT, KnownKeys, strict_error
 from orchtw.schema.codec.wire import read_varint
-from orchtw.schema.codec.yaml_codec import decode_yaml
 from orchtw.schema.compiler import SchemaCompiler
 from orchtw.schema.defaults import Defaults
 from orchtw.schema.nodes import StructSchema
@@ -105,39 +104,15 @@ class MessageCodec:
         except RecursionError:
             raise self.refusal(_TOO_DEEP) from None
 
-    def decode_json(self, body: bytes) -> dict[str, Any]:
-        """A JSON text as canonical dict; of a key that comes twice the last one counts. Raises BadRequest."""
-        return self.normalise(self.parse_json(body))
-
-    def parse_json(self, body: bytes) -> dict[str, Any]:
-        """A JSON text as an object that is yet to be normalised. Raises BadRequest."""
-        try:
-            value = parse_json(body)
-        except ValueError as error:
-            raise unparseable(body, self.short_name, str(error)) from None
-        if type(value) is not dict:
-            raise unparseable(body, self.short_name, str(Mismatch("an object", value)))
-        return value
-
-    def strict_findings(self, value: dict[str, Any], body: bytes = b"") -> list[str]:
+    def strict_findings(self, value: dict[str, Any], text: bytes = b"") -> list[str]:
         """Unknown keys of a value that could be normalised, and repeated ones of the JSON text it came from.
 
         Texts such as `unknown field "spec.foo"` in the order of the value (supplement B7). Raises BadRequest.
         """
-        known = self._generated.known
-        if body and may_repeat(body, value):
-            try:
-                return known.findings(self.schema, pairs_of(body))
-            except RecursionError:
-                raise self.refusal(_TOO_DEEP) from None
-        return [] if known.cover(self.schema, value) else known.findings(self.schema, value)
-
-    def decode_yaml(self, body: bytes) -> dict[str, Any]:
-        """A YAML document as canonical dict. Raises BadRequest, also on alias bombs and absurd nesting."""
-        value = decode_yaml(body, self.short_name)
-        if type(value) is not dict:
-            raise unparseable(body, self.short_name, str(Mismatch("an object", value)), "yaml")
-        return self.normalise(value)
+        try:
+            return self._generated.known.findings(self.schema, value, text)
+        except RecursionError:
+            raise self.refusal(_TOO_DEEP) from None
 
     def encode_json(self, obj: dict[str, Any]) -> bytes:
         """A canonical dict as compact JSON."""
@@ -182,15 +157,48 @@ class KindCodec(MessageCodec):
         """An inner message (without envelope) as canonical dict. Raises BadRequest naming the unreadable place."""
         return self._typed(super().decode_protobuf(raw))
 
-    def decode_envelope(self, body: bytes) -> dict[str, Any]:
-        """A whole Protobuf body as canonical dict; its type may be empty, but not another's. Raises BadRequest."""
-        api_version, kind, raw = unwrap(body, self.kind)
-        self.check_type(api_version, kind)
+    def read(
+        self, body: bytes, form: Format, directive: str, versions: Sequence[KindCodec] = ()
+    ) -> tuple[dict[str, Any], list[str]]:
+        """One step from a body to an object: canonical, with its declared defaults.
+
+        Beside it comes what a strict reader finds in the body (supplement B7): unknown and repeated fields, which are
+        not in the object, unless the field validation directive is Ignore. A body that names the apiVersion of one of
+        `versions`, codecs of the kind in other versions, becomes an object of that version. Raises BadRequest (400)
+        naming the place that does not fit, and under Strict all that was found.
+        """
+        parsed = parse(body, form, self.kind)
+        codec = self
+        for other in versions:
+            if parsed.api_version == other.api_version:
+                codec = other
+        if parsed.raw is not None:
+            return codec._decoded(parsed.api_version, parsed.kind, parsed.raw), []
+        obj, findings = codec.fit(parsed.value, directive, parsed.text)
+        if parsed.repeated and directive != IGNORE:
+            findings = [*parsed.repeated, *findings]
+        if findings and directive == STRICT:
+            raise codec.refusal(strict_error(findings))
+        return obj, findings
+
+    def fit(self, value: object, directive: str, text: bytes = b"") -> tuple[dict[str, Any], list[str]]:
+        """As `read`, from a JSON-shaped value, of which `text` is the JSON if there is one; findings never raise."""
+        obj = self.normalise(value)
+        findings = self.strict_findings(value, text) if directive != IGNORE and type(value) is dict else []
+        self.default(obj)
+        return obj, findings
+
+    def _decoded(self, api_version: object, kind: object, raw: bytes) -> dict[str, Any]:
+        """The object of a Protobuf body with its defaults; its type may be empty, but not another's."""
+        if api_version != self.api_version or kind != self.kind:
+            self.check_type(api_version, kind)
         try:
             check_size(self.schema, raw)
         except SchemaError as error:
             raise self.refusal(str(error)) from None
-        return self.decode_protobuf(raw)
+        obj = self.decode_protobuf(raw)
+        self.default(obj)
+        return obj
 
     def encode_envelope(self, obj: dict[str, Any]) -> bytes:
         """A canonical dict as whole Protobuf body."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from orchtw.schema.codec.bodies import unrecognized
+from orchtw.schema.codec.refusals import unrecognized
 from orchtw.schema.codec.wire import delimited, fields_of, varint
 
 PREFIX = b"k8s\x00"

@@ -16,6 +16,11 @@ from orchtw.schema.codec.json_text import parse_pairs
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
 
+IGNORE: Final = "Ignore"
+WARN: Final = "Warn"
+STRICT: Final = "Strict"
+"""The field validation directives (seed 1 §4.5): what becomes of findings."""
+
 MAX_FINDINGS: Final = 100
 """Findings of one value: what the API reports at the most."""
 
@@ -39,7 +44,18 @@ class KnownKeys:
         self._tables: dict[StructSchema, _Table] = {}
         self._lock = RLock()  # a table under way is only for the thread that makes it
 
-    def cover(self, schema: StructSchema, value: dict[str, Any]) -> bool:
+    def findings(self, schema: StructSchema, value: Any, text: bytes = b"") -> list[str]:
+        """Unknown keys of `value`, and repeated ones of the JSON `text` that it was parsed from, in its order.
+
+        May raise RecursionError if the text has repeated keys.
+        """
+        if text and may_repeat(text, value):
+            value = pairs_of(text)
+        elif self._cover(schema, value):
+            return []
+        return _Findings(self._typed).of(value, schema)
+
+    def _cover(self, schema: StructSchema, value: dict[str, Any]) -> bool:
         """Whether `schema` knows all keys of `value`, at every depth."""
         check = self._check(schema)
         try:
@@ -47,10 +63,6 @@ class KnownKeys:
         except KeyError:
             return False
         return True
-
-    def findings(self, schema: StructSchema, value: Any) -> list[str]:
-        """Unknown and repeated keys in the order of the text; `value` may be of `pairs_of`."""
-        return _Findings(self._typed).of(value, schema)
 
     def _check(self, schema: StructSchema) -> _Check:
         """A function that raises KeyError at the first unknown key."""
@@ -122,6 +134,11 @@ def _either(check: _Check) -> _Check:
                 check(item)
 
     return check_either
+
+
+def strict_error(findings: Iterable[str]) -> str:
+    """The text of a refusal under Strict."""
+    return "strict decoding error: " + ", ".join(findings)
 
 
 class Pairs(list[tuple[str, Any]]):

@@ -14,9 +14,9 @@ from typing import Any
 import attrs
 import yaml
 
-from orchtw.schema.codec.bodies import unparseable
 from orchtw.schema.codec.json_text import MAX_ELEMENTS, MAX_KEYS, TOO_MANY_ELEMENTS, TOO_MANY_KEYS
 from orchtw.schema.codec.mismatch import SchemaError, shortened
+from orchtw.schema.codec.refusals import unparseable
 from orchtw.schema.codec.strict_fields import MAX_FINDINGS
 from orchtw.schema.values import MAX_DEPTH, in_order
 

@@ -9,6 +9,7 @@ from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import PREFIX, unwrap, wrap
+from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.schema.codec.wire import delimited
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
@@ -58,8 +59,9 @@ class EnvelopeTests(SynchronousTestCase):
     def test_of_a_kind(self) -> None:
         """A kind's codec takes its own type or none, and refuses another's (supplement A4)."""
         codec = CODECS.kind("v1", "Pod")
-        pod = codec.normalise({"metadata": {"name": "p"}})
-        self.assertEqual(codec.decode_envelope(codec.encode_envelope(pod)), pod)
-        self.assertEqual(codec.decode_envelope(wrap("", "", codec.encode_protobuf(pod))), pod)
-        error = self.assertRaises(BadRequest, codec.decode_envelope, wrap("v1", "Secret", b""))
+        pod, _ = codec.fit({"metadata": {"name": "p"}}, IGNORE)
+        self.assertEqual(codec.read(codec.encode_envelope(pod), "protobuf", IGNORE)[0], pod)
+        untyped = wrap("", "", codec.encode_protobuf(pod))
+        self.assertEqual(codec.read(untyped, "protobuf", IGNORE)[0], pod)
+        error = self.assertRaises(BadRequest, codec.read, wrap("v1", "Secret", b""), "protobuf", IGNORE)
         self.assertEqual(error.message, 'Secret in version "v1" cannot be handled as a Pod: it is not a Pod')

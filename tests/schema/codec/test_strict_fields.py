@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.codec.strict_fields import MAX_FINDINGS, Pairs, may_repeat, pairs_of, repeated_keys
+from orchtw.schema.codec.strict_fields import MAX_FINDINGS, WARN, Pairs, may_repeat, pairs_of, repeated_keys
 from orchtw.schema.codec.yaml_codec import decode_yaml
 
 _CODECS = Codecs(Catalogue.load(Naming.of("orch")))
@@ -26,10 +26,7 @@ _VALUES = some.recursive(
 
 def findings(kind: str, body: bytes, api_version: str = "v1") -> list[str]:
     """What is found in a JSON text."""
-    codec = _CODECS.kind(api_version, kind)
-    value = codec.parse_json(body)
-    codec.normalise(value)
-    return codec.strict_findings(value, body)
+    return _CODECS.kind(api_version, kind).read(body, "json", WARN)[1]
 
 
 class UnknownFieldTests(SynchronousTestCase):

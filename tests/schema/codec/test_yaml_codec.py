@@ -12,6 +12,7 @@ from orchtw.errors import BadRequest
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.schema.codec.yaml_codec import decode_yaml, encode_yaml
 from orchtw.schema.values import MAX_DEPTH
 
@@ -119,11 +120,11 @@ class DecodeTests(SynchronousTestCase):
     def test_typed(self) -> None:
         """A kind's codec reads YAML with the same rules and refusals as JSON."""
         codec = Codecs(Catalogue.load(Naming.orch())).kind("v1", "ConfigMap")
-        self.assertEqual(codec.decode_yaml(b"metadata: {name: a}\ndata: {k: 'on'}\n")["data"], {"k": "on"})
-        error = self.assertRaises(BadRequest, codec.decode_yaml, b"data: {k: on}\n")
+        obj, _ = codec.read(b"metadata: {name: a}\ndata: {k: 'on'}\n", "yaml", IGNORE)
+        self.assertEqual(obj["data"], {"k": "on"})
+        error = self.assertRaises(BadRequest, codec.read, b"data: {k: on}\n", "yaml", IGNORE)
         self.assertIn("data[k]: expected a string, got boolean true", error.message)
-        self.assertRaises(BadRequest, codec.decode_yaml, b"- a")
-        self.assertRaises(BadRequest, codec.decode_yaml, b"")
+        self.assertRaises(BadRequest, codec.read, b"- a", "yaml", IGNORE)
 
 
 class EncodeTests(SynchronousTestCase):

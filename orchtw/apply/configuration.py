@@ -1,0 +1,40 @@
+"""The body of a server-side apply: what a manager wants, not yet compared with any schema (supplement B6, B7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.errors import BadRequest
+from orchtw.objects import Object
+from orchtw.schema.codec.json_text import parse_json
+from orchtw.schema.codec.mismatch import describe
+from orchtw.schema.codec.strict_fields import IGNORE, STRICT, repeated_keys
+from orchtw.schema.codec.yaml_codec import parse_yaml
+
+
+def read_configuration(body: bytes, directive: str) -> tuple[Object, list[str]]:
+    """The applied configuration, and the repeated keys in it unless the field validation directive is Ignore.
+
+    It is YAML, of which JSON is a part; of a repeated key the last one counts. Fields that no schema knows are for
+    the merge to refuse. Raises BadRequest (400), under Strict for every repeated key too.
+    """
+    findings: list[str] = []
+    try:
+        document: Any = parse_json(body)
+        findings = repeated_keys(body, document)
+    except ValueError:
+        document = _read_yaml(body, findings)
+    except RecursionError:
+        raise BadRequest("error decoding YAML: nested too deeply") from None
+    if findings and directive == STRICT:
+        raise BadRequest("error strict decoding YAML: " + ", ".join(findings))
+    if not isinstance(document, dict):
+        raise BadRequest(f"error decoding YAML: expected an object, got {describe(document)}")
+    return document, findings if directive != IGNORE else []
+
+
+def _read_yaml(body: bytes, findings: list[str]) -> Any:
+    try:
+        return parse_yaml(body, findings)
+    except ValueError as error:
+        raise BadRequest(f"error decoding YAML: {error}") from None

@@ -1,0 +1,88 @@
+"""How new the cache must be before it may answer (seed 1 §4.6).
+
+The cache of a store that only this process writes is never behind: it is fed before a writer is answered. A store
+that several processes share may hold acknowledged writes that the cache has yet to be told of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Final
+
+from twisted.internet.defer import Deferred
+from twisted.internet.defer import TimeoutError as DeferredTimeout
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.errors import Timeout
+from orchtw.storage.interface import Store
+from orchtw.watch.log import Head
+
+WAIT_S: Final = 3.0
+"""How long a read waits for a revision to come (supplement A5)."""
+
+MOST_RECENT: Final = None
+"""What a reader wants that must see every write acknowledged before it began: an unset resourceVersion."""
+
+
+class Freshness:
+    """Whether the cache may answer a reader yet, and what there is to wait for if not.
+
+    Readers say what they want as the resourceVersion of a get does: MOST_RECENT, 0 for any state, or the revision
+    than which the state must not be older. `head` says how far the cache is.
+    """
+
+    def __init__(self, store: Store, head: Head, clock: IReactorTime) -> None:
+        self._store = store
+        self._shared = store.shared
+        self._head = head
+        self._clock = clock
+        self._waiters: dict[Deferred[None], int] = {}
+
+    def due(self, wanted: int | None) -> Awaitable[None] | None:
+        """What to await before looking at the cache; None: it is new enough.
+
+        The awaitable raises Timeout (504, "Too large resource version") after WAIT_S.
+        """
+        if wanted is None:
+            return self._most_recent() if self._shared else None
+        return self._reach(wanted) if wanted > self._head.revision else None
+
+    async def exactly(self, revision: int) -> None:
+        """Return once the cache has come to `revision`, which another process may have told the client.
+
+        Raises Timeout (504) after WAIT_S; at once if there is no other process.
+        """
+        if not self._shared and revision > self._head.revision:
+            raise Timeout.future_version(revision, self._head.revision)
+        await self._reach(revision)
+
+    def advanced(self) -> None:
+        """Answer those who waited for what the cache has reached now."""
+        if not self._waiters:
+            return
+        reached = [waiter for waiter, revision in self._waiters.items() if revision <= self._head.revision]
+        for waiter in reached:
+            del self._waiters[waiter]
+            waiter.callback(None)
+
+    def stop(self) -> None:
+        """Cancel all waits."""
+        for waiter in list(self._waiters):
+            waiter.cancel()
+
+    async def _most_recent(self) -> None:
+        await self._reach(await self._store.revision())
+
+    async def _reach(self, revision: int) -> None:
+        if revision <= self._head.revision:
+            return
+        waiter: Deferred[None] = Deferred(self._forget)
+        self._waiters[waiter] = revision
+        waiter.addTimeout(WAIT_S, self._clock)
+        try:
+            await waiter
+        except DeferredTimeout:
+            raise Timeout.future_version(revision, self._head.revision) from None
+
+    def _forget(self, waiter: Deferred[None]) -> None:
+        self._waiters.pop(waiter, None)

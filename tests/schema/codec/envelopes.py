@@ -1,0 +1,14 @@
+"""What the tests make of Protobuf answers."""
+
+from __future__ import annotations
+
+from orchtw.objects import Object
+from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.envelope import unwrap
+
+
+def opened(codec: KindCodec, envelope: bytes) -> Object:
+    """The object in an envelope of the codec's kind, as it is there. Raises BadRequest if it is of another kind."""
+    api_version, kind, raw = unwrap(envelope, codec.kind)
+    codec.check_type(api_version, kind)
+    return codec.decode_protobuf(raw)
