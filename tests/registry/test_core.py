@@ -7,7 +7,8 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
-from orchtw.registry.core import merge_string_data, qos_class
+from orchtw.registry.groups.core.pods import qos_class
+from orchtw.registry.groups.core.secrets import merge_string_data
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo

@@ -11,10 +11,9 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.registry.defaults.places import put
-from orchtw.registry.defaults.pod import pull_policy
-from orchtw.registry.defaults.quantities import rounded_up
-from orchtw.registry.defaults.registry import FILLS
+from orchtw.registry.amounts import rounded_up
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.pod_templates import pull_policy
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
@@ -437,12 +436,3 @@ class SecondWriteTests(TestCase):
             ]
             self.assertEqual(answers[0], answers[1], kind)
             self.assertEqual(answers[0]["spec"], created["spec"], kind)
-
-
-class RegistryTests(SynchronousTestCase):
-    """`FILLS`."""
-
-    def test_kinds_exist(self) -> None:
-        """Every entry is a kind that the server stores."""
-        stored = {(each.group.split(".")[0], each.kind) for each in CATALOGUE.resources if each.storage_version}
-        self.assertLessEqual(FILLS.keys(), stored)

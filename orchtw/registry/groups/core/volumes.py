@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from orchtw.objects import Object
-from orchtw.registry.defaults.places import put
-from orchtw.registry.defaults.quantities import round_up
+from orchtw.registry.amounts import round_up
+from orchtw.registry.emission_order import put
+from orchtw.registry.kind import Kind
+from orchtw.schema.tables import cells_core
 
 _VOLUME_TAIL = ("persistentVolumeReclaimPolicy", "storageClassName", "mountOptions", "volumeMode", "nodeAffinity")
 
 
-def fill_volume(volume: Object) -> None:
+def set_volume_defaults(volume: Object) -> None:
     """A persistent volume; the spec of one inside a volume attachment gets none of this."""
     spec = volume["spec"]
     if "persistentVolumeReclaimPolicy" not in spec:
@@ -19,12 +21,20 @@ def fill_volume(volume: Object) -> None:
     round_up(spec, "capacity")
 
 
-def fill_claim(claim: Object) -> None:
+def set_claim_defaults(claim: Object) -> None:
     """A claim."""
-    fill_claim_spec(claim["spec"])
+    set_claim_spec_defaults(claim["spec"])
     round_up(claim["status"], "capacity", "allocatedResources")
 
 
-def fill_claim_spec(spec: Object) -> None:
+def set_claim_spec_defaults(spec: Object) -> None:
     """What is asked of a volume."""
     round_up(spec["resources"], "limits", "requests")
+
+
+PERSISTENT_VOLUME = Kind(
+    group="", kind="PersistentVolume", set_defaults=set_volume_defaults, cells=cells_core.volume
+)
+PERSISTENT_VOLUME_CLAIM = Kind(
+    group="", kind="PersistentVolumeClaim", set_defaults=set_claim_defaults, cells=cells_core.claim
+)

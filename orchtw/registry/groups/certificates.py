@@ -1,4 +1,4 @@
-"""Strategy of certificate signing requests: who asks is the server's to say, and what is asked never changes.
+"""Certificate signing requests: who asks is the server's to say, and what is asked never changes.
 
 Source: supplement D14.
 """
@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.objects import Object
+from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
+from orchtw.rules.names import PATH_SEGMENT_NAME
+from orchtw.schema.tables import cells_cluster
 
 _IDENTITY = ("username", "uid", "groups", "extra")
 _CERTIFICATE, _CONDITIONS = "certificate", "conditions"
@@ -63,3 +66,14 @@ def _condition(condition: Object, known: dict[tuple[str, str], Any], now: str) -
     rest = {key: value for key, value in condition.items() if key not in ("lastUpdateTime", "lastTransitionTime")}
     changed = changed or known.get((condition["type"], condition["status"]))
     return {**rest, "lastUpdateTime": updated or now, "lastTransitionTime": changed or now}
+
+
+CERTIFICATE_SIGNING_REQUEST = Kind(
+    group="certificates.orch.io",
+    kind="CertificateSigningRequest",
+    strategy=SigningRequestStrategy,
+    name_form=PATH_SEGMENT_NAME,
+    cells=cells_cluster.signing_request,
+)
+
+KINDS = (CERTIFICATE_SIGNING_REQUEST,)

@@ -1,66 +1,58 @@
-"""Pods and everything that makes pods from a template."""
+"""Defaults of pod specs, wherever they stand, and the record of PodTemplate."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from orchtw.objects import Object
-from orchtw.registry.defaults.claims import fill_claim_spec
-from orchtw.registry.defaults.places import put
-from orchtw.registry.defaults.quantities import round_up
+from orchtw.registry.amounts import round_up
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.volumes import set_claim_spec_defaults
+from orchtw.registry.kind import Kind
+from orchtw.schema.tables import cells_workloads
 
-_SPEC_TAIL = (
+POD_SPEC_TAIL = (
     *("serviceAccountName", "serviceAccount", "automountServiceAccountToken", "nodeName", "hostNetwork", "hostPID"),
     *("hostIPC", "shareProcessNamespace", "securityContext", "imagePullSecrets", "hostname", "subdomain", "affinity"),
     *("schedulerName", "tolerations", "hostAliases", "priorityClassName", "priority", "dnsConfig", "readinessGates"),
     *("runtimeClassName", "enableServiceLinks", "preemptionPolicy", "overhead", "topologySpreadConstraints"),
     *("setHostnameAsFQDN", "os"),
 )
-_SERVICE_LINKS_TAIL = _SPEC_TAIL[_SPEC_TAIL.index("enableServiceLinks") :]
+"""Keys of a pod spec in emission order, from the first that a default may put in its place."""
 _CONTAINER_TAIL = ("imagePullPolicy", "securityContext", "stdin", "stdinOnce", "tty", "targetContainerName")
 _PORT_TAIL = ("hostPort", "containerPort", "protocol", "hostIP")
 _LONGEST_KEPT = 512  # characters of an image: a client's longer ones are not worth the memory
-_RUNNING = ("containers", "initContainers")
+RUNNING = ("containers", "initContainers")
+"""Lists of containers that come with the pod."""
 
 
-def fill_pod(pod: Object) -> None:
-    """A pod: what templates have too, and what only a pod gets (facts, note "templates")."""
-    spec = pod["spec"]
-    fill_pod_spec(spec)
-    if "enableServiceLinks" not in spec:
-        put(spec, "enableServiceLinks", True, _SERVICE_LINKS_TAIL)
-    for key in _RUNNING:
-        for container in spec.get(key) or ():
-            _request_limits(container["resources"])
-
-
-def fill_pod_template(holder: Object) -> None:
+def set_pod_template_defaults(holder: Object) -> None:
     """The pod template in `holder["template"]`, if there is one."""
     template = holder.get("template")
     if template:
-        fill_pod_spec(template["spec"])
+        set_pod_spec_defaults(template["spec"])
 
 
-def fill_pod_spec(spec: Object) -> None:
+def set_pod_spec_defaults(spec: Object) -> None:
     """Fragment PodSpec."""
     if "serviceAccountName" in spec or "serviceAccount" in spec:
         _name_account_twice(spec)
     for container in spec.get("containers") or ():
-        fill_container(container)
+        set_container_defaults(container)
     for key in ("initContainers", "ephemeralContainers"):
         for container in spec.get(key) or ():
-            fill_container(container)
+            set_container_defaults(container)
     if spec.get("hostNetwork"):
-        for key in _RUNNING:
+        for key in RUNNING:
             for container in spec.get(key) or ():
                 _open_host_ports(container)
     for volume in spec.get("volumes") or ():
-        fill_volume(volume)
+        set_volume_defaults(volume)
     if "overhead" in spec:
         round_up(spec, "overhead")
 
 
-def fill_container(container: Object) -> None:
+def set_container_defaults(container: Object) -> None:
     """Fragment Container."""
     if "imagePullPolicy" not in container:
         put(container, "imagePullPolicy", pull_policy(container.get("image", "")), _CONTAINER_TAIL)
@@ -85,12 +77,12 @@ def _policy(image: str) -> str:
     return "Always" if latest and image else "IfNotPresent"
 
 
-def fill_volume(volume: Object) -> None:
+def set_volume_defaults(volume: Object) -> None:
     """Fragment Volume: a name alone is an empty directory; claims of ephemeral volumes."""
     if len(volume) == 1:
         volume["emptyDir"] = {}
     elif template := (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
-        fill_claim_spec(template["spec"])
+        set_claim_spec_defaults(template["spec"])
 
 
 def _name_account_twice(spec: Object) -> None:
@@ -98,8 +90,8 @@ def _name_account_twice(spec: Object) -> None:
     name = spec.get("serviceAccountName") or spec["serviceAccount"]
     if spec.get("serviceAccount") == name == spec.get("serviceAccountName"):
         return
-    put(spec, "serviceAccountName", name, _SPEC_TAIL)
-    put(spec, "serviceAccount", name, _SPEC_TAIL)
+    put(spec, "serviceAccountName", name, POD_SPEC_TAIL)
+    put(spec, "serviceAccount", name, POD_SPEC_TAIL)
 
 
 def _open_host_ports(container: Object) -> None:
@@ -108,10 +100,10 @@ def _open_host_ports(container: Object) -> None:
             put(port, "hostPort", port["containerPort"], _PORT_TAIL)
 
 
-def _request_limits(resources: Object) -> None:
-    """What is limited and not requested is requested in the same amount."""
-    limits = resources.get("limits")
-    if limits:
-        requests = resources.get("requests") or {}
-        if not limits.keys() <= requests.keys():
-            resources["requests"] = dict(sorted({**limits, **requests}.items()))
+POD_TEMPLATE = Kind(
+    group="",
+    kind="PodTemplate",
+    generation=(("template",),),
+    set_defaults=set_pod_template_defaults,
+    cells=cells_workloads.pod_template,
+)

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.registry.defaults.places import put
+from orchtw.registry.emission_order import put
+from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
 from orchtw.schema.conversion.autoscaling import (
+    AUTOSCALER_CONVERSIONS,
     DEFAULT_CPU_UTILIZATION,
     autoscaler_v1_to_v2,
     autoscaler_v2_to_v1,
 )
+from orchtw.schema.tables import cells_workloads
 
 _PERCENTAGE = "targetCPUUtilizationPercentage"
 _SPEC_TAIL = ("metrics", "behavior")
 
 
-def fill_autoscaler(autoscaler: Object, naming: Naming) -> None:
+def set_autoscaler_defaults(autoscaler: Object, naming: Naming) -> None:
     """Without a metric, pods are kept at 80 % of their CPU; rules that are given in part are completed."""
     version = autoscaler["apiVersion"].rpartition("/")[2]
     spec = autoscaler["spec"]
     if version == "v1":
-        _fill_percentage(autoscaler, naming)
+        _set_percentage_defaults(autoscaler, naming)
         return
     if not spec.get("metrics"):
         put(spec, "metrics", [_cpu_metric(version)], _SPEC_TAIL)
@@ -32,7 +36,7 @@ def fill_autoscaler(autoscaler: Object, naming: Naming) -> None:
         }
 
 
-def _fill_percentage(autoscaler: Object, naming: Naming) -> None:
+def _set_percentage_defaults(autoscaler: Object, naming: Naming) -> None:
     """v1 has metrics in annotations too, so that the conversions know whether there is one (facts, conversions)."""
     if _PERCENTAGE not in autoscaler["spec"]:
         converted = autoscaler_v2_to_v1(autoscaler_v1_to_v2(autoscaler, naming), naming)
@@ -64,3 +68,21 @@ def _scale_up() -> Object:
 def _scale_down() -> Object:
     """How long to wait is the controller's setting."""
     return {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}]}
+
+
+class AutoscalerStrategy(Strategy):
+    """Defaults of the oldest version depend on annotations, whose names are the vocabulary's."""
+
+    def default(self, obj: Object) -> None:
+        set_autoscaler_defaults(obj, self.naming)
+
+
+HORIZONTAL_POD_AUTOSCALER = Kind(
+    group="autoscaling",
+    kind="HorizontalPodAutoscaler",
+    strategy=AutoscalerStrategy,
+    conversions=AUTOSCALER_CONVERSIONS,
+    cells=cells_workloads.autoscaler,
+)
+
+KINDS = (HORIZONTAL_POD_AUTOSCALER,)
