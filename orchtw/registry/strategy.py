@@ -122,8 +122,10 @@ class Strategy:
         return causes + self._validate(new, old)
 
     def _validate(self, obj: Object, old: Object | None) -> list[Cause]:
-        """The kind's own rules beyond metadata."""
-        return [] if self.traits.validate is None else self.traits.validate(obj, old)
+        """What the schema declares, then what no declaration can say; `old` None: a create."""
+        declared, own = self._codec.validator, self.traits.validate
+        causes = [] if declared is None else declared(obj, old)
+        return causes if own is None else causes + own(obj, old)
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
         """Seconds between a delete and the removal; 0: the kind has no graceful deletion (supplement A12, step 3)."""
