@@ -1,5 +1,5 @@
-"""What is special about each kind, a module or package an API group: strategies, defaults that depend on something,
-validation, and one record a kind with the rest of its traits, or the names of where they are.
+"""What is special about each kind: one record a kind (`KINDS`), in one module or package an API group.
 
-A default that a field has whatever else there is stands in the protos and is filled before these run.
+Beside the records stand the functions that they name: strategies, defaults that depend on other fields, validation. A
+default that does not depend on anything stands in the protos, and is filled in before these run.
 """
