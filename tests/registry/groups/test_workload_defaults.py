@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.registry.test_defaults import ABSENT, LABELS, TEMPLATE, DefaultsCase
+from tests.registry.groups.test_defaults import ABSENT, LABELS, TEMPLATE, DefaultsCase
 
 
 class AppsTests(DefaultsCase):
