@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from orchtw.errors import BadRequest, ServiceUnavailable
 from orchtw.request import Response
-from orchtw.schema.kinds import GroupKind
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Context
 from orchtw.verbs.get import find
-
-_POD = GroupKind("", "Pod")
 
 
 async def connect(context: Context, call: Call) -> Response:
@@ -18,8 +15,7 @@ async def connect(context: Context, call: Call) -> Response:
     Raises NotFound (404), BadRequest (400, a pod that no node runs), ServiceUnavailable (503).
     """
     obj = call.target.stored.load(find(call))
-    resource = call.target.resource
-    if GroupKind.of(resource.group, resource.kind, context.naming) == _POD and not obj["spec"].get("nodeName"):
+    if call.target.resource.qualified == "pods" and not obj["spec"].get("nodeName"):
         raise BadRequest(f"pod {call.info.name} does not have a host assigned")
-    what = f"{resource.plural}/{call.info.subresource}"
+    what = f"{call.target.resource.plural}/{call.info.subresource}"
     raise ServiceUnavailable(f"error trying to reach {what}: no node agent")

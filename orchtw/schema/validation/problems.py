@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import orjson
 
-from orchtw.errors import Cause
+from orchtw.errors import MAX_NAME_CHARACTERS, Cause
 from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required, too_long, too_many
+from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.nodes import Rules
 
 IMMUTABLE: Final = "field is immutable"
@@ -16,8 +17,8 @@ _UNSET: Final[tuple[object, ...]] = (None, "", [])
 
 
 def at(place: int | str) -> str:
-    """The part of a path that names an element by its index or a value by its key."""
-    return f"[{place}]"
+    """The part of a path that names an element by its index or a value by its key, which is a client's text."""
+    return f"[{place}]" if isinstance(place, int) else f"[{shortened(place, MAX_NAME_CHARACTERS)}]"
 
 
 def within(place: str, causes: Sequence[Cause]) -> list[Cause]:

@@ -175,6 +175,12 @@ class PlaceTests(ValidatorCase):
         named = field("a", ListSchema(Scalar.STRING), item=Rules(required=True))
         self.check(named, ["x", ""], ("a[1]", "Required value"))
 
+    def test_long_keys(self) -> None:
+        """A path shows the beginning of a client's long key."""
+        tested = field("a", MapSchema(Scalar.INT32), item=Rules(minimum=1))
+        (cause,) = self.causes(struct(tested), {"a": {"k" * 5000: 0}})
+        self.assertLess(len(cause.field), 1100)
+
     def test_order_of_fields(self) -> None:
         """All causes come at once, in the order of the fields."""
         inner = struct(field("y", Scalar.INT32, minimum=1), field("x", Scalar.INT32, minimum=1))
@@ -230,6 +236,14 @@ class CompilationTests(SynchronousTestCase):
         outer = StructSchema("example.Outer", lambda: [field("inner", inner)])
         inner = StructSchema("example.Inner", lambda: [field("outer", outer)])
         self.assertEqual((Validators().find(outer), Validators().find(inner)), (None, None))
+
+    def test_any_name(self) -> None:
+        """A struct may be called anything, also by names that no function can have."""
+        for name in ("", "example.Foo-Bar", "1st", "über x"):
+            schema = StructSchema(name, [field("n", Scalar.INT32, minimum=1)])
+            validate = Validators().find(schema)
+            assert validate is not None
+            self.assertEqual(len(validate({"n": 0}, None)), 1)
 
     def test_misplaced_rules(self) -> None:
         """A rule that does not fit its field's type is an error of whoever wrote the schema."""
