@@ -84,7 +84,7 @@ def _without_repeated(owners: list[dict[str, Any]]) -> tuple[list[dict[str, Any]
 
 @attrs.frozen(slots=True, kw_only=True)
 class MetadataRules:
-    """What kinds differ in.
+    """What the rules of a kind's metadata depend on.
 
     `free_finalizers`: finalizers without a domain may have any name, not only the standard ones.
     """

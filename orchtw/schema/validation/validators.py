@@ -24,7 +24,7 @@ _COUNTED: Final = {"min_items", "max_items", "item"}
 
 
 class Validators:
-    """The validators of all structs; each is compiled when it is first called, and a rule-free one never."""
+    """The validators of all structs; each is compiled when it is first needed, and one without rules never."""
 
     def __init__(self) -> None:
         self._functions = Functions(self._write, GIVEN)

@@ -9,6 +9,7 @@ from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.tables import cells_pod
 
+_COMPUTE = ("cpu", "memory")
 _SERVICE_LINKS_TAIL = POD_SPEC_TAIL[POD_SPEC_TAIL.index("enableServiceLinks") :]
 
 
@@ -37,9 +38,6 @@ class PodStrategy(Strategy):
         if added := new.get("spec", {}).get("ephemeralContainers"):
             spec["ephemeralContainers"] = added
         return {**old, "spec": spec}
-
-
-_COMPUTE = ("cpu", "memory")
 
 
 def qos_class(spec: Object) -> str:

@@ -1,4 +1,4 @@
-"""Services, as far as nothing has to be allocated."""
+"""Services, as far as nothing has to be allocated, and their endpoints."""
 
 from __future__ import annotations
 
