@@ -11,11 +11,15 @@ import orjson
 import yaml
 from twisted.internet import reactor as installed_reactor
 from twisted.internet.utils import getProcessOutputAndValue
-from twisted.trial.unittest import TestCase
+from twisted.trial.unittest import SynchronousTestCase, TestCase
 from twisted.web.client import Agent, HTTPConnectionPool, readBody
 from twisted.web.http_headers import Headers
 
 from orchtw.config import parse
+from orchtw.naming import Naming
+from orchtw.request import UserInfo
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec.codecs import Codecs
 from orchtw.testing.in_process import InProcessServer
 from orchtw.testing.process import ServerProcess, environment
 
@@ -59,6 +63,27 @@ class SiteTests(TestCase):
             self.assertEqual(answer.code, code, body)
             if path.startswith(b"/api") and code == 200:
                 self.assertTrue(orjson.loads(body)["kind"].endswith("List"))
+
+
+class KindTests(SynchronousTestCase):
+    def test_record(self) -> None:
+        """The recipe's record sets the status and the defaults, and lets nothing shrink."""
+        defined: dict[str, Any] = {}
+        exec(compile(example("extending.md", "kind"), "extending.md", "exec"), defined)
+        record, naming = defined["WIDGET"], Naming.orch()
+        self.assertEqual(defined["KINDS"], (record,))
+        catalogue = Catalogue.load(naming)
+        resource = catalogue.find("apps", "v1", "deployments")
+        assert resource is not None
+        strategy = record.strategy(resource, naming, Codecs(catalogue).kind("apps/v1", "Deployment"), record)
+        widget: dict[str, Any] = {"metadata": {"name": "a", "namespace": "b"}, "spec": {"width": 2, "size": 3}}
+        strategy.default(widget)
+        strategy.prepare_create(widget, UserInfo(name="ann"))
+        self.assertEqual(widget["spec"]["height"], 2)
+        self.assertEqual(widget["status"], {"phase": "Idle"})
+        self.assertEqual(widget["metadata"]["generation"], 1)
+        (cause,) = strategy.validate_update({**widget, "spec": {"size": 2}}, widget)
+        self.assertEqual(str(cause), "spec.size: Invalid value: 2: must not shrink")
 
 
 class OperatorTests(TestCase):

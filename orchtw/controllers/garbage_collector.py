@@ -25,6 +25,7 @@ from orchtw.errors import Conflict, NotFound
 from orchtw.objects import Object
 from orchtw.registry.deletion import FOREGROUND, ORPHAN
 from orchtw.rules.options import DeleteOptions, Propagation
+from orchtw.schema.kinds import GroupKind
 
 DISCOVERY_PERIOD_S = 30.0
 SEARCH_PERIOD_S = 1.0
@@ -33,7 +34,7 @@ WARNINGS_REMEMBERED = 1000
 """Dependents and owners of whom events have told: they are not told of at every attempt."""
 PATCHES_AT_A_TIME = 64
 PATCH_ATTEMPTS = 5
-_IGNORED = "Event"
+_IGNORED = frozenset({GroupKind("", "Event"), GroupKind("events.orch.io", "Event")})
 
 
 class Verdict(Enum):
@@ -129,7 +130,8 @@ class GarbageCollector(Controller):
         found = {
             resource
             for resource in (await self.client.discover()).resources
-            if resource.allows("delete", "list", "watch") and resource.kind != _IGNORED
+            if resource.allows("delete", "list", "watch")
+            and GroupKind.of(resource.group, resource.kind, self.host.naming) not in _IGNORED
         }
         for resource in found - self._monitors.keys():
             monitor = Monitor(self.graph, resource)

@@ -9,7 +9,6 @@ import attrs
 from orchtw.errors import Conflict, NotFound
 from orchtw.objects import Object
 from orchtw.registry.metadata import ordered, rfc3339
-from orchtw.registry.traits import orphans_by_default
 from orchtw.registry.write_path import MAX_ATTEMPTS, Write, WritePath
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.cache_resource import DamagedObject
@@ -148,7 +147,7 @@ class Deletion:
         resource = write.target.resource
         policy = options.propagation or _from_orphan_dependents(options.orphan_dependents)
         chosen = ORPHAN in present or FOREGROUND in present
-        if not policy and not chosen and orphans_by_default(resource.group, resource.version, resource.kind):
+        if not policy and not chosen and resource.version in write.target.stored.strategy.traits.orphans_in:
             policy = "Orphan"
         if not policy:
             return present

@@ -10,6 +10,7 @@ from orchtw.renaming.objects import Objects
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap, wrap
+from orchtw.schema.kinds import GroupKind
 
 
 class StoredNames:
@@ -29,7 +30,7 @@ class StoredNames:
             return key
         prefix, home, parts = found
         namespace = parts[0] if home.namespaced else ""
-        place = self._objects.place(self._naming.neutral(home.group), home.kind, namespace, parts[-1])
+        place = self._objects.place(GroupKind.of(home.group, home.kind, self._naming), namespace, parts[-1])
         return prefix + "/".join(place if home.namespaced else place[1:])
 
     def value(self, key: str, value: bytes) -> bytes:

@@ -1,28 +1,60 @@
-"""The registry of strategies: which kind has one of its own."""
+"""The registry of kinds: the record of each that has one, and the strategy that is made from it."""
 
 from __future__ import annotations
 
 from orchtw.naming import Naming
-from orchtw.registry.autoscaling import AutoscalerStrategy
-from orchtw.registry.certificates import SigningRequestStrategy
-from orchtw.registry.core import NamespaceStrategy, NodeStrategy, PodStrategy, SecretStrategy
-from orchtw.registry.definitions import DefinitionStrategy
+from orchtw.registry.groups import (
+    admissionregistration,
+    apiextensions,
+    apiregistration,
+    apiserverinternal,
+    apps,
+    autoscaling,
+    batch,
+    certificates,
+    coordination,
+    core,
+    discovery,
+    flowcontrol,
+    networking,
+    node,
+    policy,
+    rbac,
+    scheduling,
+    storage,
+)
+from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.kinds import GroupKind
 
-STRATEGIES: dict[tuple[str, str], type[Strategy]] = {
-    ("", "Namespace"): NamespaceStrategy,
-    ("", "Node"): NodeStrategy,
-    ("", "Pod"): PodStrategy,
-    ("", "Secret"): SecretStrategy,
-    ("apiextensions", "CustomResourceDefinition"): DefinitionStrategy,
-    ("autoscaling", "HorizontalPodAutoscaler"): AutoscalerStrategy,
-    ("certificates", "CertificateSigningRequest"): SigningRequestStrategy,
-}
-"""By first word of the group and kind; every other kind has the generic `Strategy`."""
+_GROUPS: tuple[tuple[Kind, ...], ...] = (
+    core.KINDS,
+    admissionregistration.KINDS,
+    apiextensions.KINDS,
+    apiregistration.KINDS,
+    apiserverinternal.KINDS,
+    apps.KINDS,
+    autoscaling.KINDS,
+    batch.KINDS,
+    certificates.KINDS,
+    coordination.KINDS,
+    discovery.KINDS,
+    flowcontrol.KINDS,
+    networking.KINDS,
+    node.KINDS,
+    policy.KINDS,
+    rbac.KINDS,
+    scheduling.KINDS,
+    storage.KINDS,
+)
+
+KINDS: dict[GroupKind, Kind] = {kind.group_kind: kind for kinds in _GROUPS for kind in kinds}
+"""Of stored kinds; one without a record, such as a custom resource, is as any other."""
 
 
 def strategy_for(resource: ResourceType, naming: Naming, codec: KindCodec) -> Strategy:
     """The strategy of a stored resource; `codec` is that of its storage version."""
-    return STRATEGIES.get((resource.group.split(".")[0], resource.kind), Strategy)(resource, naming, codec)
+    kind = KINDS.get(GroupKind.of(resource.group, resource.kind, naming))
+    return Strategy(resource, naming, codec) if kind is None else kind.strategy(resource, naming, codec, kind)

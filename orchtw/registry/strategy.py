@@ -13,9 +13,8 @@ import orjson
 from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.registry.defaults.registry import FILLS
 from orchtw.registry.metadata import keep_server_fields
-from orchtw.registry.traits import Traits
+from orchtw.registry.traits import GENERIC, Traits
 from orchtw.request import UserInfo
 from orchtw.rules import metadata as metadata_rules
 from orchtw.schema.catalogue import ResourceType
@@ -25,12 +24,19 @@ from orchtw.schema.codec.codecs import KindCodec
 class Strategy:
     """The generic write rules of a stored kind (supplement B1, B2)."""
 
-    def __init__(self, resource: ResourceType, naming: Naming, codec: KindCodec) -> None:
+    def __init__(
+        self, resource: ResourceType, naming: Naming, codec: KindCodec, traits: Traits = GENERIC
+    ) -> None:
         self.resource = resource
         self.naming = naming
+        self.traits = traits
         self._codec = codec
-        self._fill = FILLS.get((resource.group.split(".")[0], resource.kind))
-        self.traits = Traits.of(resource.group, resource.kind)
+        self._metadata = metadata_rules.MetadataRules(
+            namespaced=resource.namespaced,
+            name_form=traits.name_form,
+            free_finalizers=traits.free_finalizers,
+            naming=naming,
+        )
         self.has_status = any(sub.name == "status" for sub in resource.subresources)
 
     def settle(self, obj: Object) -> None:
@@ -44,8 +50,8 @@ class Strategy:
 
         `obj` is canonical and stays so. It comes in the version that it was sent in, which its apiVersion says.
         """
-        if self._fill is not None:
-            self._fill(obj)
+        if self.traits.set_defaults is not None:
+            self.traits.set_defaults(obj)
 
     def prepare_create(self, obj: Object, user: UserInfo) -> None:
         """Clear what a create may not set, fill in what follows from who asks, and start the generation."""
@@ -108,17 +114,18 @@ class Strategy:
 
     def validate_create(self, obj: Object) -> list[Cause]:
         """Every reason why `obj` may not be created."""
-        return metadata_rules.validate_create(
-            obj["metadata"], kind=self.resource.kind, group=self.resource.group,
-            namespaced=self.resource.namespaced, naming=self.naming,
-        )
+        return metadata_rules.validate_create(obj["metadata"], self._metadata) + self._validate(obj, None)
 
     def validate_update(self, new: Object, old: Object) -> list[Cause]:
         """Every reason why `old` may not become `new`."""
-        return metadata_rules.validate_update(
-            new["metadata"], old["metadata"], kind=self.resource.kind, group=self.resource.group,
-            namespaced=self.resource.namespaced, naming=self.naming,
-        )
+        causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
+        return causes + self._validate(new, old)
+
+    def _validate(self, obj: Object, old: Object | None) -> list[Cause]:
+        """What the schema declares, then what no declaration can say; `old` None: a create."""
+        declared, own = self._codec.validator, self.traits.validate
+        causes = [] if declared is None else declared(obj, old)
+        return causes if own is None else causes + own(obj, old)
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
         """Seconds between a delete and the removal; 0: the kind has no graceful deletion (supplement A12, step 3)."""

@@ -11,7 +11,6 @@ from orchtw.registry.target import Target
 from orchtw.rules.warnings import deprecation
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.conversion.convert import CONVERSIONS, converter
 
 REGISTRY = "/registry/"
 
@@ -65,10 +64,10 @@ class Targets:
         )
         home = stored.resource
         if (resource.group, resource.version) != (home.group, home.version):
-            naming = self._catalogue.naming
-            target.to_storage = converter(home.kind, resource.api_version, home.api_version, naming=naming)
-            target.from_storage = converter(home.kind, home.api_version, resource.api_version, naming=naming)
-            target.same_fields = home.kind not in CONVERSIONS
+            naming, conversions = self._catalogue.naming, stored.strategy.traits.conversions
+            target.to_storage = conversions.converter(resource.api_version, home.api_version, naming=naming)
+            target.from_storage = conversions.converter(home.api_version, resource.api_version, naming=naming)
+            target.same_fields = conversions.same_fields
         return target
 
     def _stored_for(self, resource: ResourceType) -> Stored:

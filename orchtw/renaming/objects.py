@@ -15,6 +15,7 @@ from orchtw.renaming.names import Names
 from orchtw.renaming.values import Values, renamed_keys
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.conversion.autoscaling import CURRENT_METRICS, METRICS
+from orchtw.schema.kinds import GroupKind
 
 _CACHED_SETS = 4096  # objects of one shape share their field sets
 _CACHED_BYTES = 8 << 10
@@ -36,30 +37,30 @@ class Objects:
         self._values = Values(self._names)
         self._fields = Fields(self._values)
         self._kept_set = lru_cache(maxsize=_CACHED_SETS)(self._read_set)
-        self._special: dict[tuple[str, str], Callable[[Object, Object], Object]] = {
-            ("", "Service"): self._service,
-            ("discovery.orch.io", "EndpointSlice"): self._slice,
-            ("apps", "ControllerRevision"): self._revision,
-            ("autoscaling", "HorizontalPodAutoscaler"): self._autoscaler,
+        self._special: dict[GroupKind, Callable[[Object, Object], Object]] = {
+            GroupKind("", "Service"): self._service,
+            GroupKind("discovery.orch.io", "EndpointSlice"): self._slice,
+            GroupKind("apps", "ControllerRevision"): self._revision,
+            GroupKind("autoscaling", "HorizontalPodAutoscaler"): self._autoscaler,
         }
 
-    def place(self, group: str, kind: str, namespace: str, name: str) -> tuple[str, str]:
-        """The new namespace and name of an object of a neutral group and kind."""
-        return self._names.namespace(namespace), self._values.name(group, kind, namespace, name)
+    def place(self, kind: GroupKind, namespace: str, name: str) -> tuple[str, str]:
+        """The new namespace and name of an object."""
+        return self._names.namespace(namespace), self._values.name(kind, namespace, name)
 
     def translate(self, obj: Object) -> Object:
         """`obj`, which names its kind and new apiVersion; the very object if nothing in it changes."""
         api_version, kind = obj["apiVersion"], obj["kind"]
         run = self._values.struct(self._codecs.kind(api_version, kind).schema)
         out: Object = obj if run is None else run(obj)
-        group = self._names.new.neutral(api_version.rpartition("/")[0])
-        special = self._special.get((group, kind))
+        group_kind = GroupKind.of(api_version.rpartition("/")[0], kind, self._names.new)
+        special = self._special.get(group_kind)
         if special is not None:
             out = special(obj, out)
         meta = obj.get("metadata") or {}
         changed: Object = {}
         name = meta.get("name", "")
-        renamed = self._values.name(group, kind, meta.get("namespace", ""), name)
+        renamed = self._values.name(group_kind, meta.get("namespace", ""), name)
         if renamed != name:
             changed["name"] = renamed
         if entries := meta.get("managedFields"):
@@ -73,10 +74,10 @@ class Objects:
     def _owner(self, owner: Object, namespace: str) -> Object:
         """An owner is in the namespace of what it owns, if it is in one."""
         api_version = owner.get("apiVersion", "")
-        group = self._names.old.neutral(api_version.rpartition("/")[0])
+        kind = self._values.kind(api_version.rpartition("/")[0], owner.get("kind", ""))
         changed = {
             "apiVersion": self._names.api_version(api_version),
-            "name": self._values.name(group, owner.get("kind", ""), namespace, owner.get("name", "")),
+            "name": self._values.name(kind, namespace, owner.get("name", "")),
         }
         return {key: changed.get(key, value) for key, value in owner.items()}
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchtw.schema.kinds import GroupKind
+
 ANYWHERE: Final = {
     "apiVersion": "api_version",
     "apiGroup": "group",
@@ -75,25 +77,25 @@ IN: Final = {
 _RBAC, _FLOW = "rbac.authorization.orch.io", "flowcontrol.apiserver.orch.io"
 _AGGREGATOR, _INTERNAL = "apiregistration.orch.io", "internal.apiserver.orch.io"
 OBJECTS: Final = {
-    ("", "Namespace"): "namespace",
-    ("", "ConfigMap"): "config_map",
-    (_RBAC, "Role"): "system",
-    (_RBAC, "ClusterRole"): "system",
-    (_RBAC, "RoleBinding"): "system",
-    (_RBAC, "ClusterRoleBinding"): "system",
-    (_RBAC, "User"): "system",
-    (_RBAC, "Group"): "system",
-    (_FLOW, "FlowSchema"): "flow_schema",
-    (_AGGREGATOR, "APIService"): "version_first",
-    (_INTERNAL, "StorageVersion"): "resource_last",
+    GroupKind("", "Namespace"): "namespace",
+    GroupKind("", "ConfigMap"): "config_map",
+    GroupKind(_RBAC, "Role"): "system",
+    GroupKind(_RBAC, "ClusterRole"): "system",
+    GroupKind(_RBAC, "RoleBinding"): "system",
+    GroupKind(_RBAC, "ClusterRoleBinding"): "system",
+    GroupKind(_RBAC, "User"): "system",
+    GroupKind(_RBAC, "Group"): "system",
+    GroupKind(_FLOW, "FlowSchema"): "flow_schema",
+    GroupKind(_AGGREGATOR, "APIService"): "version_first",
+    GroupKind(_INTERNAL, "StorageVersion"): "resource_last",
 }
-"""What the names of objects are, by neutral group and kind, in their metadata, their keys and references to them."""
+"""What the names of objects are, by kind, in their metadata, their keys and references to them."""
 
 IN_NAMESPACES: Final = {
-    ("", "Service"): "service",
-    ("", "Endpoints"): "service",
-    ("discovery.orch.io", "EndpointSlice"): "service",
-    ("coordination.orch.io", "Lease"): "lock",
+    GroupKind("", "Service"): "service",
+    GroupKind("", "Endpoints"): "service",
+    GroupKind("discovery.orch.io", "EndpointSlice"): "service",
+    GroupKind("coordination.orch.io", "Lease"): "lock",
 }
 """The same, where the namespace counts, too."""
 

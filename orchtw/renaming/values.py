@@ -12,6 +12,7 @@ from typing import Any
 from orchtw.objects import Object
 from orchtw.renaming.names import Names
 from orchtw.renaming.positions import ANYWHERE, IN, IN_NAMESPACES, OBJECTS, QUANTITIES, REFERENCES
+from orchtw.schema.kinds import GroupKind
 from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
 from orchtw.schema.values import in_order
 
@@ -46,13 +47,17 @@ class Values:
             self._structs[schema] = self._compiled(schema)
         return self._structs[schema]
 
-    def name(self, group: str, kind: str, namespace: str, name: str) -> str:
-        """The name of an object by its neutral group and kind and its namespace's old name."""
-        if method := OBJECTS.get((group, kind)):
+    def name(self, kind: GroupKind, namespace: str, name: str) -> str:
+        """The name of an object by its kind and its namespace's old name."""
+        if method := OBJECTS.get(kind):
             return str(getattr(self.names, method)(name))
-        if method := IN_NAMESPACES.get((group, kind)):
+        if method := IN_NAMESPACES.get(kind):
             return str(getattr(self.names, method)(namespace, name))
         return name
+
+    def kind(self, group: str, kind: str) -> GroupKind:
+        """The kind that objects of the old vocabulary refer to."""
+        return GroupKind.of(group, kind, self.names.old)
 
     def _compiled(self, schema: StructSchema) -> Translate | None:
         parts = [
@@ -98,8 +103,8 @@ class Values:
     def _reference(self, old: Object, new: Object) -> Object:
         """What is referred to may have another name; a kind without a group is the core's, or a subject's."""
         api_version, name = old.get("apiVersion", ""), old.get("name", "")
-        group = self.names.old.neutral(old.get("apiGroup") or api_version.rpartition("/")[0])
-        renamed = self.name(group, old.get("kind", ""), old.get("namespace", ""), name)
+        group = old.get("apiGroup") or api_version.rpartition("/")[0]
+        renamed = self.name(self.kind(group, old.get("kind", "")), old.get("namespace", ""), name)
         return new if renamed == name else {**new, "name": renamed}
 
     def _service_reference(self, old: Object, new: Object) -> Object:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any, Final
 
+import attrs
+
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.naming import Naming
 from orchtw.rules import names
@@ -46,18 +48,6 @@ _REPEATED_OWNERS: Final = (
     "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
 )
 
-# Kinds that live in other servers of the original: a finalizer without "/" is checked by form only.
-_FREE_FINALIZERS: Final = frozenset(
-    {
-        ("admissionregistration", "MutatingWebhookConfiguration"),
-        ("admissionregistration", "ValidatingWebhookConfiguration"),
-        ("apiextensions", "CustomResourceDefinition"),
-        ("apiregistration", "APIService"),
-        ("node", "RuntimeClass"),
-        ("coordination", "Lease"),
-    }
-)
-
 
 def generate_name(prefix: str, random: Random) -> str:
     """A name from metadata.generateName: at most 58 characters of `prefix` and 5 random ones."""
@@ -92,22 +82,35 @@ def _without_repeated(owners: list[dict[str, Any]]) -> tuple[list[dict[str, Any]
     return list(first.values()), repeated
 
 
-def validate_create(meta: Meta, *, kind: str, group: str, namespaced: bool, naming: Naming) -> list[Cause]:
-    """Every reason why an object with `meta` may not be created; `group` may be of any vocabulary."""
+@attrs.frozen(slots=True, kw_only=True)
+class MetadataRules:
+    """What the rules of a kind's metadata depend on.
+
+    `free_finalizers`: finalizers without a domain may have any name, not only the standard ones.
+    """
+
+    namespaced: bool
+    name_form: names.NameForm
+    free_finalizers: bool
+    naming: Naming
+
+
+def validate_create(meta: Meta, rules: MetadataRules) -> list[Cause]:
+    """Every reason why an object with `meta` may not be created."""
     causes: list[Cause] = []
     if prefix := meta.get("generateName"):
-        errors = names.name_prefix_errors(group, kind, prefix)
+        errors = rules.name_form.prefix(prefix)
         causes += [invalid("metadata.generateName", prefix, text) for text in errors]
     name = meta.get("name")
     if not name:
         causes.append(required("metadata.name", "name or generateName is required"))
-    elif (errors := names.name_check(group, kind)(name)) or (errors := names.path_segment(name)):
+    elif (errors := rules.name_form.check(name)) or (errors := names.path_segment(name)):
         causes += [invalid("metadata.name", name, text) for text in errors]
-    causes += _common(meta, namespaced, group, kind, naming)
+    causes += _common(meta, rules)
     return causes
 
 
-def validate_update(new: Meta, old: Meta, *, kind: str, group: str, namespaced: bool, naming: Naming) -> list[Cause]:
+def validate_update(new: Meta, old: Meta, rules: MetadataRules) -> list[Cause]:
     """Every reason why metadata `old` may not become `new`; the kind's form of the name is not checked again."""
     causes: list[Cause] = []
     name = new.get("name")
@@ -115,7 +118,7 @@ def validate_update(new: Meta, old: Meta, *, kind: str, group: str, namespaced: 
         causes.append(required("metadata.name", "name or generateName is required"))
     elif errors := names.path_segment(name):
         causes += [invalid("metadata.name", name, text) for text in errors]
-    causes += _common(new, namespaced, group, kind, naming)
+    causes += _common(new, rules)
     if old.get("deletionTimestamp"):
         causes += _no_new_finalizers(new, old)
     generation = new.get("generation", 0)
@@ -135,10 +138,10 @@ def _no_new_finalizers(new: Meta, old: Meta) -> list[Cause]:
     return [forbidden("metadata.finalizers", why + go_value(added))]
 
 
-def _common(meta: Meta, namespaced: bool, group: str, kind: str, naming: Naming) -> list[Cause]:
+def _common(meta: Meta, rules: MetadataRules) -> list[Cause]:
     causes: list[Cause] = []
     namespace = meta.get("namespace")
-    if namespaced:
+    if rules.namespaced:
         if not namespace:
             causes.append(required("metadata.namespace"))
         elif errors := names.dns_label(namespace):
@@ -156,7 +159,7 @@ def _common(meta: Meta, namespaced: bool, group: str, kind: str, naming: Naming)
     if entries := meta.get("managedFields"):
         causes += entry_causes(entries, "metadata.managedFields")
     if finalizers := meta.get("finalizers"):
-        causes += _finalizers(finalizers, (group.partition(".")[0], kind) in _FREE_FINALIZERS, naming)
+        causes += _finalizers(finalizers, rules.free_finalizers, rules.naming)
     return causes
 
 

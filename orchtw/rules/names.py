@@ -1,4 +1,4 @@
-"""Syntax of names, label keys and label values, and which kind's names take which form (supplement A2).
+"""Syntax of names, label keys and label values, and the forms that names of objects have (supplement A2).
 
 Each check returns the texts of what is wrong, none when the value is fine. Lengths count bytes of UTF-8.
 """
@@ -6,8 +6,10 @@ Each check returns the texts of what is wrong, none when the value is fine. Leng
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
+
+import attrs
 
 Check = Callable[[str], tuple[str, ...]]
 
@@ -150,53 +152,33 @@ def path_segment_prefix(value: str) -> tuple[str, ...]:
     return tuple(f"may not contain '{char}'" for char in "/%" if char in value)
 
 
-_PATH_SEGMENT_KINDS = frozenset(
-    {
-        ("rbac", "Role"),
-        ("rbac", "ClusterRole"),
-        ("rbac", "RoleBinding"),
-        ("rbac", "ClusterRoleBinding"),
-        ("certificates", "CertificateSigningRequest"),
-        ("policy", "PodDisruptionBudget"),
-        ("apiregistration", "APIService"),
-        ("", "Event"),
-        ("", "Binding"),
-    }
-)
-_OTHER_FORMS: dict[tuple[str, str], Check] = {
-    ("", "Namespace"): dns_label,
-    ("", "Service"): dns_1035_label,
-}
-# Limits below that of the form; a CronJob's name leaves room for the suffix of its Jobs.
-_SHORTER: dict[tuple[str, str], int] = {("batch", "CronJob"): 52, ("storage", "CSIDriver"): 63}
+@attrs.frozen(slots=True)
+class NameForm:
+    """The form of a kind's names: `check` is that of metadata.name on create, `prefix` of metadata.generateName."""
+
+    check: Check
+    prefix: Check
+
+    @classmethod
+    def dns(cls, check: Check) -> NameForm:
+        """A form of which a prefix may end in one dash."""
+
+        def prefix(value: str) -> tuple[str, ...]:
+            return check(value[:-2] + "a" if len(value) > 1 and value.endswith("-") else value)
+
+        return cls(check, prefix)
+
+    def shorter(self, limit: int) -> NameForm:
+        """The same form with at most `limit` characters; prefixes as before."""
+
+        def check(value: str) -> tuple[str, ...]:
+            errors = self.check(value)
+            return (*errors, max_length_text(limit)) if len(value) > limit else errors
+
+        return NameForm(check, self.prefix)
 
 
-def _key(group: str, kind: str) -> tuple[str, str]:
-    """A kind's key in the tables here: the group's first word is the same in every vocabulary."""
-    return group.partition(".")[0], kind
-
-
-@lru_cache(maxsize=512)
-def name_check(group: str, kind: str) -> Check:
-    """The check of metadata.name on create for a built-in kind; DNS subdomain for all that have no other form."""
-    key = _key(group, kind)
-    base = path_segment if key in _PATH_SEGMENT_KINDS else _OTHER_FORMS.get(key, dns_subdomain)
-    limit = _SHORTER.get(key)
-    if limit is None:
-        return base
-
-    def check(value: str) -> tuple[str, ...]:
-        errors = base(value)
-        return (*errors, max_length_text(limit)) if len(value) > limit else errors
-
-    return check
-
-
-def name_prefix_errors(group: str, kind: str, prefix: str) -> Sequence[str]:
-    """What is wrong with metadata.generateName: the kind's form, one trailing dash allowed in DNS forms."""
-    key = _key(group, kind)
-    if key in _PATH_SEGMENT_KINDS:
-        return path_segment_prefix(prefix)
-    if len(prefix) > 1 and prefix.endswith("-"):
-        prefix = prefix[:-2] + "a"
-    return _OTHER_FORMS.get(key, dns_subdomain)(prefix)
+SUBDOMAIN_NAME = NameForm.dns(dns_subdomain)
+LABEL_NAME = NameForm.dns(dns_label)
+LABEL_1035_NAME = NameForm.dns(dns_1035_label)
+PATH_SEGMENT_NAME = NameForm(path_segment, path_segment_prefix)

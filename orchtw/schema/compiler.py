@@ -25,6 +25,7 @@ from orchtw.schema.nodes import (
     Scalar,
     StructSchema,
 )
+from orchtw.schema.validation.declared import declared_one_of, declared_rules
 
 _SCALARS = {
     FieldDescriptor.TYPE_STRING: Scalar.STRING,
@@ -100,10 +101,12 @@ class SchemaCompiler:
             atomic=options.struct_type == "atomic",
             union=options.union,
             recursive=_contains_itself(descriptor),
+            one_of=tuple(declared_one_of(each, self._naming) for each in options.one_of),
         )
 
     def _field(self, field: FieldDescriptor) -> Field:
         options = descriptors.field_options(field)
+        enum = self._enum(field, options.enum) if options.enum else None
         return Field(
             name="" if options.inline else self._naming.translate(options.json or field.name),
             node=self._node(field, options),
@@ -115,13 +118,14 @@ class SchemaCompiler:
             required=options.required,
             optional=options.optional,
             default=self._translated(orjson.loads(options.default)) if options.HasField("default") else MISSING,
-            enum=self._enum(field, options.enum) if options.enum else None,
+            enum=enum,
             patch_strategies=tuple(options.patch_strategy.split(",")) if options.patch_strategy else (),
             patch_merge_key=options.patch_merge_key,
             feature_gate=options.feature_gate,
             union_discriminator=options.union_discriminator,
             element_pointer=options.element_pointer,
             markers=tuple(options.schema),
+            rules=declared_rules(options.rules, enum) if options.HasField("rules") else None,
         )
 
     def _node(self, field: FieldDescriptor, options: Any) -> Node:

@@ -64,6 +64,42 @@ class EnumSchema:
     published: bool = False
 
 
+@attrs.frozen(slots=True, eq=False, kw_only=True)
+class Rules:
+    """What a value must be beyond its type; `orchtw.schema.validation` checks it.
+
+    `required`: there, and where absence is zero, not zero. `immutable`: as it was; not for what is inside a list
+    or map. `allowed`: the only values of a text; empty: any. `max_length` is in bytes of UTF-8. `min_items` and
+    `max_items` count a list's elements or a map's keys. `unique`: no element of a list comes twice; in a list of
+    type map those with equal keys are the same. `format` is a name in `validation/formats.py`. `detail` is what is
+    said of a number beyond its limits; empty: the usual text. `key` holds for each key of a map, `item` for each of
+    its values or each element of a list.
+    """
+
+    required: bool = False
+    immutable: bool = False
+    allowed: tuple[str, ...] = ()
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+    max_length: int | None = None
+    min_items: int | None = None
+    max_items: int | None = None
+    unique: bool = False
+    format: str = ""
+    detail: str = ""
+    key: Rules | None = None
+    item: Rules | None = None
+
+
+@attrs.frozen(slots=True, eq=False)
+class OneOf:
+    """Keys of a struct of which at most one is set; `missing`: what it is told if none is, empty: that is fine."""
+
+    keys: tuple[str, ...]
+    too_many: str
+    missing: str = ""
+
+
 @attrs.frozen(slots=True, eq=False)
 class ListSchema:
     """A list. `list_type` is "atomic", "set", "map" or "" (unsaid); `map_keys` tell elements of a map apart."""
@@ -95,7 +131,7 @@ class Field:
 
     `name` is the JSON key ("" when inline: the struct's keys stand in the parent), `proto` and `number` its place
     in Protobuf. `pointer`: absence differs from zero. `omitempty`: left out of JSON when zero. `default` is the
-    JSON value that fills an absent field, or MISSING.
+    JSON value that fills an absent field, or MISSING. `rules`: what a valid value is; None: any.
     """
 
     name: str
@@ -115,6 +151,7 @@ class Field:
     union_discriminator: bool = False
     element_pointer: bool = False
     markers: tuple[str, ...] = ()
+    rules: Rules | None = None
 
 
 class StructSchema:
@@ -122,10 +159,10 @@ class StructSchema:
 
     `name` is the full message name, or any unique name. `atomic`: merges replace it as a whole. `union`: at most
     one of its members is set. `recursive`: it contains itself, so its depth has no bound of its own. `unknown` is
-    what keys without a field hold; None: there may be none.
+    what keys without a field hold; None: there may be none. `one_of`: which of its keys exclude each other.
     """
 
-    __slots__ = ("_fields", "_flat", "_load", "atomic", "name", "recursive", "union", "unknown")
+    __slots__ = ("_fields", "_flat", "_load", "atomic", "name", "one_of", "recursive", "union", "unknown")
 
     def __init__(
         self,
@@ -136,8 +173,10 @@ class StructSchema:
         union: bool = False,
         recursive: bool = False,
         unknown: Node | None = None,
+        one_of: tuple[OneOf, ...] = (),
     ) -> None:
         self.name = name
+        self.one_of = one_of
         self.atomic = atomic
         self.unknown = unknown
         self.union = union

@@ -10,6 +10,7 @@ from orchtw.request import Request, Response
 from orchtw.rules.negotiation import check_transform
 from orchtw.rules.options import include_object
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.tables.cells_core import component_status
 from orchtw.schema.tables.layout import TableLayout
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.verbs.accept import Acceptance
@@ -34,7 +35,7 @@ class ComponentStatuses:
         assert resource is not None
         self._codec = codecs.kind("v1", "ComponentStatus")
         self._naming = catalogue.naming
-        self._layout = TableLayout(resource.group, resource.kind, resource.columns, catalogue.naming)
+        self._layout = TableLayout(resource.columns, component_status, catalogue.naming)
         self._acceptance = acceptance
         self._representations = representations
         self._check = check

@@ -15,7 +15,7 @@ async def connect(context: Context, call: Call) -> Response:
     Raises NotFound (404), BadRequest (400, a pod that no node runs), ServiceUnavailable (503).
     """
     obj = call.target.stored.load(await find_most_recent(call))
-    if call.target.resource.plural == "pods" and not obj["spec"].get("nodeName"):
+    if call.target.resource.qualified == "pods" and not obj["spec"].get("nodeName"):
         raise BadRequest(f"pod {call.info.name} does not have a host assigned")
     what = f"{call.target.resource.plural}/{call.info.subresource}"
     raise ServiceUnavailable(f"error trying to reach {what}: no node agent")

@@ -13,6 +13,7 @@ from orchtw.rules.options import include_object, patch_options, update_options
 from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.catalogue import Column
 from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.tables.cells_workloads import scale as scale_cells
 from orchtw.schema.tables.layout import TableLayout
 from orchtw.schema.tables.partial import partial_metadata
 from orchtw.verbs.apply import read_document, write_applied
@@ -142,7 +143,7 @@ def _shown(context: Context, call: Call, scale: Object) -> Object:
     form, version = call.accept.transform, call.accept.transform_version
     check_transform(call.accept, context.scale.kind, is_list=False)
     if form == "Table":
-        layout = TableLayout("autoscaling", context.scale.kind, COLUMNS, context.naming)
+        layout = TableLayout(COLUMNS, scale_cells, context.naming)
         include = include_object(call.request.params)
         row = layout.row(scale, context.writes.stamp.now(), include=include, version=version)
         meta = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}

@@ -214,9 +214,8 @@ class Transforms:
     def _layout(self, target: Target) -> TableLayout:
         layout = self._layouts.get(target)
         if layout is None:
-            resource = target.resource
-            layout = TableLayout(resource.group, resource.kind, resource.columns, self._naming)
-            self._layouts[target] = layout
+            cells = target.stored.strategy.traits.cells
+            layout = self._layouts[target] = TableLayout(target.resource.columns, cells, self._naming)
         return layout
 
 

@@ -82,7 +82,7 @@ class OddObjectsTests(SynchronousTestCase):
             self.assertEqual(orjson.dumps(served.codec.normalise(obj)), orjson.dumps(obj))
             self.assertEqual(served.codec.decode_protobuf(served.protobuf(entry)), obj)
             resource = served.resource
-            layout = TableLayout(resource.group, resource.kind, resource.columns, NAMING)
+            layout = TableLayout(resource.columns, target.stored.strategy.traits.cells, NAMING)
             layout.row(target.stored.load(entry), 1e9, served=obj)
             layout.lasting_cells(target.stored.load(entry), 1e9)
             self.own(served, obj)

@@ -189,6 +189,20 @@ class RewritingTests(SynchronousTestCase):
         self.assertEqual(list(steps), ["f:beta.kubernetes.io/os", "f:kubernetes.io/os", "f:mine"])
         self.assertEqual(first["fieldsV1"]["f:status"], {"f:nodeInfo": {"f:kubeletVersion": {}}})
 
+    def test_owners_of_foreign_kinds(self) -> None:
+        """An owner is known by its exact kind: one of the same kind in another group keeps its name."""
+        name = "orch-scheduler"
+        for group, kind, expected in [
+            ("coordination.orch.io", "Lease", "kube-scheduler"),
+            ("coordination.example.com", "Lease", name),
+            ("coordination.k8s.io.example", "Lease", name),
+        ]:
+            owner = {"apiVersion": f"{group}/v1", "kind": kind, "name": name, "uid": "u"}
+            meta = {"name": "a", "namespace": "orch-system", "ownerReferences": [owner]}
+            obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
+            moved = self.translated("/registry/configmaps/orch-system/a", obj)
+            self.assertEqual(moved["metadata"]["ownerReferences"][0]["name"], expected, group)
+
     def test_own_service(self) -> None:
         """The API's own Service and the namespace's finalizer and label have their other names."""
         meta = {"name": "orch", "namespace": "default", "labels": {"component": "apiserver", "provider": "orch"}}

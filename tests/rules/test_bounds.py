@@ -14,19 +14,22 @@ from orchtw.errors import MAX_CAUSES, MAX_CAUSES_CHARACTERS, MORE_CAUSES, BadReq
 from orchtw.naming import Naming
 from orchtw.rules.causes import MAX_SHOWN_CHARACTERS, go_quote, go_value, invalid
 from orchtw.rules.field_selectors import MAX_REQUIREMENTS, MAX_SELECTOR_CHARACTERS, parse_fields
-from orchtw.rules.metadata import drop_unkept, validate_create
+from orchtw.rules.metadata import MetadataRules, drop_unkept, validate_create
+from orchtw.rules.names import SUBDOMAIN_NAME
 from orchtw.rules.selectors import parse_labels, validate_selector_object
 from tests.effort import MOST, calls, growth
 
 QUICK = settings(max_examples=200, derandomize=True, deadline=None, database=None)
-NAMING = Naming.orch()
+RULES = MetadataRules(
+    namespaced=True, name_form=SUBDOMAIN_NAME, free_finalizers=False, naming=Naming.orch()
+)
 _TEXTS = st.sampled_from("ab")
 _OWNERS = st.lists(st.fixed_dictionaries({}, optional={"uid": _TEXTS, "name": _TEXTS, "controller": st.booleans()}))
 
 
 def create(meta: dict[str, Any]) -> list[Cause]:
     whole = {"name": "a", "namespace": "b", **meta}
-    return validate_create(whole, kind="ConfigMap", group="", namespaced=True, naming=NAMING)
+    return validate_create(whole, RULES)
 
 
 def answer(causes: list[Cause], name: str = "a") -> bytes:

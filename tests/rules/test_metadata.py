@@ -5,11 +5,13 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Cause
 from orchtw.naming import Naming
-from orchtw.rules.metadata import generate_name, validate_create, validate_update
+from orchtw.rules.metadata import MetadataRules, generate_name, validate_create, validate_update
+from orchtw.rules.names import SUBDOMAIN_NAME
 
 NAMING = Naming.orch()
 GOOD: dict[str, Any] = {
@@ -26,12 +28,15 @@ GOOD: dict[str, Any] = {
 }
 
 
-def create(meta: dict[str, Any], kind: str = "Pod", group: str = "", namespaced: bool = True) -> list[Cause]:
-    return validate_create(meta, kind=kind, group=group, namespaced=namespaced, naming=NAMING)
+RULES = MetadataRules(namespaced=True, name_form=SUBDOMAIN_NAME, free_finalizers=False, naming=NAMING)
+
+
+def create(meta: dict[str, Any], **more: Any) -> list[Cause]:
+    return validate_create(meta, attrs.evolve(RULES, **more))
 
 
 def update(new: dict[str, Any], old: dict[str, Any]) -> list[Cause]:
-    return validate_update(new, old, kind="Pod", group="", namespaced=True, naming=NAMING)
+    return validate_update(new, old, RULES)
 
 
 class CreateTests(SynchronousTestCase):
@@ -70,7 +75,7 @@ class CreateTests(SynchronousTestCase):
         )
         self.assertEqual(self.one({"namespace": "a.b"}).reason, "FieldValueInvalid")
         self.assertEqual(
-            self.one({}, kind="Node", namespaced=False),
+            self.one({}, namespaced=False),
             Cause("FieldValueForbidden", "Forbidden: not allowed on this type", "metadata.namespace"),
         )
 
@@ -118,7 +123,7 @@ class CreateTests(SynchronousTestCase):
                 "metadata.finalizers",
             ),
         )
-        self.assertEqual(create({**GOOD, "finalizers": ["mine"]}, kind="Lease", group="coordination.orch.io"), [])
+        self.assertEqual(create({**GOOD, "finalizers": ["mine"]}, free_finalizers=True), [])
         self.assertTrue(
             self.one({"finalizers": ["orphan", "foregroundDeletion"]}).message.endswith(
                 "finalizer orphan and foregroundDeletion cannot be both set"
@@ -129,7 +134,7 @@ class CreateTests(SynchronousTestCase):
         """The namespace finalizer is the one of the served vocabulary."""
         naming = Naming.kubernetes()
         meta = {**GOOD, "finalizers": [naming.namespace_finalizer]}
-        self.assertEqual(validate_create(meta, kind="Pod", group="", namespaced=True, naming=naming), [])
+        self.assertEqual(validate_create(meta, attrs.evolve(RULES, naming=naming)), [])
 
     def test_all_at_once(self) -> None:
         """Every cause is reported together."""

@@ -68,39 +68,25 @@ class FormTests(SynchronousTestCase):
         self.assertTrue(names.qualified_name("a/b/c")[0].startswith("a qualified name must consist of"))
 
 
-class KindTests(SynchronousTestCase):
-    """Which kind has which form."""
+class NameFormTests(SynchronousTestCase):
+    """`NameForm`."""
 
-    def test_table(self) -> None:
-        """Namespaces are labels, Services DNS-1035 labels, RBAC names path segments, most others subdomains."""
-        for group, kind, good, bad in [
-            ("", "Pod", "a.b", "a_b"),
-            ("", "Namespace", "a", "a.b"),
-            ("", "Service", "a1", "1a"),
-            ("", "Event", "A b", "a/b"),
-            ("events.orch.io", "Event", "a.b", "A b"),
-            ("rbac.authorization.orch.io", "ClusterRole", "system:A", "a%"),
-            ("rbac.authorization.k8s.io", "ClusterRole", "system:A", "a%"),
-            ("certificates.orch.io", "CertificateSigningRequest", "A:b", ".."),
-            ("policy", "PodDisruptionBudget", "A", "."),
-            ("batch", "CronJob", "a" * 52, "a" * 53),
-            ("batch", "Job", "a" * 253, "a" * 254),
-            ("storage.orch.io", "CSIDriver", "a" * 63, "a" * 64),
-            ("ex.io", "Anything", "a.b", "A"),
-        ]:
-            check = names.name_check(group, kind)
-            self.assertEqual(check(good), (), kind)
-            self.assertNotEqual(check(bad), (), kind)
+    def test_shorter(self) -> None:
+        """A kind may allow fewer characters than its form."""
+        form = names.SUBDOMAIN_NAME.shorter(52)
+        self.assertEqual(form.check("a" * 52), ())
+        self.assertEqual(form.check("a" * 53), ("must be no more than 52 characters",))
+        self.assertEqual(form.prefix("a" * 53), ())
 
     def test_prefixes(self) -> None:
         """A generateName may end in one dash where the form is DNS; a path segment may begin with dots."""
-        for group, kind, prefix, good in [
-            ("", "Pod", "web-", True),
-            ("", "Pod", "web--", True),
-            ("", "Pod", "-", False),
-            ("", "Pod", "Web-", False),
-            ("", "Service", "1x-", False),
-            ("rbac.authorization.orch.io", "Role", "..", True),
-            ("rbac.authorization.orch.io", "Role", "a/", False),
+        for form, prefix, good in [
+            (names.SUBDOMAIN_NAME, "web-", True),
+            (names.SUBDOMAIN_NAME, "web--", True),
+            (names.SUBDOMAIN_NAME, "-", False),
+            (names.SUBDOMAIN_NAME, "Web-", False),
+            (names.LABEL_1035_NAME, "1x-", False),
+            (names.PATH_SEGMENT_NAME, "..", True),
+            (names.PATH_SEGMENT_NAME, "a/", False),
         ]:
-            self.assertEqual(not names.name_prefix_errors(group, kind, prefix), good, prefix)
+            self.assertEqual(not form.prefix(prefix), good, prefix)

@@ -30,6 +30,7 @@ from orchtw.schema.codec.wire import read_varint
 from orchtw.schema.compiler import SchemaCompiler
 from orchtw.schema.defaults import Defaults
 from orchtw.schema.nodes import StructSchema
+from orchtw.schema.validation.validators import Validator, Validators
 
 _TOO_DEEP = "nested too deeply"
 _METADATA_TAG = 10  # field 1, length-delimited
@@ -43,6 +44,7 @@ class _Generated:
     encode: Functions = attrs.field(factory=encoders)
     decode: Functions = attrs.field(factory=decoders)
     default: Defaults = attrs.field(init=False)
+    validate: Validators = attrs.field(factory=Validators)
     known: KnownKeys = attrs.field(factory=lambda: KnownKeys(_is_typed))
 
     @default.default
@@ -81,6 +83,11 @@ class MessageCodec:
     def default(self) -> Callable[[dict[str, Any]], None]:
         """Fills a canonical dict in place with the declared defaults; keys stay in emission order."""
         return self._generated.default[self.schema]
+
+    @cached_property
+    def validator(self) -> Validator | None:
+        """Every cause why a canonical dict breaks the rules that its schema declares; None: it declares none."""
+        return self._generated.validate.find(self.schema)
 
     def refusal(self, why: str) -> BadRequest:
         """The 400 for a value that does not fit."""

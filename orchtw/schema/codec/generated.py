@@ -7,12 +7,15 @@ through `repr`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
 from orchtw.schema.nodes import StructSchema
+
+_NOT_IN_NAMES = re.compile(r"\W|^(?=\d)", re.ASCII)  # of functions: structs may be called anything
 
 
 class Writer:
@@ -83,7 +86,7 @@ class Functions:
         with self._lock:
             name = self._names.get(schema)
             if name is None:
-                name = f"{schema.name.rpartition('.')[2]}_{len(self._names)}"
+                name = f"{_NOT_IN_NAMES.sub('_', schema.name.rpartition('.')[2])}_{len(self._names)}"
                 self._namespace[name] = _Stub(self, schema)
                 self._names[schema] = name
             return name

@@ -14,6 +14,7 @@ import orjson
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.schema.codec.mismatch import Mismatch
+from orchtw.schema.conversion.convert import Conversions
 from orchtw.schema.conversion.metrics import flat_spec, flat_status, nested_spec, nested_status
 from orchtw.schema.values import int32_value, string_value, time_value
 
@@ -259,3 +260,18 @@ def _policy_from_go(value: Mapping[str, Any]) -> Object:
 
 _DIRECTIONS = {"scaleUp": "ScaleUp", "scaleDown": "ScaleDown"}
 _POLICY = {"type": "Type", "value": "Value", "periodSeconds": "PeriodSeconds"}
+
+
+AUTOSCALER_HUB = "autoscaling/v2"
+
+AUTOSCALER_CONVERSIONS = Conversions(
+    {
+        ("autoscaling/v1", "autoscaling/v2"): autoscaler_v1_to_v2,
+        ("autoscaling/v2", "autoscaling/v1"): autoscaler_v2_to_v1,
+        ("autoscaling/v2beta1", "autoscaling/v2"): autoscaler_v2beta1_to_v2,
+        ("autoscaling/v2", "autoscaling/v2beta1"): autoscaler_v2_to_v2beta1,
+        ("autoscaling/v2beta2", "autoscaling/v2"): autoscaler_v2beta2_to_v2,
+        ("autoscaling/v2", "autoscaling/v2beta2"): autoscaler_v2_to_v2beta2,
+    },
+    hub=AUTOSCALER_HUB,
+)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.schema.conversion.convert import Conversions
 
 ZONE = "topology.orch.io/zone"
 HOSTNAME = "orch.io/hostname"
@@ -52,3 +53,11 @@ def _endpoint_to_v1beta1(endpoint: Object, zone: str, hostname: str) -> Object:
         topology.setdefault(hostname, endpoint["nodeName"])
     found = {**endpoint, "topology": dict(sorted(topology.items()))} if topology else endpoint
     return {key: found[key] for key in _V1BETA1 if key in found}
+
+
+SLICE_CONVERSIONS = Conversions(
+    {
+        ("discovery.orch.io/v1beta1", "discovery.orch.io/v1"): slice_v1beta1_to_v1,
+        ("discovery.orch.io/v1", "discovery.orch.io/v1beta1"): slice_v1_to_v1beta1,
+    }
+)

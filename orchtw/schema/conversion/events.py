@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.schema.conversion.convert import Conversions
 
 
 def core_event_to_events(core: Object, naming: Naming) -> Object:
@@ -58,3 +59,13 @@ def _series(obj: Object, *, with_zeros: bool) -> Object:
     count = series.get("count", 0)
     shown = {"count": count} if count or with_zeros else {}
     return {"series": {**shown, "lastObservedTime": series.get("lastObservedTime")}}
+
+
+EVENT_CONVERSIONS = Conversions(
+    {
+        ("v1", "events.orch.io/v1"): core_event_to_events,
+        ("v1", "events.orch.io/v1beta1"): core_event_to_events,
+        ("events.orch.io/v1", "v1"): events_event_to_core,
+        ("events.orch.io/v1beta1", "v1"): events_event_to_core,
+    }
+)

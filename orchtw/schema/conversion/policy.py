@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.schema.conversion.convert import Conversions
 
 MARKER = "pdb.orch.io/deprecated-v1beta1-empty-selector-match"
 
@@ -45,3 +46,11 @@ def _restored(selector: Object, key: str, opposite: str) -> Object:
         return selector
     rest = {name: value for name, value in selector.items() if name != "matchExpressions"}
     return {**rest, "matchExpressions": others} if others else rest
+
+
+BUDGET_CONVERSIONS = Conversions(
+    {
+        ("policy/v1beta1", "policy/v1"): budget_v1beta1_to_v1,
+        ("policy/v1", "policy/v1beta1"): budget_v1_to_v1beta1,
+    }
+)

@@ -220,29 +220,3 @@ def api_service(obj: Object, view: View) -> list[Any]:
     if found is not None and available != "True":
         available = f"{available} ({found.get('reason', '')})"
     return [_name(obj), shown, available, view.age(obj)]
-
-
-CLUSTER_CELLS = {
-    ("networking", "Ingress"): ingress,
-    ("networking", "IngressClass"): ingress_class,
-    ("networking", "NetworkPolicy"): network_policy,
-    ("discovery", "EndpointSlice"): endpoint_slice,
-    ("policy", "PodSecurityPolicy"): security_policy,
-    ("rbac", "RoleBinding"): role_binding,
-    ("rbac", "ClusterRoleBinding"): role_binding,
-    ("certificates", "CertificateSigningRequest"): signing_request,
-    ("coordination", "Lease"): lease,
-    ("storage", "StorageClass"): storage_class,
-    ("storage", "VolumeAttachment"): volume_attachment,
-    ("storage", "CSINode"): csi_node,
-    ("storage", "CSIDriver"): csi_driver,
-    ("storage", "CSIStorageCapacity"): csi_capacity,
-    ("scheduling", "PriorityClass"): priority_class,
-    ("node", "RuntimeClass"): runtime_class,
-    ("admissionregistration", "MutatingWebhookConfiguration"): webhooks,
-    ("admissionregistration", "ValidatingWebhookConfiguration"): webhooks,
-    ("flowcontrol", "FlowSchema"): flow_schema,
-    ("flowcontrol", "PriorityLevelConfiguration"): priority_level,
-    ("internal", "StorageVersion"): storage_version,
-    ("apiregistration", "APIService"): api_service,
-}

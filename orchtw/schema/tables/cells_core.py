@@ -212,20 +212,3 @@ def resource_quota(obj: Object, view: View) -> list[Any]:
     requests = ", ".join(text for key, text in shown if not key.startswith("limits."))
     limits = ", ".join(text for key, text in shown if key.startswith("limits."))
     return [_name(obj), view.age(obj), requests, limits]
-
-
-CORE_CELLS = {
-    ("", "Service"): service,
-    ("", "Endpoints"): endpoints,
-    ("", "Node"): node,
-    ("", "Event"): event,
-    ("events", "Event"): event,
-    ("", "Namespace"): namespace,
-    ("", "Secret"): secret,
-    ("", "ConfigMap"): config_map,
-    ("", "ServiceAccount"): service_account,
-    ("", "PersistentVolume"): volume,
-    ("", "PersistentVolumeClaim"): claim,
-    ("", "ComponentStatus"): component_status,
-    ("", "ResourceQuota"): resource_quota,
-}

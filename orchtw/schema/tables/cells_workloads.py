@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from orchtw.objects import Object
-from orchtw.schema.conversion.convert import converter
+from orchtw.schema.conversion.autoscaling import AUTOSCALER_CONVERSIONS, AUTOSCALER_HUB
 from orchtw.schema.tables.text import (
     NONE,
     UNKNOWN,
     UNSET,
+    Cells,
     View,
     human_duration,
     images,
@@ -44,7 +45,7 @@ def pod_template(obj: Object, view: View) -> list[Any]:
     return [obj["metadata"].get("name", ""), names(containers), images(containers), pairs(labels)]
 
 
-def _replicas(write_selector: Callable[[Any], str]) -> Callable[[Object, View], list[Any]]:
+def _replicas(write_selector: Callable[[Any], str]) -> Cells:
     def cells(obj: Object, view: View) -> list[Any]:
         """Name, Desired, Current, Ready, Age, Containers, Images, Selector."""
         spec, status, name = _parts(obj)
@@ -52,6 +53,10 @@ def _replicas(write_selector: Callable[[Any], str]) -> Callable[[Object, View], 
         return [name, *counts, view.age(obj), *_template(obj), write_selector(spec.get("selector"))]
 
     return cells
+
+
+replication_controller = _replicas(pairs)
+replica_set = _replicas(selector)
 
 
 def daemon_set(obj: Object, view: View) -> list[Any]:
@@ -140,9 +145,8 @@ def disruption_budget(obj: Object, view: View) -> list[Any]:
 
 def autoscaler(obj: Object, view: View) -> list[Any]:
     """Name, Reference, Targets, MinPods, MaxPods, Replicas, Age."""
-    hub = "autoscaling/v2"
-    if obj["apiVersion"] != hub:
-        obj = converter(obj["kind"], obj["apiVersion"], hub, naming=view.naming)(obj)
+    if obj["apiVersion"] != AUTOSCALER_HUB:
+        obj = AUTOSCALER_CONVERSIONS.converter(obj["apiVersion"], AUTOSCALER_HUB, naming=view.naming)(obj)
     spec, status, name = _parts(obj)
     reference = spec.get("scaleTargetRef") or {}
     minimum = spec.get("minReplicas")
@@ -196,19 +200,3 @@ def _target(metric: Object, current: Object) -> str:
         used, wanted = now.get("averageUtilization"), target.get("averageUtilization")
         return f"{UNKNOWN if used is None else f'{used}%'}/{'<auto>' if wanted is None else f'{wanted}%'}"
     return f"{now.get('value', UNKNOWN)}/{target.get('value', UNKNOWN)}"
-
-
-WORKLOAD_CELLS = {
-    ("", "PodTemplate"): pod_template,
-    ("", "ReplicationController"): _replicas(pairs),
-    ("apps", "ReplicaSet"): _replicas(selector),
-    ("apps", "DaemonSet"): daemon_set,
-    ("apps", "Deployment"): deployment,
-    ("apps", "StatefulSet"): stateful_set,
-    ("apps", "ControllerRevision"): controller_revision,
-    ("batch", "Job"): job,
-    ("batch", "CronJob"): cron_job,
-    ("policy", "PodDisruptionBudget"): disruption_budget,
-    ("autoscaling", "HorizontalPodAutoscaler"): autoscaler,
-    ("autoscaling", "Scale"): scale,
-}

@@ -1,12 +1,12 @@
 """Tables: objects as rows of cells for people to read (seed 1 §2.3, supplement A10).
 
-Which columns a kind has comes with its resource type; what stands in them is in `table_cells`. A kind
-with no columns of its own has the default ones: name and time of creation.
+Which columns a kind has comes with its resource type; what stands in them, with its record in the registry. A kind
+that has not both has the default columns: name and time of creation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import orjson
@@ -14,9 +14,8 @@ import orjson
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.schema.catalogue import Column
-from orchtw.schema.tables.cells import CELLS
 from orchtw.schema.tables.partial import partial_metadata
-from orchtw.schema.tables.text import Age, View
+from orchtw.schema.tables.text import Age, Cells, View
 
 IncludeObject = Literal["Metadata", "Object", "None"]
 
@@ -43,12 +42,13 @@ def _default_cells(obj: Object, view: View) -> list[Any]:
 
 
 class TableLayout:
-    """The rows of one kind. `group` may be of any vocabulary; `columns` are the resource type's, empty for none."""
+    """The rows of one kind: `columns` are the resource type's, `cells` makes what stands in them."""
 
-    def __init__(self, group: str, kind: str, columns: Sequence[Column], naming: Naming) -> None:
-        cells = CELLS.get((group.partition(".")[0], kind)) if columns else None
-        self._cells: Callable[[Object, View], list[Any]] = cells or _default_cells
-        self._columns = tuple(columns) if cells else DEFAULT_COLUMNS
+    def __init__(self, columns: Sequence[Column], cells: Cells | None, naming: Naming) -> None:
+        if not columns or cells is None:
+            columns, cells = DEFAULT_COLUMNS, _default_cells
+        self._cells = cells
+        self._columns = tuple(columns)
         self._naming = naming
 
     @property

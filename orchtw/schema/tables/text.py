@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import attrs
 
@@ -63,6 +64,10 @@ class View:
             return UNKNOWN
         seconds, microseconds = parse_time(time)
         return human_duration(self.now_s - seconds - microseconds / 1e6)
+
+
+Cells = Callable[[Object, View], list[Any]]
+"""Makes the cells of an object's row, one a column. The object is in the storage version."""
 
 
 def human_duration(seconds: float) -> str:

@@ -7,17 +7,30 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
+from orchtw.registry.strategies import KINDS
 from orchtw.schema.catalogue import Catalogue, Column, ResourceType
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.conversion.convert import converter
-from orchtw.schema.tables.cells import CELLS
+from orchtw.schema.conversion.events import EVENT_CONVERSIONS
+from orchtw.schema.kinds import GroupKind
+from orchtw.schema.tables.cells_core import component_status
 from orchtw.schema.tables.layout import TableLayout
-from orchtw.schema.tables.text import human_duration, selector, some
+from orchtw.schema.tables.text import Cells, human_duration, selector, some
 
 NAMING = Naming.orch()
 NOW_S = 1704067200.0 + 3600  # an hour after the objects here were made
 META = {"name": "x", "namespace": "default", "creationTimestamp": "2024-01-01T00:00:00Z"}
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 31536000
+
+
+def cells_of(resource: ResourceType) -> Cells | None:
+    """What makes a kind's cells; component statuses are not stored, so that no record says it."""
+    if resource.storage_group is None:
+        return component_status
+    return KINDS[GroupKind.of(resource.storage_group, resource.kind, NAMING)].cells
+
+
+def layout_of(resource: ResourceType) -> TableLayout:
+    return TableLayout(resource.columns, cells_of(resource), NAMING)
 
 
 class HumanDurationTests(SynchronousTestCase):
@@ -73,7 +86,7 @@ class LayoutTests(SynchronousTestCase):
     """`TableLayout`."""
 
     def layout(self) -> TableLayout:
-        return TableLayout("rbac.authorization.orch.io", "Role", (), NAMING)
+        return TableLayout((), None, NAMING)
 
     role = {"kind": "Role", "apiVersion": "rbac.authorization.orch.io/v1", "metadata": META, "rules": None}
 
@@ -107,7 +120,7 @@ class LayoutTests(SynchronousTestCase):
     def test_unknown_kind_with_columns(self) -> None:
         """Columns whose cells nobody knows fall back to the default ones."""
         column = Column(name="Other", type="string", format="", priority=0, cell="")
-        self.assertEqual(len(TableLayout("ex.io", "Thing", (column,), NAMING).definitions), 2)
+        self.assertEqual(len(TableLayout((column,), None, NAMING).definitions), 2)
 
 
 class CellsTests(SynchronousTestCase):
@@ -125,7 +138,7 @@ class CellsTests(SynchronousTestCase):
     def cells(self, api_version: str, kind: str, **fields: Any) -> dict[str, Any]:
         """Column name → cell of an object with `fields`."""
         resource = self.resource(api_version, kind)
-        layout = TableLayout(resource.group, kind, resource.columns, NAMING)
+        layout = layout_of(resource)
         raw = {"kind": kind, "apiVersion": api_version, "metadata": META, **fields}
         row = layout.row(self.codecs.kind(api_version, kind).normalise(raw), NOW_S)
         names = [column["name"] for column in layout.definitions]
@@ -136,12 +149,12 @@ class CellsTests(SynchronousTestCase):
         for resource in self.catalogue.resources:
             if not resource.columns:
                 continue
-            self.assertIn((resource.group.partition(".")[0], resource.kind), CELLS)
+            self.assertIsNotNone(cells_of(resource), resource.kind)
             codec = self.codecs.kind(resource.api_version, resource.kind)
             obj = codec.normalise({"kind": resource.kind, "apiVersion": resource.api_version, "metadata": META})
             if resource.kind == "Event":
-                obj = converter("Event", resource.api_version, "v1", naming=NAMING)(obj)
-            layout = TableLayout(resource.group, resource.kind, resource.columns, NAMING)
+                obj = EVENT_CONVERSIONS.converter(resource.api_version, "v1", naming=NAMING)(obj)
+            layout = layout_of(resource)
             self.assertEqual(len(layout.row(obj, NOW_S)["cells"]), len(layout.definitions), resource.kind)
 
     def pod(self, **status: Any) -> dict[str, Any]:
@@ -212,7 +225,7 @@ class CellsTests(SynchronousTestCase):
         """The row of a pod that has ended says so in its conditions."""
         resource = self.resource("v1", "Pod")
         pod = {"kind": "Pod", "apiVersion": "v1", "metadata": META, "spec": {}, "status": {"phase": "Succeeded"}}
-        row = TableLayout("", "Pod", resource.columns, NAMING).row(pod, NOW_S)
+        row = layout_of(resource).row(pod, NOW_S)
         self.assertEqual((row["conditions"][0]["type"], row["conditions"][0]["reason"]), ("Completed", "Succeeded"))
         self.assertEqual(list(row), ["cells", "conditions", "object"])
 

@@ -1,0 +1,88 @@
+"""Horizontal pod autoscalers, in the version that they were sent in."""
+
+from __future__ import annotations
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.emission_order import put
+from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
+from orchtw.schema.conversion.autoscaling import (
+    AUTOSCALER_CONVERSIONS,
+    DEFAULT_CPU_UTILIZATION,
+    autoscaler_v1_to_v2,
+    autoscaler_v2_to_v1,
+)
+from orchtw.schema.tables import cells_workloads
+
+_PERCENTAGE = "targetCPUUtilizationPercentage"
+_SPEC_TAIL = ("metrics", "behavior")
+
+
+def set_autoscaler_defaults(autoscaler: Object, naming: Naming) -> None:
+    """Without a metric, pods are kept at 80 % of their CPU; rules that are given in part are completed."""
+    version = autoscaler["apiVersion"].rpartition("/")[2]
+    spec = autoscaler["spec"]
+    if version == "v1":
+        _set_percentage_defaults(autoscaler, naming)
+        return
+    if not spec.get("metrics"):
+        put(spec, "metrics", [_cpu_metric(version)], _SPEC_TAIL)
+    behavior = spec.get("behavior")
+    if behavior is not None:
+        spec["behavior"] = {
+            "scaleUp": _rules(behavior.get("scaleUp"), _scale_up()),
+            "scaleDown": _rules(behavior.get("scaleDown"), _scale_down()),
+        }
+
+
+def _set_percentage_defaults(autoscaler: Object, naming: Naming) -> None:
+    """v1 has metrics in annotations too, so that the conversions know whether there is one (facts, conversions)."""
+    if _PERCENTAGE not in autoscaler["spec"]:
+        converted = autoscaler_v2_to_v1(autoscaler_v1_to_v2(autoscaler, naming), naming)
+        if _PERCENTAGE in converted["spec"]:
+            autoscaler["spec"][_PERCENTAGE] = converted["spec"][_PERCENTAGE]
+
+
+def _cpu_metric(version: str) -> Object:
+    if version == "v2beta1":
+        return {"type": "Resource", "resource": {"name": "cpu", "targetAverageUtilization": DEFAULT_CPU_UTILIZATION}}
+    target = {"type": "Utilization", "averageUtilization": DEFAULT_CPU_UTILIZATION}
+    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+
+
+def _rules(given: Object | None, defaults: Object) -> Object:
+    """The rules of one direction in emission order."""
+    filled = {**defaults, **(given or {})}
+    return {key: filled[key] for key in ("stabilizationWindowSeconds", "selectPolicy", "policies") if key in filled}
+
+
+def _scale_up() -> Object:
+    policies = [
+        {"type": "Pods", "value": 4, "periodSeconds": 15},
+        {"type": "Percent", "value": 100, "periodSeconds": 15},
+    ]
+    return {"stabilizationWindowSeconds": 0, "selectPolicy": "Max", "policies": policies}
+
+
+def _scale_down() -> Object:
+    """How long to wait is the controller's setting."""
+    return {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}]}
+
+
+class AutoscalerStrategy(Strategy):
+    """Defaults of the oldest version depend on annotations, whose names are the vocabulary's."""
+
+    def default(self, obj: Object) -> None:
+        set_autoscaler_defaults(obj, self.naming)
+
+
+HORIZONTAL_POD_AUTOSCALER = Kind(
+    group="autoscaling",
+    kind="HorizontalPodAutoscaler",
+    strategy=AutoscalerStrategy,
+    conversions=AUTOSCALER_CONVERSIONS,
+    cells=cells_workloads.autoscaler,
+)
+
+KINDS = (HORIZONTAL_POD_AUTOSCALER,)

@@ -1,0 +1,20 @@
+"""The core group."""
+
+from __future__ import annotations
+
+from orchtw.registry.groups.core.configuration import CONFIG_MAP, SERVICE_ACCOUNT
+from orchtw.registry.groups.core.controllers import REPLICATION_CONTROLLER
+from orchtw.registry.groups.core.events import EVENT
+from orchtw.registry.groups.core.limits import LIMIT_RANGE, RESOURCE_QUOTA
+from orchtw.registry.groups.core.namespaces import NAMESPACE
+from orchtw.registry.groups.core.nodes import NODE
+from orchtw.registry.groups.core.pod_templates import POD_TEMPLATE
+from orchtw.registry.groups.core.pods import POD
+from orchtw.registry.groups.core.secrets import SECRET
+from orchtw.registry.groups.core.services import ENDPOINTS, SERVICE
+from orchtw.registry.groups.core.volumes import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
+
+KINDS = (
+    *(CONFIG_MAP, ENDPOINTS, EVENT, LIMIT_RANGE, NAMESPACE, NODE, PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM, POD),
+    *(POD_TEMPLATE, REPLICATION_CONTROLLER, RESOURCE_QUOTA, SECRET, SERVICE, SERVICE_ACCOUNT),
+)

@@ -1,0 +1,39 @@
+"""Limits and quotas of a namespace."""
+
+from __future__ import annotations
+
+from orchtw.objects import Object
+from orchtw.registry.amounts import round_up
+from orchtw.registry.emission_order import put
+from orchtw.registry.kind import Kind
+from orchtw.schema.tables import cells_core
+
+_LIMITS_TAIL = ("default", "defaultRequest", "maxLimitRequestRatio")
+
+
+def set_limit_range_defaults(limit_range: Object) -> None:
+    """A limit is by default the maximum, a request by default the limit, else the minimum; of containers only."""
+    for limits in limit_range["spec"].get("limits") or ():
+        round_up(limits, "max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+        if limits["type"] == "Container":
+            _extend(limits, "default", limits.get("max"))
+            _extend(limits, "defaultRequest", limits.get("default"))
+            _extend(limits, "defaultRequest", limits.get("min"))
+
+
+def _extend(limits: Object, key: str, more: dict[str, str] | None) -> None:
+    if more:
+        amounts = {**more, **(limits.get(key) or {})}
+        put(limits, key, dict(sorted(amounts.items())), _LIMITS_TAIL)
+
+
+def set_quota_defaults(quota: Object) -> None:
+    """Amounts."""
+    round_up(quota["spec"], "hard")
+    round_up(quota["status"], "hard", "used")
+
+
+LIMIT_RANGE = Kind(group="", kind="LimitRange", create_on_update=True, set_defaults=set_limit_range_defaults)
+RESOURCE_QUOTA = Kind(
+    group="", kind="ResourceQuota", set_defaults=set_quota_defaults, cells=cells_core.resource_quota
+)

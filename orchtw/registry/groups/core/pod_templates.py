@@ -1,0 +1,109 @@
+"""Defaults of pod specs, wherever they stand, and the record of PodTemplate."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from orchtw.objects import Object
+from orchtw.registry.amounts import round_up
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.volumes import set_claim_spec_defaults
+from orchtw.registry.kind import Kind
+from orchtw.schema.tables import cells_workloads
+
+POD_SPEC_TAIL = (
+    *("serviceAccountName", "serviceAccount", "automountServiceAccountToken", "nodeName", "hostNetwork", "hostPID"),
+    *("hostIPC", "shareProcessNamespace", "securityContext", "imagePullSecrets", "hostname", "subdomain", "affinity"),
+    *("schedulerName", "tolerations", "hostAliases", "priorityClassName", "priority", "dnsConfig", "readinessGates"),
+    *("runtimeClassName", "enableServiceLinks", "preemptionPolicy", "overhead", "topologySpreadConstraints"),
+    *("setHostnameAsFQDN", "os"),
+)
+"""Keys of a pod spec in emission order, from the first that a default may put in its place."""
+_CONTAINER_TAIL = ("imagePullPolicy", "securityContext", "stdin", "stdinOnce", "tty", "targetContainerName")
+_PORT_TAIL = ("hostPort", "containerPort", "protocol", "hostIP")
+_LONGEST_KEPT = 512  # characters of an image: a client's longer ones are not worth the memory
+RUNNING = ("containers", "initContainers")
+"""Lists of containers that come with the pod."""
+
+
+def set_pod_template_defaults(holder: Object) -> None:
+    """The pod template in `holder["template"]`, if there is one."""
+    template = holder.get("template")
+    if template:
+        set_pod_spec_defaults(template["spec"])
+
+
+def set_pod_spec_defaults(spec: Object) -> None:
+    """Fragment PodSpec."""
+    if "serviceAccountName" in spec or "serviceAccount" in spec:
+        _name_account_twice(spec)
+    for container in spec.get("containers") or ():
+        set_container_defaults(container)
+    for key in ("initContainers", "ephemeralContainers"):
+        for container in spec.get(key) or ():
+            set_container_defaults(container)
+    if spec.get("hostNetwork"):
+        for key in RUNNING:
+            for container in spec.get(key) or ():
+                _open_host_ports(container)
+    for volume in spec.get("volumes") or ():
+        set_volume_defaults(volume)
+    if "overhead" in spec:
+        round_up(spec, "overhead")
+
+
+def set_container_defaults(container: Object) -> None:
+    """Fragment Container."""
+    if "imagePullPolicy" not in container:
+        put(container, "imagePullPolicy", pull_policy(container.get("image", "")), _CONTAINER_TAIL)
+    if resources := container["resources"]:
+        round_up(resources, "limits", "requests")
+
+
+def pull_policy(image: str) -> str:
+    """When to pull an image that says nothing of it; no image at all (templates may leave it out) is no `latest`."""
+    return _kept_policy(image) if len(image) <= _LONGEST_KEPT else _policy(image)
+
+
+@lru_cache(maxsize=8192)  # images are few, containers many
+def _kept_policy(image: str) -> str:
+    return _policy(image)
+
+
+def _policy(image: str) -> str:
+    name, _, digest = image.partition("@")
+    tag = name.rpartition("/")[2].partition(":")[2]
+    latest = tag == "latest" or not (tag or digest)
+    return "Always" if latest and image else "IfNotPresent"
+
+
+def set_volume_defaults(volume: Object) -> None:
+    """Fragment Volume: a name alone is an empty directory; claims of ephemeral volumes."""
+    if len(volume) == 1:
+        volume["emptyDir"] = {}
+    elif template := (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
+        set_claim_spec_defaults(template["spec"])
+
+
+def _name_account_twice(spec: Object) -> None:
+    """serviceAccount is the old name of serviceAccountName; both show the same, and the new one wins."""
+    name = spec.get("serviceAccountName") or spec["serviceAccount"]
+    if spec.get("serviceAccount") == name == spec.get("serviceAccountName"):
+        return
+    put(spec, "serviceAccountName", name, POD_SPEC_TAIL)
+    put(spec, "serviceAccount", name, POD_SPEC_TAIL)
+
+
+def _open_host_ports(container: Object) -> None:
+    for port in container.get("ports") or ():
+        if "hostPort" not in port and port["containerPort"]:
+            put(port, "hostPort", port["containerPort"], _PORT_TAIL)
+
+
+POD_TEMPLATE = Kind(
+    group="",
+    kind="PodTemplate",
+    generation=(("template",),),
+    set_defaults=set_pod_template_defaults,
+    cells=cells_workloads.pod_template,
+)

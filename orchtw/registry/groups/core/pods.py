@@ -1,0 +1,86 @@
+"""Pods: their beginning and end, what of them is writable where, and what templates do not have."""
+
+from __future__ import annotations
+
+from orchtw.objects import Object
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING, set_pod_spec_defaults
+from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
+from orchtw.schema.tables import cells_pod
+
+_COMPUTE = ("cpu", "memory")
+_SERVICE_LINKS_TAIL = POD_SPEC_TAIL[POD_SPEC_TAIL.index("enableServiceLinks") :]
+
+
+class PodStrategy(Strategy):
+    """Pods start Pending and are deleted gracefully once a node runs them (supplement A12, step 3)."""
+
+    DEFAULT_GRACE_S = 30
+
+    def reset_status(self, obj: Object) -> None:
+        obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj["spec"])}
+
+    def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
+        spec = obj.get("spec", {})
+        if not spec.get("nodeName") or obj.get("status", {}).get("phase") in ("Succeeded", "Failed"):
+            return 0
+        if asked_s is None:
+            asked_s = int(spec.get("terminationGracePeriodSeconds", self.DEFAULT_GRACE_S))
+        return 1 if asked_s < 0 else asked_s
+
+    def prepare_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
+        if name == "binding":
+            return new
+        if name != "ephemeralcontainers":
+            return super().prepare_subresource(name, new, old, now)
+        spec = dict(old["spec"])
+        if added := new.get("spec", {}).get("ephemeralContainers"):
+            spec["ephemeralContainers"] = added
+        return {**old, "spec": spec}
+
+
+def qos_class(spec: Object) -> str:
+    """A pod's quality of service: Guaranteed, Burstable or BestEffort, by its containers' cpu and memory."""
+    resources = [c.get("resources") or {} for key in ("containers", "initContainers") for c in spec.get(key) or ()]
+    requests = [_positive(r.get("requests")) for r in resources]
+    limits = [_positive(r.get("limits")) for r in resources]
+    if not any(requests) and not any(limits):
+        return "BestEffort"
+    full = all(set(limit) == set(_COMPUTE) for limit in limits)
+    same = all(not request or request == limit for request, limit in zip(requests, limits, strict=True))
+    return "Guaranteed" if full and same else "Burstable"
+
+
+def _positive(amounts: dict[str, str] | None) -> dict[str, str]:
+    return {key: value for key, value in (amounts or {}).items() if key in _COMPUTE and value != "0"}
+
+
+def set_pod_defaults(pod: Object) -> None:
+    """A pod: what templates have too, and what only a pod gets (facts, note "templates")."""
+    spec = pod["spec"]
+    set_pod_spec_defaults(spec)
+    if "enableServiceLinks" not in spec:
+        put(spec, "enableServiceLinks", True, _SERVICE_LINKS_TAIL)
+    for key in RUNNING:
+        for container in spec.get(key) or ():
+            _request_limits(container["resources"])
+
+
+def _request_limits(resources: Object) -> None:
+    """What is limited and not requested is requested in the same amount."""
+    limits = resources.get("limits")
+    if limits:
+        requests = resources.get("requests") or {}
+        if not limits.keys() <= requests.keys():
+            resources["requests"] = dict(sorted({**limits, **requests}.items()))
+
+
+POD = Kind(
+    group="",
+    kind="Pod",
+    strategy=PodStrategy,
+    status_ignores=("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
+    set_defaults=set_pod_defaults,
+    cells=cells_pod.pod,
+)

@@ -1,0 +1,42 @@
+"""Secrets."""
+
+from __future__ import annotations
+
+import base64
+
+from orchtw.objects import Object
+from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
+from orchtw.schema.tables import cells_core
+
+
+class SecretStrategy(Strategy):
+    """`stringData` is a write-only way to give `data` as plain text."""
+
+    def settle(self, obj: Object) -> None:
+        """Applied documents come here before their types are checked: what is no map of texts is left for that."""
+        plain, data = obj.get("stringData"), obj.get("data")
+        texts = isinstance(plain, dict) and all(isinstance(value, str) for value in plain.values())
+        if texts and isinstance(data, dict | None):
+            merge_string_data(obj)
+
+
+def merge_string_data(secret: Object) -> None:
+    """Move `stringData` into `data`, encoded; it is never stored or returned."""
+    plain = secret.pop("stringData", None)
+    if plain:
+        data = dict(secret.get("data") or {})
+        data.update((key, base64.b64encode(value.encode()).decode()) for key, value in plain.items())
+        position = {"data": dict(sorted(data.items()))}
+        rest = {key: value for key, value in secret.items() if key != "data"}
+        _reorder(secret, rest, position)
+
+
+def _reorder(secret: Object, rest: Object, data: Object) -> None:
+    """Write `data` where a Secret emits it: before `type`."""
+    kind = {"type": rest.pop("type")} if "type" in rest else {}
+    secret.clear()
+    secret.update({**rest, **data, **kind})
+
+
+SECRET = Kind(group="", kind="Secret", strategy=SecretStrategy, cells=cells_core.secret)

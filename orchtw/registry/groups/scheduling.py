@@ -1,0 +1,52 @@
+"""Priorities of pods."""
+
+from __future__ import annotations
+
+from orchtw.errors import Cause
+from orchtw.objects import Object
+from orchtw.registry.kind import Kind
+from orchtw.rules.causes import forbidden
+from orchtw.schema.tables import cells_cluster
+
+HIGHEST_USER_PRIORITY = 1_000_000_000
+SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+"""The classes of the system's own, and their values."""
+
+_SYSTEM_PREFIX = "system-"
+_RESERVED = f"priority class names with '{_SYSTEM_PREFIX}' prefix are reserved for system use only. error: "
+
+
+def validate_priority_class(new: Object, old: Object | None) -> list[Cause]:
+    """The highest values are the system's, and no value ever changes."""
+    if old is not None:
+        changed = new.get("value") != old.get("value")
+        return [forbidden("Value", "may not be changed in an update.")] if changed else []
+    name = new["metadata"].get("name", "")
+    if name.startswith(_SYSTEM_PREFIX):
+        why = _not_the_systems(name, new)
+        return [forbidden("metadata.name", _RESERVED + why)] if why else []
+    if new.get("value", 0) > HIGHEST_USER_PRIORITY:
+        why = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
+        return [forbidden("value", why)]
+    return []
+
+
+def _not_the_systems(name: str, priority_class: Object) -> str:
+    """Why a class is none of the system's; empty if it is one."""
+    value = SYSTEM_PRIORITIES.get(name)
+    if value is None:
+        return f"{name} is not a known system priority class"
+    if priority_class.get("value", 0) != value:
+        return f"value of {name} PriorityClass must be {value}"
+    return f"globalDefault of {name} PriorityClass must be false" if priority_class.get("globalDefault") else ""
+
+
+PRIORITY_CLASS = Kind(
+    group="scheduling.orch.io",
+    kind="PriorityClass",
+    generation=(),
+    validate=validate_priority_class,
+    cells=cells_cluster.priority_class,
+)
+
+KINDS = (PRIORITY_CLASS,)

@@ -1,0 +1,23 @@
+"""The record of a kind: everything that is special about it, in one value."""
+
+from __future__ import annotations
+
+import attrs
+
+from orchtw.registry.strategy import Strategy
+from orchtw.registry.traits import Traits
+from orchtw.schema.kinds import GroupKind
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Kind(Traits):
+    """The traits of a stored kind, by name, and the strategy that knows the rest of its rules."""
+
+    group: str
+    kind: str
+    strategy: type[Strategy] = Strategy
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """What the kind is registered under."""
+        return GroupKind(self.group, self.kind)

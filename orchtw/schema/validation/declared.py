@@ -1,0 +1,28 @@
+"""The rules that `protos/` declare, as schema nodes carry them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.naming import Naming
+from orchtw.schema.nodes import EnumSchema, OneOf, Rules
+
+_AS_DECLARED = ("required", "immutable", "unique", "format", "detail")
+_LIMITS = ("minimum", "maximum", "max_length", "min_items", "max_items")
+
+
+def declared_rules(options: Any, enum: EnumSchema | None) -> Rules:
+    """The rules of an `orchtw.options.Rules`; `enum` is that of the field, in the vocabulary that is served."""
+    limits = {name: getattr(options, name) for name in _LIMITS if options.HasField(name)}
+    return Rules(
+        **{name: getattr(options, name) for name in _AS_DECLARED},
+        **limits,
+        allowed=enum.values if enum is not None and options.closed else (),
+        key=declared_rules(options.key, None) if options.HasField("key") else None,
+        item=declared_rules(options.item, enum) if options.HasField("item") else None,
+    )
+
+
+def declared_one_of(options: Any, naming: Naming) -> OneOf:
+    """The keys of an `orchtw.options.OneOf`, in the vocabulary that is served."""
+    return OneOf(tuple(map(naming.translate, options.field)), options.too_many, options.missing)

@@ -1,0 +1,19 @@
+"""The formats of texts that rules can name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from orchtw.rules import names
+
+FORMATS: Final[Mapping[str, names.Check]] = {
+    "dns_label": names.dns_label,
+    "dns_1035_label": names.dns_1035_label,
+    "dns_subdomain": names.dns_subdomain,
+    "label_value": names.label_value,
+    "qualified_name": names.qualified_name,
+    "config_key": names.config_key,
+    "path_segment": names.path_segment,
+}
+"""By name: what is wrong with a text, nothing if it is fine."""

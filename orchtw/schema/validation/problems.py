@@ -1,0 +1,76 @@
+"""What compiled validators call when a value breaks a rule. Fields are paths below the struct that is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from orchtw.errors import MAX_NAME_CHARACTERS, Cause
+from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required, too_long, too_many
+from orchtw.schema.codec.mismatch import shortened
+from orchtw.schema.nodes import Rules
+
+IMMUTABLE: Final = "field is immutable"
+_UNSET: Final[tuple[object, ...]] = (None, "", [])
+
+
+def at(place: int | str) -> str:
+    """The part of a path that names an element by its index or a value by its key, which is a client's text."""
+    return f"[{place}]" if isinstance(place, int) else f"[{shortened(place, MAX_NAME_CHARACTERS)}]"
+
+
+def within(place: str, causes: Sequence[Cause]) -> list[Cause]:
+    """The causes found in the value at `place`, seen from the struct that holds it."""
+    return [Cause(each.reason, each.message, _joined(place, each.field)) for each in causes]
+
+
+def _joined(place: str, field: str) -> str:
+    return f"{place}.{field}" if field and not field.startswith("[") else place + field
+
+
+def beyond(place: str, value: float, rules: Rules) -> Cause:
+    """A number is beyond its limits."""
+    low, high = rules.minimum, rules.maximum
+    if low is None:
+        usual = f"must be less than or equal to {high}"
+    elif high is None:
+        usual = f"must be greater than or equal to {low}"
+    else:
+        usual = f"must be between {low} and {high}, inclusive"
+    return invalid(place, value, rules.detail or usual)
+
+
+def too_few(place: str, value: Sequence[Any] | Mapping[str, Any], least: int) -> Cause:
+    """A list or map has fewer than `least` entries; an empty one counts as missing."""
+    return invalid(place, len(value), f"must have at least {least} items") if value else required(place)
+
+
+def unset(obj: Mapping[str, Any], key: str) -> bool:
+    """Whether nothing has been chosen by `key`."""
+    return obj.get(key) in _UNSET
+
+
+def identity(value: Any) -> bytes:
+    """What equal elements of a list have in common."""
+    return orjson.dumps(value)
+
+
+GIVEN: Final[Mapping[str, Any]] = {
+    "IMMUTABLE": IMMUTABLE,
+    "at": at,
+    "beyond": beyond,
+    "duplicate": duplicate,
+    "forbidden": forbidden,
+    "identity": identity,
+    "invalid": invalid,
+    "not_supported": not_supported,
+    "required": required,
+    "too_few": too_few,
+    "too_long": too_long,
+    "too_many": too_many,
+    "unset": unset,
+    "within": within,
+}
+"""What the source of a validator finds under its name."""

@@ -1,0 +1,250 @@
+"""Validators of structs, written from the rules that their schema nodes carry and compiled on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import attrs
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.schema.codec.generated import Functions, Writer
+from orchtw.schema.nodes import Field, Form, ListSchema, MapSchema, Node, OneOf, Rules, Scalar, StructSchema
+from orchtw.schema.validation.formats import FORMATS
+from orchtw.schema.validation.problems import GIVEN
+
+Validator = Callable[[dict[str, Any], dict[str, Any] | None], list[Cause]]
+"""Gets a canonical dict and, on update, the one that it replaces (else None). Returns every cause in the order of the
+fields; of very many a few more than are shown."""
+
+_NO_RULES: Final = Rules()
+_NUMBERS: Final = frozenset({Scalar.INT32, Scalar.INT64, Scalar.DOUBLE, Form.INT_OR_STRING})
+_COUNTED: Final = {"min_items", "max_items", "item"}
+
+
+class Validators:
+    """The validators of all structs; each is compiled when it is first needed, and one without rules never."""
+
+    def __init__(self) -> None:
+        self._functions = Functions(self._write, GIVEN)
+        self._ruled: dict[StructSchema, bool] = {}
+
+    def find(self, schema: StructSchema) -> Validator | None:
+        """The validator of a struct; None: nothing in or below it has a rule.
+
+        Raises ValueError for a rule that does not fit the type of its field, or a format that is unknown.
+        """
+        return self._functions[schema] if self._concerns(schema) else None
+
+    def _concerns(self, node: Node) -> bool:
+        """Whether the struct in `node`, or any struct that it may contain, has a rule."""
+        root = _struct_of(node)
+        if root is None:
+            return False
+        known = self._ruled.get(root)
+        if known is None:
+            reached: set[StructSchema] = set()
+            known = any(self._ruled.get(each) or _has_rules(each) for each in _reachable(root, reached))
+            self._ruled.update(dict.fromkeys((root,) if known else reached, known))
+        return known
+
+    def _write(self, schema: StructSchema, w: Writer) -> None:
+        with w.block(f"def {w.name}(new, old):"):
+            w("out = []")
+            for field in schema.keys.values():
+                self._write_field(field, w)
+            for one_of in _one_ofs(schema):
+                _write_one_of(one_of, w)
+            w("return out")
+
+    def _write_field(self, field: Field, w: Writer) -> None:
+        rules = field.rules or _NO_RULES
+        if field.rules is None and not self._concerns(field.node):
+            return
+        key = repr(field.name)
+        w(f"v0 = new.get({key})")
+        at = _Place("v0", f"None if old is None else old.get({key})", key, 0)
+        with _where_present(rules, field.pointer, at, w):
+            self._write_value(field.node, rules, at, w)
+        if rules.immutable:
+            with w.block(f"if old is not None and old.get({key}) != v0:"):
+                w(f"out.append(invalid({key}, v0, IMMUTABLE))")
+
+    def _write_value(self, node: Node, rules: Rules, at: _Place, w: Writer) -> None:
+        _check_fit(node, rules)
+        if isinstance(node, ListSchema):
+            self._write_list(node, rules, at, w)
+        elif isinstance(node, MapSchema):
+            self._write_map(node, rules, at, w)
+        elif isinstance(node, StructSchema):
+            if self._concerns(node):
+                with w.block(f"if found := {w.function(node)}({at.value}, {at.before}):"):
+                    w(f"out += within({at.path}, found)")
+        elif node in _NUMBERS:
+            _write_number(node, rules, at, w)
+        else:
+            _write_text(rules, at, w)
+
+    def _write_list(self, node: ListSchema, rules: Rules, at: _Place, w: Writer) -> None:
+        _write_counts(rules, at, w)
+        if not (rules.unique or rules.item or self._concerns(node.element)):
+            return
+        index, seen = f"i{at.depth}", f"seen{at.depth}"
+        element = at.inner(index)
+        if rules.unique:
+            w(f"{seen} = set()")
+        with w.block(f"for {index}, {element.value} in enumerate({at.value}):"):
+            if rules.unique:
+                _write_uniqueness(node, seen, element, w)
+            self._write_element(node.element, rules.item or _NO_RULES, element, w)
+
+    def _write_map(self, node: MapSchema, rules: Rules, at: _Place, w: Writer) -> None:
+        _write_counts(rules, at, w)
+        if not (rules.key or rules.item or self._concerns(node.value)):
+            return
+        key = f"k{at.depth}"
+        value = at.inner(key)
+        with w.block(f"for {key}, {value.value} in {at.value}.items():"):
+            if rules.key is not None:
+                _check_fit(Scalar.STRING, rules.key)
+                _write_text(rules.key, attrs.evolve(value, value=key), w)
+            self._write_element(node.value, rules.item or _NO_RULES, value, w)
+
+    def _write_element(self, node: Node, rules: Rules, at: _Place, w: Writer) -> None:
+        """What is in a list or map has no counterpart before the update."""
+        if rules.immutable:
+            raise ValueError(f"{at.path}: what is inside a list or map cannot be immutable")
+        with _where_present(rules, False, at, w):
+            self._write_value(node, rules, at, w)
+        with w.block(f"if len(out) > {MAX_CAUSES}:"):
+            w("break")
+
+
+@attrs.frozen(slots=True)
+class _Place:
+    """Source of a value, of what it was before, and of its path, inside `depth` lists and maps."""
+
+    value: str
+    before: str
+    path: str
+    depth: int
+
+    def inner(self, key: str) -> _Place:
+        """The place of the element whose index or key is in the variable `key`."""
+        return _Place(f"v{self.depth + 1}", "None", f"{self.path} + at({key})", self.depth + 1)
+
+
+@contextmanager
+def _where_present(rules: Rules, pointer: bool, at: _Place, w: Writer) -> Iterator[None]:
+    """Lines for a value that is there; one that is not may be required, and without `pointer` zero is none."""
+    if rules.required:
+        with w.block(f"if {at.value} is None:" if pointer else f"if not {at.value}:"):
+            w(f"out.append(required({at.path}))")
+    with w.block("else:" if rules.required else f"if {at.value} is not None:"):
+        w("pass")
+        yield
+
+
+def _write_counts(rules: Rules, at: _Place, w: Writer) -> None:
+    if rules.min_items is not None:
+        with w.block(f"if len({at.value}) < {rules.min_items}:"):
+            w(f"out.append(too_few({at.path}, {at.value}, {rules.min_items}))")
+    if rules.max_items is not None:
+        with w.block(f"if len({at.value}) > {rules.max_items}:"):
+            w(f"out.append(too_many({at.path}, len({at.value}), {rules.max_items}))")
+
+
+def _write_uniqueness(node: ListSchema, seen: str, at: _Place, w: Writer) -> None:
+    """An element is told by the list's keys, of which a single one may be left out, or else by all of it."""
+    path, keys = at.path, node.map_keys
+    if len(keys) == 1:
+        path += f" + {'.' + keys[0]!r}"
+        w(f"key = shown = {at.value}.get({keys[0]!r})")
+    elif keys:
+        w(f"shown = {{{', '.join(f'{key!r}: {at.value}.get({key!r})' for key in keys)}}}", "key = identity(shown)")
+    else:
+        w(f"shown = {at.value}", "key = identity(shown)")
+    with w.block(f"if key in {seen}:"):
+        w(f"out.append(duplicate({path}, shown))")
+    with w.block("elif key:"):
+        w(f"{seen}.add(key)")
+
+
+def _write_number(node: Node, rules: Rules, at: _Place, w: Writer) -> None:
+    limits = [(rules.minimum, "<"), (rules.maximum, ">")]
+    tests = [f"{at.value} {sign} {limit!r}" for limit, sign in limits if limit is not None]
+    if tests:
+        is_number = f"type({at.value}) is int and " if node is Form.INT_OR_STRING else ""
+        with w.block(f"if {is_number}({' or '.join(tests)}):"):
+            w(f"out.append(beyond({at.path}, {at.value}, {w.constant(rules)}))")
+
+
+def _write_text(rules: Rules, at: _Place, w: Writer) -> None:
+    if rules.allowed:
+        allowed = w.constant(rules.allowed)
+        with w.block(f"if {at.value} not in {allowed}:"):
+            w(f"out.append(not_supported({at.path}, {at.value}, sorted({allowed})))")
+    if rules.max_length is not None:
+        with w.block(f"if len({at.value}.encode()) > {rules.max_length}:"):
+            w(f"out.append(too_long({at.path}, {rules.max_length}))")
+    if rules.format:
+        with w.block(f"for text in {w.constant(FORMATS[rules.format])}({at.value}):"):
+            w(f"out.append(invalid({at.path}, {at.value}, text))")
+
+
+def _write_one_of(one_of: OneOf, w: Writer) -> None:
+    w(f"given = [key for key in {one_of.keys!r} if not unset(new, key)]")
+    with w.block("for key in given[1:]:"):
+        w(f"out.append(forbidden(key, {one_of.too_many!r}))")
+    if one_of.missing:
+        with w.block("if not given:"):
+            w(f"out.append(required('', {one_of.missing!r}))")
+
+
+def _check_fit(node: Node, rules: Rules) -> None:
+    """Raise ValueError for a rule that values of this type cannot be held against."""
+    if isinstance(node, ListSchema):
+        fit = {*_COUNTED, "unique"}
+    elif isinstance(node, MapSchema):
+        fit = {*_COUNTED, "key"}
+    elif node in _NUMBERS:
+        fit = {"minimum", "maximum", "detail"}
+    else:
+        fit = {"allowed", "max_length", "format"} if node is Scalar.STRING else set()
+    fit |= {"required", "immutable"}
+    for field in attrs.fields(Rules):
+        if field.name not in fit and getattr(rules, field.name) != field.default:
+            raise ValueError(f"a rule of {field.name} does not fit {node}")
+    if rules.format and rules.format not in FORMATS:
+        raise ValueError(f"no format is called {rules.format}")
+
+
+def _has_rules(struct: StructSchema) -> bool:
+    return bool(struct.one_of) or any(field.rules is not None for field in struct.fields)
+
+
+def _one_ofs(struct: StructSchema) -> Iterator[OneOf]:
+    """Those of the struct and of the structs whose keys stand in it."""
+    yield from struct.one_of
+    for field in struct.fields:
+        if field.inline and isinstance(field.node, StructSchema):
+            yield from _one_ofs(field.node)
+
+
+def _struct_of(node: Node) -> StructSchema | None:
+    while isinstance(node, ListSchema | MapSchema):
+        node = node.element if isinstance(node, ListSchema) else node.value
+    return node if isinstance(node, StructSchema) else None
+
+
+def _reachable(root: StructSchema, reached: set[StructSchema]) -> Iterator[StructSchema]:
+    """`root` and every struct below it, each once; they are noted in `reached`."""
+    waiting = [root]
+    while waiting:
+        struct = waiting.pop()
+        if struct not in reached:
+            reached.add(struct)
+            yield struct
+            parts = (_struct_of(field.node) for field in struct.fields)
+            waiting.extend(part for part in parts if part is not None)

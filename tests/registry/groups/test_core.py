@@ -1,0 +1,129 @@
+"""Strategies of the core group (supplement A12, A14, B10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.naming import Naming
+from orchtw.registry.groups.core.pods import qos_class
+from orchtw.registry.groups.core.secrets import merge_string_data
+from orchtw.registry.strategies import strategy_for
+from orchtw.registry.strategy import Strategy
+from orchtw.request import UserInfo
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec.codecs import Codecs
+
+NAMING = Naming.orch()
+CATALOGUE = Catalogue.load(NAMING)
+CODECS = Codecs(CATALOGUE)
+USER = UserInfo(name="ann")
+NOW = "2024-05-06T07:08:09Z"
+
+
+def strategy(group: str, version: str, plural: str) -> Strategy:
+    resource = CATALOGUE.find(group, version, plural)
+    assert resource is not None
+    return strategy_for(resource, NAMING, CODECS.kind(resource.api_version, resource.kind))
+
+
+def container(**resources: dict[str, str]) -> dict[str, Any]:
+    return {"name": "c", "resources": resources}
+
+
+class QosTests(SynchronousTestCase):
+    """`qos_class`."""
+
+    def test_classes(self) -> None:
+        """Equal requests and limits of cpu and memory guarantee, any of them bursts, none is best effort."""
+        full = {"cpu": "1", "memory": "1Gi"}
+        for containers, expected in [
+            ([container()], "BestEffort"),
+            ([container(limits={"example.com/gpu": "1"})], "BestEffort"),
+            ([container(requests={"cpu": "1"})], "Burstable"),
+            ([container(limits={"cpu": "1"})], "Burstable"),
+            ([container(requests=full, limits=full)], "Guaranteed"),
+            ([container(limits=full)], "Guaranteed"),
+            ([container(requests={"cpu": "1"}, limits=full)], "Burstable"),
+            ([container(requests=full, limits=full), container()], "Burstable"),
+        ]:
+            self.assertEqual(qos_class({"containers": containers}), expected, containers)
+
+
+class SecretTests(SynchronousTestCase):
+    """`stringData`."""
+
+    def test_merged_in_place(self) -> None:
+        """Plain text overrides data of the same key; keys stay sorted, and before the type."""
+        secret = {"metadata": {}, "data": {"b": "eA=="}, "stringData": {"b": "y", "a": "z"}, "type": "Opaque"}
+        merge_string_data(secret)
+        self.assertEqual(list(secret), ["metadata", "data", "type"])
+        self.assertEqual(secret["data"], {"a": "eg==", "b": "eQ=="})
+
+    def test_unchecked_configuration(self) -> None:
+        """What is no map of texts is left for validation to refuse."""
+        for value in ("x", {"a": 1}, ["a"], None):
+            secret = {"stringData": value}
+            strategy("", "v1", "secrets").settle(secret)
+            self.assertEqual(secret, {"stringData": value})
+        for data in ([None], ["ab"], "text", 1):
+            secret = {"data": data, "stringData": {"a": "b"}}
+            strategy("", "v1", "secrets").settle(secret)
+            self.assertEqual(secret, {"data": data, "stringData": {"a": "b"}})
+
+
+class NamespaceTests(SynchronousTestCase):
+    """Supplement A14."""
+
+    def test_created_active_and_held(self) -> None:
+        """A new namespace is Active, labelled with its name and held by the server's finalizer."""
+        obj: dict[str, Any] = {"metadata": {"name": "n"}, "spec": {}, "status": {"phase": "Terminating"}}
+        namespaces = strategy("", "v1", "namespaces")
+        namespaces.prepare_create(obj, USER)
+        self.assertEqual(obj["spec"], {"finalizers": ["orch"]})
+        self.assertEqual(obj["status"], {"phase": "Active"})
+        self.assertEqual(obj["metadata"]["labels"], {"orch.io/metadata.name": "n"})
+        self.assertTrue(namespaces.holds_removal(obj))
+
+    def test_finalize_takes_finalizers_only(self) -> None:
+        """PUT on /finalize replaces spec.finalizers and nothing else."""
+        namespaces = strategy("", "v1", "namespaces")
+        old = {"metadata": {"name": "n"}, "spec": {"finalizers": ["orch", "x/y"]}, "status": {"phase": "Terminating"}}
+        sent = {"metadata": {"name": "n"}, "spec": {"finalizers": ["x/y"]}, "status": {"phase": "Active"}}
+        result = namespaces.prepare_subresource("finalize", sent, old, NOW)
+        self.assertEqual(result, {**old, "spec": {"finalizers": ["x/y"]}})
+
+
+class PodTests(SynchronousTestCase):
+    """Supplement A12, step 3."""
+
+    def test_grace(self) -> None:
+        """Only a pod that a node runs is deleted gracefully; its own period is the default."""
+        pods = strategy("", "v1", "pods")
+        bound: dict[str, Any] = {"spec": {"nodeName": "n", "terminationGracePeriodSeconds": 7}, "status": {}}
+        self.assertEqual(pods.grace_period_s({"spec": {}, "status": {}}, None), 0)
+        self.assertEqual(pods.grace_period_s(bound, None), 7)
+        self.assertEqual(pods.grace_period_s(bound, 3), 3)
+        self.assertEqual(pods.grace_period_s(bound, 0), 0)
+        self.assertEqual(pods.grace_period_s({**bound, "status": {"phase": "Succeeded"}}, 9), 0)
+
+
+class GenerationTests(SynchronousTestCase):
+    """Supplement A1, generation."""
+
+    def test_what_counts(self) -> None:
+        """The spec counts; labels and status do not; Deployments count annotations too; ConfigMaps have none."""
+        deployments = strategy("apps", "v1", "deployments")
+        old: dict[str, Any] = {"metadata": {"generation": 4}, "spec": {"replicas": 1}, "status": {}}
+        for new, expected in [
+            ({"metadata": {"generation": 9}, "spec": {"replicas": 1}}, 4),
+            ({"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 1}}, 4),
+            ({"metadata": {}, "spec": {"replicas": 2}}, 5),
+            ({"metadata": {"annotations": {"a": "b"}}, "spec": {"replicas": 1}}, 5),
+        ]:
+            deployments.prepare_update(new, old)
+            self.assertEqual(new["metadata"]["generation"], expected, new)
+        config_map: dict[str, Any] = {"metadata": {"generation": 3}}
+        strategy("", "v1", "configmaps").prepare_create(config_map, USER)
+        self.assertNotIn("generation", config_map["metadata"])
