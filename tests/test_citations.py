@@ -15,7 +15,7 @@ CITING = ("orchtw", "tests", "bench", "docs", "protos")
 TEXTS = frozenset({".py", ".md", ".proto", ".json", ".yaml", ".yml", ".txt", ".html", ".js"})
 
 # A rule begins its paragraph: `**WATCH-7** Events come ...`.
-_RULE = re.compile(r"^\*\*([A-Z]+)-([1-9]\d*)\*\* ", re.M)
+_RULE = re.compile(r"^\*\*([A-Z]+)-([1-9]\d*)\*\*(?=\s)", re.M)
 # `(reference WATCH-7, READ-3)`, `reference WATCH-7 and READ-3`, `reference ERR-6 to ERR-9`.
 _ID = r"[A-Z]+-\d+"
 _CITATION = re.compile(rf"\breference\s+({_ID}(?:\s*(?:,|and|to)\s*{_ID})*)", re.I)
@@ -29,7 +29,8 @@ _FOREIGN = (
     re.compile(r"\(DESIGN\b(?!-)|\bDESIGN,? (?:ground )?rule\b|\bDESIGN's\b"),
     re.compile(r"\bPITFALLS\b"),
     re.compile(r"\(STYLE\b"),
-    re.compile(r"\bissue \d+\b", re.I),
+    re.compile(r"\bissue \d+\b|\(issue[: ]", re.I),
+    re.compile(r"\(facts\b|[,;] facts\)|[,;] facts, "),
 )
 # Things that look like ids in the pages and are others' names.
 _OTHERS = frozenset({"UTF", "SHA", "RFC", "RS", "ES", "HS", "DNS", "HMAC", "ISO", "SIGN", "P", "X"})
@@ -95,6 +96,12 @@ class ReferenceTests(SynchronousTestCase):
         index = (REFERENCE / "index.md").read_text()
         listed = dict(re.findall(r"\]\(([\w-]+\.md)\) \| ([A-Z]+) \|", index))
         self.assertEqual({rule.page: rule.prefix for rule in rules()}, listed)
+
+    def test_links(self) -> None:
+        """Every relative link of a page leads to a file."""
+        for page in sorted(REFERENCE.glob("*.md")):
+            for link in re.findall(r"\]\(([^)\s#]+)[^)\s]*\)", page.read_text()):
+                self.assertTrue((page.parent / link).is_file(), f"{page.name}: {link}")
 
     def test_pages_cite_rules(self) -> None:
         """An id that a rule names is that of a rule."""
