@@ -21,6 +21,7 @@ _ID = r"[A-Z]+-\d+"
 _CITATION = re.compile(rf"\breference\s+({_ID}(?:\s*(?:,|and|to)\s*{_ID})*)", re.I)
 # Within the reference a bare id is a citation: `see WATCH-7`.
 _BARE = re.compile(rf"(?<![\w*./-])({_ID})(?![\w*-])")
+_LINK = re.compile(r"\]\(([\w./-]+\.md)[^)\s]*\)")
 # Documents that the rules were gathered from, and notes of those who work on the code: nobody else can look them up.
 _FOREIGN = (
     re.compile(r"\bseeds? [1-9]\b", re.I),
@@ -100,7 +101,7 @@ class ReferenceTests(SynchronousTestCase):
     def test_links(self) -> None:
         """Every relative link of a page leads to a file."""
         for page in sorted(REFERENCE.glob("*.md")):
-            for link in re.findall(r"\]\(([^)\s#]+)[^)\s]*\)", page.read_text()):
+            for link in _LINK.findall(page.read_text()):
                 self.assertTrue((page.parent / link).is_file(), f"{page.name}: {link}")
 
     def test_pages_cite_rules(self) -> None:
