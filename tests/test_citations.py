@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 CITING = ("orchtw", "tests", "bench", "docs", "protos")
-TEXTS = frozenset({".py", ".md", ".proto", ".json", ".yaml", ".yml", ".txt", ".html", ".js"})
+TEXTS = frozenset({".py", ".md", ".proto", ".yaml", ".yml", ".txt", ".html", ".js"})
 
 # A rule begins its paragraph: `**WATCH-7** Events come ...`.
 _RULE = re.compile(r"^\*\*([A-Z]+)-([1-9]\d*)\*\*(?=\s)", re.M)
@@ -31,7 +31,7 @@ _FOREIGN = (
     re.compile(r"\bPITFALLS\b"),
     re.compile(r"\(STYLE\b"),
     re.compile(r"\bissue \d+\b|\(issue[: ]", re.I),
-    re.compile(r"\(facts\b|[,;] facts\)|[,;] facts, "),
+    re.compile(r"\((?:API )?facts\b|[,;] (?:API )?facts(?:\)|, )|\bfacts/"),
 )
 # Things that look like ids in the pages and are others' names.
 _OTHERS = frozenset({"UTF", "SHA", "RFC", "RS", "ES", "HS", "DNS", "HMAC", "ISO", "SIGN", "P", "X"})
