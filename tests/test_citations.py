@@ -34,7 +34,7 @@ _FOREIGN = (
     re.compile(r"\((?:API )?facts\b|[,;] (?:API )?facts(?:\)|, )|\bfacts/"),
 )
 # Things that look like ids in the pages and are others' names.
-_OTHERS = frozenset({"UTF", "SHA", "RFC", "RS", "ES", "HS", "DNS", "HMAC", "ISO", "SIGN", "P", "X"})
+_OTHERS = frozenset({"DNS", "SHA", "UTF"})
 
 
 class Rule(NamedTuple):
