@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import attrs
 
@@ -37,14 +37,6 @@ class Surface(Protocol):
         """An object that shares nothing with `obj`."""
 
 
-def _counted(attributes: Attributes, field: attrs.Attribute[Any], value: Any) -> Any:
-    """What an assignment to `obj` does: it counts, and there is none once the object is finished."""
-    if attributes.finished or value is None:
-        raise TypeError("only a mutating plugin may change an object, and only one that there is")
-    attributes.changes += 1
-    return value
-
-
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Attributes:
     """One write of one object.
@@ -64,7 +56,7 @@ class Attributes:
     user: UserInfo
     surface: Surface
     subresource: str = ""
-    obj: Object | None = attrs.field(default=None, on_setattr=_counted)
+    _obj: Object | None = attrs.field(default=None, alias="obj")
     old: Object | None = None
     dry_run: bool = False
     given_options: WriteOptions | DeleteOptions | None = None
@@ -73,6 +65,18 @@ class Attributes:
     changes: int = attrs.field(default=0, init=False)
     finished: bool = attrs.field(default=False, init=False)
     _edited: Object | None = attrs.field(default=None, init=False)
+
+    @property
+    def obj(self) -> Object | None:
+        """The new object; None for DELETE."""
+        return self._obj
+
+    @obj.setter
+    def obj(self, obj: Object) -> None:
+        if self.finished or self._obj is None:
+            raise TypeError("only a mutating plugin may change an object, and only one that there is")
+        self._obj = obj
+        self.changes += 1
 
     @property
     def kind(self) -> GroupVersionKind:
@@ -108,15 +112,14 @@ class Attributes:
 
     async def edit(self) -> Object:
         """The object for a mutating plugin to change in place: a copy of its own, which is `obj` from now on."""
-        if self._edited is None or self._edited is not self.obj:
-            assert self.obj is not None
-            self._edited = await self.surface.copy(self.obj, self.size_bytes)
+        if self._edited is None or self._edited is not self._obj:
+            self._edited = await self.surface.copy(self._obj or {}, self.size_bytes)
         self.obj = self._edited
         return self._edited
 
     def finish(self, obj: Object) -> None:
         """Show validating plugins the object as it is to be stored; from now on it cannot be changed."""
-        self.obj = obj
+        self._obj = obj
         self.finished = True
 
     def equivalents(self) -> Mapping[str, ResourceType]:

@@ -41,14 +41,14 @@ class Validating(Plugin, Protocol):
 
 @attrs.frozen(slots=True)
 class Plan:
-    """Whom a kind of write concerns: the steps of the mutating and of the validating pass."""
+    """Whom a kind of write concerns: the steps of both passes, and whether there are none."""
 
     mutating: tuple[Step, ...] = ()
     validating: tuple[Step, ...] = ()
+    empty: bool = attrs.field(init=False)
 
-    @property
-    def empty(self) -> bool:
-        """Whether no plugin wants to see such writes."""
+    @empty.default
+    def _empty(self) -> bool:
         return not (self.mutating or self.validating)
 
 

@@ -104,7 +104,9 @@ class WritePath:
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         await admission.admit()
         generated, new = await self._run(size, lambda: self._begin_create(write, admission))
-        hold = await self._reserve(write, size, new, None, lambda: self._check_create(write, admission, new))
+        hold: Hold | None = None
+        if stored.strategy.reservations is not None:
+            hold = await self._reserve(write, size, new, None, lambda: self._check_create(write, admission, new))
         try:
             await admission.validate()
             prepared = await self._run(size, lambda: self._prepared(stored, new))
@@ -215,7 +217,9 @@ class WritePath:
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
         await admission.admit()
         new = await self._run(size, lambda: self._begin_update(write, admission, old))
-        hold = await self._reserve(write, size, new, old, lambda: self._check_update(write, admission, new, old))
+        hold: Hold | None = None
+        if stored.strategy.reservations is not None:
+            hold = await self._reserve(write, size, new, old, lambda: self._check_update(write, admission, new, old))
         try:
             await admission.validate()
             prepared = await self._run(size, lambda: self._prepared_update(stored, new, old, live))
