@@ -118,8 +118,9 @@ class Attributes:
         return self._edited
 
     def finish(self, obj: Object) -> None:
-        """Show validating plugins the object as it is to be stored; from now on it cannot be changed."""
+        """Show validating plugins the object as it is to be stored, with its name; it cannot be changed any more."""
         self._obj = obj
+        self.name = self.name or obj.get("metadata", {}).get("name", "")
         self.finished = True
 
     def equivalents(self) -> Mapping[str, ResourceType]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -37,6 +38,14 @@ class Watching:
     async def validate(self, attributes: Attributes) -> None:
         await self._do(self.check, attributes)
 
+    @contextmanager
+    def refusing(self, half: str = "mutate") -> Iterator[None]:
+        """Refuse every write in one of the passes."""
+        before = getattr(self, half)
+        setattr(self, half, _refuse)
+        yield
+        setattr(self, half, before)
+
     @staticmethod
     async def _do(step: Callable[[Attributes], Awaitable[None] | None], attributes: Attributes) -> None:
         if attributes.user is USER and (waiting := step(attributes)) is not None:
@@ -45,6 +54,10 @@ class Watching:
 
 def _pass(attributes: Attributes) -> None:
     """Does nothing."""
+
+
+def _refuse(attributes: Attributes) -> None:
+    raise attributes.forbidden("no")
 
 
 class Rival:
