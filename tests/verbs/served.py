@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission import selection
 from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.chain import Plugin
 from orchtw.objects import Object
 from orchtw.schema.catalogue import ResourceType
 from orchtw.testing import in_process
@@ -67,7 +68,8 @@ class ServedCase(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.plugin = Recorder()
-        self.patch(selection, "PLUGINS", {**selection.PLUGINS, PLUGIN: lambda host, settings: self.plugin})
+        plugin = self.make_plugin()
+        self.patch(selection, "PLUGINS", {**selection.PLUGINS, PLUGIN: lambda host, settings: plugin})
         self.clock = Host()
         self.store = MemoryStore(self.clock)
         self.patch(in_process, "claim_store", lambda config, naming, reactor: self.store)
@@ -75,6 +77,10 @@ class ServedCase(SynchronousTestCase):
         self.server = InProcessServer(self.clock, self.mktemp(), **settings)
         self.run_async(self.server.start())
         self.addCleanup(lambda: self.run_async(self.server.core.stop()))
+
+    def make_plugin(self) -> Plugin:
+        """The plugin that is in the chain."""
+        return self.plugin
 
     def run_async(self, work: Awaitable[T]) -> T:
         """The result of `work`, with as many turns of the clock as it takes."""
