@@ -170,7 +170,7 @@ class Core:
             history_s=config.etcd_compaction_interval_s or HISTORY_S,
         )
         surface = ServedSurface(self.targets, naming, self.offload)
-        self._admissions = Admissions(_chain(config, naming, self.targets), surface)
+        self._admissions = Admissions(_chain(config, naming, self.targets), surface, self.offload)
         stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
         ownership = Ownership(self.targets, naming)
         self.writes = WritePath(self.store, self._admissions, stamp, SystemRandom(), ownership, self.offload)

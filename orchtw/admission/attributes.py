@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 import attrs
 
-from orchtw.admission.options import options_object
+from orchtw.admission.shown_options import options_object
 from orchtw.errors import Cause, Forbidden
 from orchtw.objects import Object
 from orchtw.request import Request, UserInfo

@@ -7,6 +7,7 @@ import attrs
 from orchtw.admission.attributes import Attributes, Operation, Surface
 from orchtw.admission.chain import NOBODY, Chain, Plan
 from orchtw.objects import Object
+from orchtw.registry.offload import Offload
 from orchtw.registry.write import Write
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
@@ -60,10 +61,9 @@ class Admission:
         if view is not None:
             return view.absorb(self._wanted, attributes.obj)
         target = self._write.target
-        canonical = target.codec.normalise(attributes.obj)
-        target.codec.default(canonical)
-        target.complete(canonical)
-        return canonical
+        obj = _canonical(target.codec, attributes.obj)
+        target.complete(obj)
+        return obj
 
     def finish(self, obj: Object) -> None:
         """Show `obj`, which is in the storage version, to validating plugins, if there are any."""
@@ -81,11 +81,12 @@ class Admission:
 
 
 class Admissions:
-    """Shows writes to the plugins of a chain."""
+    """Shows writes to the plugins of a chain; what is large is made ready for them off the reactor."""
 
-    def __init__(self, chain: Chain, surface: Surface) -> None:
+    def __init__(self, chain: Chain, surface: Surface, offload: Offload) -> None:
         self._chain = chain
         self._surface = surface
+        self._run = offload.run
 
     def of(
         self, write: Write, operation: Operation, wanted: Object, old: Object | None, size_bytes: int
@@ -103,8 +104,9 @@ class Admissions:
         plan = self._plan(write, "DELETE")
         if plan.empty:
             return
-        from_storage = write.target.from_storage
-        attributes = self._attributes(write, "DELETE", None, from_storage(old) if from_storage else old, size_bytes)
+        convert = write.target.from_storage
+        shown = old if convert is None else await self._run(size_bytes, lambda: convert(old))
+        attributes = self._attributes(write, "DELETE", None, shown, size_bytes)
         attributes.given_options = options
         for step in (*plan.mutating, *plan.validating):
             await step(attributes)
@@ -120,10 +122,10 @@ class Admissions:
         attributes = self._submitted(asked)
         for step in plan.mutating:
             await step(attributes)
+        changed = attributes.obj if attributes.changes else None
         obj = asked.obj
-        if attributes.changes:
-            obj = codec.normalise(attributes.obj)
-            codec.default(obj)
+        if changed is not None:
+            obj = await self._run(attributes.size_bytes, lambda: _canonical(codec, changed))
         attributes.finish(obj)
         for step in plan.validating:
             await step(attributes)
@@ -171,6 +173,13 @@ class Admissions:
             request=write.request,
             size_bytes=size_bytes,
         )
+
+
+def _canonical(codec: KindCodec, obj: Object) -> Object:
+    """An object that a plugin has changed in canonical form, with its declared defaults. Raises BadRequest (400)."""
+    found = codec.normalise(obj)
+    codec.default(found)
+    return found
 
 
 def _same(obj: Object) -> Object:

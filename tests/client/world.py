@@ -162,7 +162,7 @@ class World:
         stamp = Stamp(now=self.now, new_uid=lambda: f"uid-{next(self._uids)}")
         offload = Offload(self.clock)
         admissions = Admissions(
-            Chain([lifecycle, *self.plugins]), ServedSurface(self.targets, self.naming, offload)
+            Chain([lifecycle, *self.plugins]), ServedSurface(self.targets, self.naming, offload), offload
         )
         writes = WritePath(
             self.store, admissions, stamp, self.random, Ownership(self.targets, self.naming), offload
