@@ -155,6 +155,13 @@ class Config:
         ),
     )
 
+    enable_admission_plugins: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=_about("Admission", "Admission plugins to run beside the default ones; their order is fixed.", LIST),
+    )
+    disable_admission_plugins: tuple[str, ...] = attrs.field(
+        default=(), metadata=_about("Admission", "Admission plugins not to run, default ones included.", LIST)
+    )
     service_cluster_ip_range: tuple[str, ...] = attrs.field(
         default=("10.0.0.0/24",),
         metadata=_about(

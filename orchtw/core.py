@@ -17,7 +17,8 @@ from twisted.logger import Logger
 from twisted.python.reflect import namedAny
 
 from orchtw.admission.chain import Chain
-from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.admission.host import Host, Settings
+from orchtw.admission.selection import selected
 from orchtw.authn.method import Authenticator
 from orchtw.authn.refused_log import RefusedLog
 from orchtw.authn.union import chain as authenticators
@@ -45,6 +46,7 @@ from orchtw.filters.request_log import VERBOSITY, RequestLog
 from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
 from orchtw.pki.files import refuse_link
+from orchtw.registry.admissions import Admissions
 from orchtw.registry.bootstrap.authentication_info import publish_authentication_info
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.namespaces import create_namespaces
@@ -53,10 +55,10 @@ from orchtw.registry.bootstrap.service import ServerService
 from orchtw.registry.bootstrap.upkeep import Step, Upkeep
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.metadata import Stamp
-from orchtw.registry.namespaces import Namespaces
 from orchtw.registry.offload import Offload
 from orchtw.registry.ownership import Ownership
 from orchtw.registry.rewriting import StoredNames
+from orchtw.registry.surface import ServedSurface
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
 from orchtw.reloads import Reloads
@@ -167,10 +169,11 @@ class Core:
             lambda flush: reactor.callLater(0, flush),
             history_s=config.etcd_compaction_interval_s or HISTORY_S,
         )
-        lifecycle = NamespaceLifecycle(naming, Namespaces(self.targets).phase_of)
+        surface = ServedSurface(self.targets, naming, self.offload)
+        self._admissions = Admissions(_chain(config, naming, self.targets), surface, self.offload)
         stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
         ownership = Ownership(self.targets, naming)
-        self.writes = WritePath(self.store, Chain([lifecycle]), stamp, SystemRandom(), ownership, self.offload)
+        self.writes = WritePath(self.store, self._admissions, stamp, SystemRandom(), ownership, self.offload)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
             targets=self.targets, writes=self.writes, deletion=self.deletion, cacher=self.cacher
@@ -340,6 +343,7 @@ class Core:
             authorizer=authorizer,
             authenticator=authenticator,
             offload=self.offload,
+            admissions=self._admissions,
         )
         components = ComponentStatuses(self.codecs, acceptance, context.representations, self.store.check)
         pods = self.targets.stored_target("", "v1", "pods")
@@ -377,6 +381,12 @@ class Core:
             origins=self._origins,
             chunked_lists=self._config.gates["APIListChunking"],
         )
+
+
+def _chain(config: Config, naming: Naming, targets: Targets) -> Chain:
+    """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
+    settings = Settings(enable=config.enable_admission_plugins, disable=config.disable_admission_plugins)
+    return Chain(selected(Host(naming=naming, targets=targets), settings))
 
 
 def cache_hooks(naming: Naming) -> tuple[str, ...]:

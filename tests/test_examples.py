@@ -15,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from twisted.web.client import Agent, HTTPConnectionPool, readBody
 from twisted.web.http_headers import Headers
 
+from orchtw.admission.chain import Plugin
 from orchtw.config import parse
 from orchtw.naming import Naming
 from orchtw.request import UserInfo
@@ -22,6 +23,7 @@ from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.testing.in_process import InProcessServer
 from orchtw.testing.process import ServerProcess, environment
+from tests.verbs.served import ServedCase
 
 reactor: Any = installed_reactor
 
@@ -128,3 +130,20 @@ def settings_of(config: Path) -> dict[str, Any]:
     """What a configuration file sets, as fields of `Config`."""
     parsed = parse(["--config", str(config)])
     return {"vocabulary": parsed.vocabulary, "runtime_config": parsed.runtime_config}
+
+
+class PluginTests(ServedCase):
+    def make_plugin(self) -> Plugin:
+        defined: dict[str, Any] = {}
+        exec(compile(example("extending.md", "plugin"), "extending.md", "exec"), defined)
+        plugin: Plugin = defined["NoLatest"]()
+        return plugin
+
+    def test_plugin(self) -> None:
+        """The plugin of the recipe refuses images without a version, and changes the others' pull policy."""
+        spec = {"containers": [{"name": "c", "image": "web:1"}]}
+        made = self.done("POST", "pods", {"metadata": {"name": "p"}, "spec": spec})
+        self.assertEqual(made["spec"]["containers"][0]["imagePullPolicy"], "Always")
+        spec["containers"][0]["image"] = "web"
+        answer = self.send("POST", "pods", {"metadata": {"name": "q"}, "spec": spec})
+        self.assertEqual(answer.json["message"], 'pods "q" is forbidden: image web names no version')

@@ -20,7 +20,8 @@ from orchtw.objects import Object
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
-from orchtw.registry.write_path import Write, WritePath
+from orchtw.registry.write import Write
+from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
 from orchtw.rules.options import DeleteOptions
 from orchtw.rules.selectors import parse_fields, parse_labels

@@ -8,12 +8,13 @@ import attrs
 
 from orchtw.errors import Conflict, NotFound
 from orchtw.objects import Object
+from orchtw.registry.identity import modified
 from orchtw.registry.metadata import ordered, rfc3339
-from orchtw.registry.write_path import MAX_ATTEMPTS, Write, WritePath
+from orchtw.registry.write import Write
+from orchtw.registry.write_path import MAX_ATTEMPTS, WritePath
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.cache_resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
-from orchtw.storage.interface import Op
 from orchtw.watch.entry import Entry
 
 ORPHAN = "orphan"
@@ -61,44 +62,34 @@ class Deletion:
             deleted = await self._try_delete(write, options, live)
             if deleted is not None:
                 return deleted
-        raise Conflict.modified(resource.plural, resource.group, write.name)
+        raise modified(write)
 
     async def _remove_damaged(self, write: Write, options: DeleteOptions, damage: DamagedObject) -> Deleted:
         if options.precondition_uid or options.precondition_version not in ("", str(damage.revision)):
             raise damage
-        live = write.target.stored.nameplate(write.namespace, write.name, damage.revision)
-        attributes = self._writes.attributes(write, "DELETE", None, write.target.stored.load(live))
-        await self._writes.chain.admit(attributes)
-        await self._writes.chain.validate(attributes)
-        deleted = await self._remove(write, live)
+        stored = write.target.stored
+        live = stored.nameplate(write.namespace, write.name, damage.revision)
+        await self._writes.admit_delete(write, live, stored.load(live), options)
+        deleted = await self._remove(write, live, None)
         if deleted is None:
-            raise Conflict.modified(write.target.resource.plural, write.target.resource.group, write.name)
+            raise modified(write)
         return deleted
 
     async def _try_delete(self, write: Write, options: DeleteOptions, live: Entry) -> Deleted | None:
-        """One round; None: another writer was faster."""
-        stored, size, run = write.target.stored, len(live.proto), self._writes.offload.run
-        old = await run(size, lambda: stored.load(live))
+        """One attempt; None: another writer was faster and it may be repeated."""
+        old = await self._writes.load(write, live)
         self._check_preconditions(write, options, old["metadata"])
-        attributes = self._writes.attributes(write, "DELETE", None, old)
-        await self._writes.chain.admit(attributes)
-        await self._writes.chain.validate(attributes)
+        await self._writes.admit_delete(write, live, old, options)
         new = self._terminating(write, options, old)
         if new is None:
-            return await self._remove(write, live)
+            return await self._remove(write, live, old)
         if new is old:
             return Deleted(live, gone=False)
-        prepared = await run(size, lambda: stored.prepare(new))
-        if write.dry_run:
-            return Deleted(prepared.entry(live.revision), gone=False)
-        op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)
-        outcome = await self._writes.store.commit(op)
-        return Deleted(prepared.entry(outcome.revision), gone=False) if outcome.revision else None
+        entry = await self._writes.terminate(write, live, new, old)
+        return None if entry is None else Deleted(entry, gone=False)
 
-    async def _remove(self, write: Write, live: Entry) -> Deleted | None:
-        if write.dry_run:
-            return Deleted(live, gone=True)
-        outcome = await self._writes.store.commit(Op(write.target.stored.prefix + live.key, None, live.revision))
+    async def _remove(self, write: Write, live: Entry, old: Object | None) -> Deleted | None:
+        outcome = await self._writes.remove(write, live, old)
         return Deleted(live, gone=True) if outcome.revision else None
 
     def _terminating(self, write: Write, options: DeleteOptions, old: Object) -> Object | None:
@@ -113,7 +104,7 @@ class Deletion:
         self._set_finalizers(meta, finalizers)
         first = not meta.get("deletionTimestamp")
         if first or grace_s < (meta.get("deletionGracePeriodSeconds") or 0):
-            meta["deletionTimestamp"] = rfc3339(int(self._writes.stamp.now()) + min(grace_s, LONGEST_GRACE_S))
+            meta["deletionTimestamp"] = rfc3339(int(self._writes.now()) + min(grace_s, LONGEST_GRACE_S))
             meta["deletionGracePeriodSeconds"] = grace_s
         if first and meta.get("generation"):
             meta["generation"] += 1

@@ -14,6 +14,7 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.metadata import keep_server_fields
+from orchtw.registry.reservations import Reservations
 from orchtw.registry.traits import GENERIC, Traits
 from orchtw.request import UserInfo
 from orchtw.rules import metadata as metadata_rules
@@ -22,7 +23,12 @@ from orchtw.schema.codec.codecs import KindCodec
 
 
 class Strategy:
-    """The generic write rules of a stored kind (supplement B1, B2)."""
+    """The generic write rules of a stored kind (supplement B1, B2).
+
+    `reservations` are what its objects take beyond themselves; None: nothing.
+    """
+
+    reservations: Reservations | None = None
 
     def __init__(
         self, resource: ResourceType, naming: Naming, codec: KindCodec, traits: Traits = GENERIC

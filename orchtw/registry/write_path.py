@@ -1,4 +1,4 @@
-"""The loop that every write goes through: read, change, admit, validate, compare and swap (DESIGN rule 4)."""
+"""The loop of every write: read, change, admit, reserve, validate, compare and swap (DESIGN rule 4)."""
 
 from __future__ import annotations
 
@@ -7,30 +7,34 @@ from random import Random
 from typing import Any
 
 import attrs
+from twisted.internet.defer import Deferred
 
-from orchtw.admission.chain import Attributes, Chain
 from orchtw.apply.managed import with_old_times
-from orchtw.errors import (
-    AlreadyExists,
-    BadRequest,
-    Cause,
-    Conflict,
-    Invalid,
-    NotFound,
-    RequestEntityTooLarge,
-)
+from orchtw.apply.manager import FieldManager
+from orchtw.errors import AlreadyExists, BadRequest, Cause, Conflict, Invalid, NotFound, RequestEntityTooLarge
 from orchtw.objects import Object
+from orchtw.registry.admissions import Admission, Admissions, Submission
+from orchtw.registry.identity import (
+    match_live,
+    match_name,
+    match_namespace,
+    modified,
+    other_uid,
+    own_metadata,
+)
 from orchtw.registry.metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.offload import Offload
 from orchtw.registry.ownership import Ownership
+from orchtw.registry.reservations import Hold
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.target import Target
-from orchtw.request import UserInfo
+from orchtw.registry.write import Transform, Write, Written
 from orchtw.rules.metadata import generate_name
-from orchtw.rules.options import parse_revision
+from orchtw.rules.options import DeleteOptions
+from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import MAX_KEYS, check_parts
 from orchtw.storage.freshness import MOST_RECENT
-from orchtw.storage.interface import KeyValue, Op, Store
+from orchtw.storage.interface import KeyValue, Op, Outcome, Store
 from orchtw.watch.entry import Entry
 
 MAX_ATTEMPTS = 100
@@ -40,42 +44,18 @@ MAX_STORED_BYTES = 3 << 20
 """Of one object as the store keeps it: as much as a request may bring. Many small patches come to no more."""
 
 
-@attrs.frozen(slots=True, kw_only=True)
-class Write:
-    """Who writes what object, and whether only in appearance.
-
-    `from_live`: the wanted object is made from the live one, so that no kind asks for its resourceVersion.
-    `manager` is who comes to own the changed fields; without one ownership stays as it is. `applies`: the wanted
-    object is the outcome of a server-side apply, which has settled ownership and may create. `size_bytes`: of what
-    was sent, which says with the live object's size how long the write may take.
-    """
-
-    target: Target
-    namespace: str
-    name: str
-    user: UserInfo
-    subresource: str = ""
-    dry_run: bool = False
-    from_live: bool = False
-    manager: str = ""
-    applies: bool = False
-    size_bytes: int = 0
-
-
 @attrs.frozen(slots=True)
-class Written:
-    """What a write came to: the object's entry, and whether it is new."""
+class _Change:
+    """One try of an update: the wanted and the live object in the target's version, the live one as it is stored."""
 
-    entry: Entry
-    created: bool = False
-
-
-Transform = Callable[[Object | None], Object]
-"""From the live object (None: there is none) in the target's version to the wanted one, in the target's version."""
+    wanted: Object
+    shown: Object
+    old: Object
+    asked_version: str
 
 
 class WritePath:
-    """Creates and updates, against one store.
+    """Creates, updates and removals, against one store.
 
     Conflicts with writers that were faster are retried inside, from the newer object, unless the wanted
     object names a resourceVersion. Between admission, which may wait for others, and the store, a write is pure
@@ -83,14 +63,36 @@ class WritePath:
     """
 
     def __init__(
-        self, store: Store, chain: Chain, stamp: Stamp, random: Random, ownership: Ownership, offload: Offload
+        self,
+        store: Store,
+        admissions: Admissions,
+        stamp: Stamp,
+        random: Random,
+        ownership: Ownership,
+        offload: Offload,
     ) -> None:
-        self.store = store
-        self.ownership = ownership
-        self.chain = chain
-        self.stamp = stamp
-        self.random = random
-        self.offload = offload
+        self._store = store
+        self._admissions = admissions
+        self._stamp = stamp
+        self._random = random
+        self._ownership = ownership
+        self._run = offload.run
+
+    def now(self) -> float:
+        """The time that goes into objects, in seconds since the epoch."""
+        return self._stamp.now()
+
+    def timestamp(self) -> str:
+        """The same as metadata holds it."""
+        return self._stamp.timestamp()
+
+    def field_manager(self, target: Target, subresource: str) -> FieldManager:
+        """Who owns which field at an endpoint."""
+        return self._ownership.of(target, subresource)
+
+    async def permit(self, asked: Submission, codec: KindCodec) -> Object:
+        """See `Admissions.permit`: the admission of a request whose own object is not stored."""
+        return await self._admissions.permit(asked, codec)
 
     async def create(self, write: Write, obj: Object) -> Entry:
         """Store a new object (supplement B1).
@@ -98,51 +100,65 @@ class WritePath:
         Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace),
         RequestEntityTooLarge (413).
         """
-        target, stored, size = write.target, write.target.stored, write.size_bytes
-        generated = self._is_generated(obj)
-        obj = await self.offload.run(size, lambda: self._arriving(write, obj))
-        attributes = self.attributes(write, "CREATE", obj, None)
-        await self.chain.admit(attributes)
-        await self.offload.run(size, lambda: self._complete_create(write, obj, generated))
-        await self.chain.validate(attributes)
-        prepared = await self.offload.run(size, lambda: self._prepared(stored, obj))
-        if write.dry_run:
-            if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
-                await wait
-            return self._pretend_create(write, prepared)
-        outcome = await self.store.commit(Op(stored.prefix + prepared.key, prepared.value, 0, prepared))
+        stored, size = write.target.stored, write.size_bytes
+        await self._run(size, lambda: self._arriving(write, obj))
+        admission = self._admissions.of(write, "CREATE", obj, None, size)
+        await admission.admit()
+        generated, new = await self._run(size, lambda: self._begin_create(write, admission))
+        hold: Hold | None = None
+        if stored.strategy.reservations is not None:
+            hold = await self._reserve(write, size, new, None, lambda: self._check_create(write, admission, new))
+        try:
+            await admission.validate()
+            prepared = await self._run(size, lambda: self._prepared(stored, new))
+            if write.dry_run:
+                if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
+                    await wait
+                return self._pretend_create(write, prepared)
+            op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared)
+            outcome = await self._commit(op, hold)
+        finally:
+            if hold is not None:
+                hold.end()
         if not outcome.revision:
-            refusal = AlreadyExists.generated if generated else AlreadyExists.of
-            raise refusal(target.resource.plural, target.resource.group, obj["metadata"]["name"])
-        entry = stored.cache.get(prepared.key)
-        if entry is None or entry.revision != outcome.revision:
-            entry = prepared.entry(outcome.revision)
-        return entry
+            raise self._exists(write, prepared, generated=generated)
+        return self._entry(stored, prepared, outcome.revision)
 
-    @staticmethod
-    def _is_generated(obj: Object) -> bool:
-        meta = obj.get("metadata") or {}
-        return not meta.get("name") and bool(meta.get("generateName"))
-
-    def _arriving(self, write: Write, obj: Object) -> Object:
-        """A new object as admission sees it: with its owners, as the store keeps it."""
-        meta = self._own_metadata(obj)
-        self._match_namespace(write, meta)
+    def _arriving(self, write: Write, obj: Object) -> None:
+        """Make a new object what admission sees: in its namespace, with its owners."""
+        meta = own_metadata(obj)
+        match_namespace(write, meta)
         if meta.get("resourceVersion"):
             raise BadRequest("resourceVersion should not be set on objects to be created")
         drop_deletion(meta)
         self._own(write, None, obj)
-        return write.target.store_form(obj)
 
-    def _complete_create(self, write: Write, obj: Object, generated: bool) -> None:
-        """Fill in, after admission, what the server makes up, and refuse what is not valid (422)."""
-        strategy, meta = write.target.stored.strategy, obj["metadata"]
+    def _begin_create(self, write: Write, admission: Admission) -> tuple[bool, Object]:
+        """The object as the store keeps it, with what the server makes up; and whether that is its name."""
+        obj = write.target.store_form(admission.outcome())
+        meta = obj["metadata"]
+        match_namespace(write, meta)
+        generated = not meta.get("name") and bool(meta.get("generateName"))
         if generated:
-            meta["name"] = generate_name(meta["generateName"], self.random)
-        strategy.prepare_create(obj, write.user)
-        self.stamp.created(meta)
+            meta["name"] = generate_name(meta["generateName"], self._random)
+        write.target.stored.strategy.prepare_create(obj, write.user)
+        self._stamp.created(meta)
         obj["metadata"] = ordered(meta)
-        self._refuse(write, obj, strategy.validate_create(obj))
+        if write.target.stored.strategy.reservations is None:
+            self._check_create(write, admission, obj)
+        return generated, obj
+
+    @staticmethod
+    def _check_create(write: Write, admission: Admission, new: Object) -> None:
+        """Refuse a new object that is not valid (422), else show it to validating plugins."""
+        _refuse(write, new, write.target.stored.strategy.validate_create(new))
+        admission.finish(new)
+
+    @staticmethod
+    def _exists(write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
+        resource = write.target.resource
+        refusal = AlreadyExists.generated if generated else AlreadyExists.of
+        return refusal(resource.plural, resource.group, prepared.obj["metadata"]["name"])
 
     @staticmethod
     def _prepared(stored: Stored, obj: Object, live: Entry | None = None) -> Prepared:
@@ -178,115 +194,106 @@ class WritePath:
                 written = await self._try_update(write, transform, live)
             if written is not None:
                 return written
-        resource = write.target.resource
-        raise Conflict.modified(resource.plural, resource.group, write.name)
+        raise modified(write)
 
     async def _create_by_update(self, write: Write, transform: Transform) -> Written | None:
         """The object where there was none; None: another writer was faster and the round may be repeated."""
         resource = write.target.resource
-        if write.subresource or not self._may_create(write):
+        if write.subresource or not _may_create(write):
             raise NotFound.of(resource.plural, resource.group, write.name)
-        obj = await self.offload.run(write.size_bytes, lambda: transform(None))
-        meta = self._own_metadata(obj)
-        self._match_name(write, meta)
+        obj = await self._run(write.size_bytes, lambda: transform(None))
+        meta = own_metadata(obj)
+        match_name(write, meta)
         if write.applies and meta.get("resourceVersion"):
-            raise Conflict.modified(resource.plural, resource.group, write.name)
+            raise modified(write)
         if meta.get("uid"):
-            raise Conflict.of(
-                resource.plural, resource.group, write.name,
-                f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: ",
-            )
+            raise other_uid(write, meta["uid"], "")
         meta.pop("resourceVersion", None)
         try:
             return Written(await self.create(write, obj), created=True)
         except AlreadyExists:
             return None
 
-    @staticmethod
-    def _may_create(write: Write) -> bool:
-        return write.applies or write.target.stored.strategy.traits.create_on_update
-
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
         stored, size = write.target.stored, write.size_bytes + len(live.proto)
-        new, old, asked_version = await self.offload.run(size, lambda: self._changed(write, transform, live))
-        attributes = self.attributes(write, "UPDATE", new, old)
-        await self.chain.admit(attributes)
-        await self.offload.run(size, lambda: self._complete_update(write, new, old))
-        await self.chain.validate(attributes)
-        prepared = await self.offload.run(size, lambda: self._prepared_update(stored, new, old, live))
-        if prepared is None:
-            return Written(live)
-        if self._finished(stored, new):
-            return await self._remove(write, live, prepared, asked_version)
-        if write.dry_run:
-            return Written(prepared.entry(live.revision))
-        outcome = await self.store.commit(Op(stored.prefix + live.key, prepared.value, live.revision, prepared))
+        change = await self._run(size, lambda: self._changed(write, transform, live))
+        old, asked_version = change.old, change.asked_version
+        admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
+        await admission.admit()
+        new = await self._run(size, lambda: self._begin_update(write, admission, old))
+        hold: Hold | None = None
+        if stored.strategy.reservations is not None:
+            hold = await self._reserve(write, size, new, old, lambda: self._check_update(write, admission, new, old))
+        try:
+            await admission.validate()
+            prepared = await self._run(size, lambda: self._prepared_update(stored, new, old, live))
+            if prepared is None:
+                return Written(live)
+            if _is_finished(stored, new):
+                return await self._remove_finished(write, live, old, prepared, asked_version, hold)
+            if write.dry_run:
+                return Written(prepared.entry(live.revision))
+            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)
+            outcome = await self._commit(op, hold)
+        finally:
+            if hold is not None:
+                hold.end()
         if not outcome.revision:
-            self._lost_race(write, asked_version, outcome.current)
+            _lost_race(write, asked_version, outcome.current)
             return None
-        entry = stored.cache.get(live.key)
-        if entry is None or entry.revision != outcome.revision:
-            entry = prepared.entry(outcome.revision)
-        return Written(entry)
+        return Written(self._entry(stored, prepared, outcome.revision))
 
-    def _changed(self, write: Write, transform: Transform, live: Entry) -> tuple[Object, Object, str]:
-        """The new and the old object as admission sees them, and the version that was asked for."""
+    def _changed(self, write: Write, transform: Transform, live: Entry) -> _Change:
+        """What the write wants to make of the live object, with its owners, as admission sees it."""
         target, old = write.target, write.target.stored.load(live)
         wanted = transform(target.load(live))
-        asked_version = self._check_identity(write, self._own_metadata(wanted), old["metadata"], live)
+        asked_version = match_live(write, own_metadata(wanted), old["metadata"], live)
         keep_server_fields(wanted["metadata"], old["metadata"])
-        self._own(write, target.load(live) if target.from_storage else old, wanted)
-        new = target.store_form(wanted)
+        shown = target.load(live) if target.from_storage else old
+        self._own(write, shown, wanted)
+        return _Change(wanted, shown, old, asked_version)
+
+    def _begin_update(self, write: Write, admission: Admission, old: Object) -> Object:
+        """The object as the store keeps it, in which what the write may not change has been restored."""
+        strategy, new = write.target.stored.strategy, write.target.store_form(admission.outcome())
         if write.subresource:
             new = self._subresource(write, new, old)
-        return new, old, asked_version
-
-    def _complete_update(self, write: Write, new: Object, old: Object) -> None:
-        """Restore, after admission, what an update may not change, and refuse what is not valid (422)."""
-        strategy = write.target.stored.strategy
-        if not write.subresource:
-            strategy.prepare_update(new, old)
-        else:
             strategy.keep_metadata(new, old)
+        else:
+            strategy.prepare_update(new, old)
         new["metadata"] = ordered(new["metadata"])
-        self._refuse(write, new, strategy.validate_update(new, old))
+        if strategy.reservations is None:
+            self._check_update(write, admission, new, old)
+        return new
+
+    @staticmethod
+    def _check_update(write: Write, admission: Admission, new: Object, old: Object) -> None:
+        """Refuse a change that is not valid (422), else show it to validating plugins."""
+        _refuse(write, new, write.target.stored.strategy.validate_update(new, old))
+        admission.finish(new)
 
     def _prepared_update(self, stored: Stored, new: Object, old: Object, live: Entry) -> Prepared | None:
         """The new object encoded; None: it is as the live one."""
-        self._keep_times(new["metadata"], old["metadata"])
+        _keep_times(new["metadata"], old["metadata"])
         if without_version(new) == without_version(old):
             return None
         return self._prepared(stored, new, live)
 
-    async def _remove(self, write: Write, live: Entry, prepared: Prepared, asked_version: str) -> Written | None:
+    async def _remove_finished(
+        self, write: Write, live: Entry, old: Object, prepared: Prepared, asked_version: str, hold: Hold | None
+    ) -> Written | None:
         """The update that takes the last finalizer off a terminating object removes it (supplement A12, step 7)."""
-        stored = write.target.stored
-        if write.dry_run:
-            return Written(prepared.entry(live.revision))
-        outcome = await self.store.commit(Op(stored.prefix + live.key, None, live.revision))
+        if hold is not None:
+            hold.end()
+        outcome = await self.remove(write, live, old)
         if not outcome.revision:
-            self._lost_race(write, asked_version, outcome.current)
+            _lost_race(write, asked_version, outcome.current)
             return None
         return Written(prepared.entry(outcome.revision))
 
-    @staticmethod
-    def _finished(stored: Stored, obj: Object) -> bool:
-        meta = obj["metadata"]
-        terminating = meta.get("deletionTimestamp") and not meta.get("deletionGracePeriodSeconds")
-        return bool(terminating) and not meta.get("finalizers") and not stored.strategy.holds_removal(obj)
-
-    def _lost_race(self, write: Write, asked_version: str, current: KeyValue | None) -> None:
-        resource = write.target.resource
-        if asked_version:
-            raise Conflict.modified(resource.plural, resource.group, write.name)
-        if current is None and not self._may_create(write):
-            raise NotFound.of(resource.plural, resource.group, write.name)
-
     def _subresource(self, write: Write, new: Object, old: Object) -> Object:
-        prepared = write.target.stored.strategy.prepare_subresource(
-            write.subresource, new, old, self.stamp.timestamp()
-        )
+        prepared = write.target.stored.strategy.prepare_subresource(write.subresource, new, old, self.timestamp())
         if prepared is None:
             raise NotFound.generic()
         prepared["metadata"] = dict(prepared["metadata"])
@@ -300,103 +307,115 @@ class WritePath:
         write.target.complete(wanted)
         owners = None if live is None else live["metadata"].get("managedFields")
         if write.manager:
-            fields = self.ownership.of(write.target, write.subresource)
-            owners = fields.on_update(live, wanted, write.manager, self.stamp.timestamp())
+            fields = self._ownership.of(write.target, write.subresource)
+            owners = fields.on_update(live, wanted, write.manager, self.timestamp())
         _set_owners(wanted["metadata"], owners)
-
-    @staticmethod
-    def _keep_times(new: Object, old: Object) -> None:
-        """A time alone is no change (supplement B6)."""
-        _set_owners(new, with_old_times(new.get("managedFields"), old.get("managedFields")))
-
-    def _check_identity(self, write: Write, new: Object, old: Object, live: Entry) -> str:
-        """Names, UID and version of an update against the live object; returns the version that was asked for."""
-        resource = write.target.resource
-        self._match_name(write, new)
-        if resource.namespaced:
-            if new.get("namespace", "") not in ("", write.namespace):
-                raise BadRequest(
-                    f"the namespace of the object ({new['namespace']}) does not match "
-                    f"the namespace on the request ({write.namespace})"
-                )
-            new["namespace"] = write.namespace
-        if new.get("uid") and new["uid"] != old["uid"]:
-            raise Conflict.of(
-                resource.plural, resource.group, write.name,
-                f"Precondition failed: UID in precondition: {new['uid']}, UID in object meta: {old['uid']}",
-            )
-        return self._check_version(write, new.get("resourceVersion", ""), live)
-
-    def _check_version(self, write: Write, version: str, live: Entry) -> str:
-        resource = write.target.resource
-        if not version:
-            if not (write.from_live or write.target.stored.strategy.traits.unconditional_update):
-                cause = Cause("FieldValueInvalid", "Invalid value: 0x0: must be specified for an update",
-                              "metadata.resourceVersion")
-                raise Invalid.of(resource.plural, resource.group, write.name, [cause])
-            return ""
-        try:
-            revision = parse_revision(version)
-        except ValueError as error:
-            raise BadRequest(str(error)) from None
-        if revision != live.revision:
-            raise Conflict.modified(resource.plural, resource.group, write.name)
-        return version
 
     def _pretend_create(self, write: Write, prepared: Prepared) -> Entry:
         """What a dry-run create answers: the object without a version, unless the name is taken."""
-        resource = write.target.resource
         if write.target.stored.cache.get(prepared.key) is not None:
-            raise AlreadyExists.of(resource.plural, resource.group, prepared.obj["metadata"]["name"])
+            raise self._exists(write, prepared, generated=False)
         return prepared.unstored()
 
-    @staticmethod
-    def _own_metadata(obj: Object) -> Object:
-        meta: Object = obj.setdefault("metadata", {})
-        return meta
+    async def load(self, write: Write, live: Entry) -> Object:
+        """The object of a deletion in the storage version, for its own use."""
+        return await self._run(len(live.proto), lambda: write.target.stored.load(live))
+
+    async def admit_delete(self, write: Write, live: Entry, old: Object, options: DeleteOptions) -> None:
+        """Ask admission about the deletion of `old`, the live object. Raises what plugins raise."""
+        await self._admissions.deleting(write, old, options, len(live.proto))
+
+    async def terminate(self, write: Write, live: Entry, new: Object, old: Object) -> Entry | None:
+        """Store `new`, the live object with the marks of its termination; None: another writer was faster."""
+        stored, size = write.target.stored, len(live.proto)
+        hold = await self._reserve(write, size, new, old, _nothing)
+        try:
+            prepared = await self._run(size, lambda: stored.prepare(new))
+            if write.dry_run:
+                return prepared.entry(live.revision)
+            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)
+            outcome = await self._commit(op, hold)
+        finally:
+            if hold is not None:
+                hold.end()
+        return prepared.entry(outcome.revision) if outcome.revision else None
+
+    async def remove(self, write: Write, live: Entry, old: Object | None) -> Outcome:
+        """Remove the live object, unless another writer was faster; a dry run answers with the live revision.
+
+        `old` is the object in the storage version; None: it cannot be read, and what it held stays to be found out.
+        """
+        if write.dry_run:
+            return Outcome(live.revision)
+        hold = None if old is None else await self._reserve(write, len(live.proto), None, old, _nothing)
+        return await self._commit(Op(write.target.stored.prefix + live.key, None, live.revision), hold)
+
+    async def _reserve(
+        self, write: Write, size: int, new: Object | None, old: Object | None, check: Callable[[], None]
+    ) -> Hold | None:
+        """Reserve what the write takes, then `check`; None where the kind takes nothing: it has been checked."""
+        stored = write.target.stored
+        reservations = stored.strategy.reservations
+        if reservations is None:
+            return None
+        hold = Hold(await reservations.reserve(new, old, dry_run=write.dry_run))
+        try:
+            if new is not None:
+                await self._run(size, lambda: _canonical(stored.codec, new))
+            await self._run(size, check)
+        except BaseException:
+            hold.end()
+            raise
+        return hold
+
+    def _commit(self, op: Op, hold: Hold | None) -> Deferred[Outcome]:
+        return self._store.commit(op) if hold is None else hold.commit(self._store, op)
 
     @staticmethod
-    def _match_name(write: Write, meta: Object) -> None:
-        if not meta.get("name"):
-            if not write.applies:
-                raise BadRequest(
-                    f"the name of the object ({write.name} based on URL) was undeterminable: name must be provided"
-                )
-        elif meta["name"] != write.name:
-            text = f"the name of the object ({meta['name']}) does not match the name on the URL ({write.name})"
-            raise BadRequest(text)
-        meta["name"] = write.name
+    def _entry(stored: Stored, prepared: Prepared, revision: int) -> Entry:
+        """The entry that the cache made of the commit, or one of our own where a later write has replaced it."""
+        entry = stored.cache.get(prepared.key)
+        return prepared.entry(revision) if entry is None or entry.revision != revision else entry
 
-    @staticmethod
-    def _match_namespace(write: Write, meta: Object) -> None:
-        if not write.target.resource.namespaced:
-            return
-        if meta.get("namespace", "") not in ("", write.namespace):
-            raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
-        meta["namespace"] = write.namespace
 
-    @staticmethod
-    def attributes(write: Write, operation: str, obj: Object | None, old: Object | None) -> Attributes:
-        """What admission plugins see of this write; on a collection the name is the object's own, if it has one."""
-        return Attributes(
-            operation=operation,
-            resource=write.target.resource,
-            namespace=write.namespace,
-            name=write.name or ("" if obj is None else obj["metadata"].get("name", "")),
-            user=write.user,
-            subresource=write.subresource,
-            obj=obj,
-            old=old,
-            dry_run=write.dry_run,
-        )
+def _may_create(write: Write) -> bool:
+    return write.applies or write.target.stored.strategy.traits.create_on_update
 
-    @staticmethod
-    def _refuse(write: Write, obj: Object, causes: list[Cause]) -> None:
-        if causes:
-            resource = write.target.resource
-            meta: dict[str, Any] = obj["metadata"]
-            name = meta.get("name") or meta.get("generateName", "")
-            raise Invalid.of(resource.kind, resource.group, name, causes)
+
+def _is_finished(stored: Stored, obj: Object) -> bool:
+    meta = obj["metadata"]
+    terminating = meta.get("deletionTimestamp") and not meta.get("deletionGracePeriodSeconds")
+    return bool(terminating) and not meta.get("finalizers") and not stored.strategy.holds_removal(obj)
+
+
+def _lost_race(write: Write, asked_version: str, current: KeyValue | None) -> None:
+    """Another writer was faster: the round may be repeated, unless the outcome is known already (409, 404)."""
+    resource = write.target.resource
+    if asked_version:
+        raise Conflict.modified(resource.plural, resource.group, write.name)
+    if current is None and not _may_create(write):
+        raise NotFound.of(resource.plural, resource.group, write.name)
+
+
+def _canonical(codec: KindCodec, obj: Object) -> None:
+    """Make an object of the storage version canonical again, in place."""
+    fresh = codec.normalise(obj)
+    fresh["metadata"] = ordered(fresh["metadata"])
+    obj.clear()
+    obj.update(fresh)
+
+
+def _refuse(write: Write, obj: Object, causes: list[Cause]) -> None:
+    if causes:
+        resource = write.target.resource
+        meta: dict[str, Any] = obj["metadata"]
+        name = meta.get("name") or meta.get("generateName", "")
+        raise Invalid.of(resource.kind, resource.group, name, causes)
+
+
+def _keep_times(new: Object, old: Object) -> None:
+    """A time alone is no change (supplement B6)."""
+    _set_owners(new, with_old_times(new.get("managedFields"), old.get("managedFields")))
 
 
 def _set_owners(meta: Object, owners: list[Object] | None) -> None:
@@ -404,3 +423,7 @@ def _set_owners(meta: Object, owners: list[Object] | None) -> None:
     meta.pop("managedFields", None)
     if owners:
         meta["managedFields"] = owners
+
+
+def _nothing() -> None:
+    """There is nothing to check of an object that ends."""

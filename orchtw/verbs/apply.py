@@ -7,7 +7,7 @@ from functools import partial
 from orchtw.apply.configuration import read_configuration
 from orchtw.errors import NotFound
 from orchtw.objects import Object
-from orchtw.registry.write_path import Written
+from orchtw.registry.write import View, Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import WriteOptions, patch_options
@@ -37,11 +37,16 @@ async def apply(context: Context, call: Call) -> Response:
     return await context.representations.written(call.target, written.entry, call.accept, code, params=params)
 
 
-async def write_applied(context: Context, call: Call, document: Object, options: WriteOptions) -> Written:
-    """Merge what a manager wants into the call's object, which may be new. Raises as `apply` does."""
+async def write_applied(
+    context: Context, call: Call, document: Object, options: WriteOptions, view: View | None = None
+) -> Written:
+    """Merge what a manager wants into the call's object, which may be new; `view` is that of `Write`.
+
+    Raises as `apply` does.
+    """
     call.target.stored.strategy.settle(document)
-    fields = context.writes.ownership.of(call.target, call.info.subresource)
-    now = context.writes.stamp.timestamp()
+    fields = context.writes.field_manager(call.target, call.info.subresource)
+    now = context.writes.timestamp()
     resource = call.target.resource
 
     def merge(live: Object | None) -> Object:
@@ -56,7 +61,7 @@ async def write_applied(context: Context, call: Call, document: Object, options:
             return {**wanted.obj, "metadata": meta}
         return wanted.obj
 
-    return await context.writes.update(call.write(dry_run=options.dry_run, from_live=True, applies=True), merge)
+    return await context.writes.update(call.write(options, from_live=True, applies=True, view=view), merge)
 
 
 async def read_document(context: Context, request: Request) -> Object:

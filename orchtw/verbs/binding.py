@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from orchtw.errors import BadRequest, Conflict, NotFound
 from orchtw.objects import Object
-from orchtw.registry.metadata import rfc3339
+from orchtw.registry.admissions import Submission
 from orchtw.registry.target import Target
-from orchtw.registry.write_path import Write
-from orchtw.request import Request, Response, UserInfo
+from orchtw.registry.write import Write
+from orchtw.request import Request, Response
 from orchtw.rules.options import create_options
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.bodies import read
@@ -17,34 +17,54 @@ from orchtw.verbs.context import Context
 
 async def bind_pod(context: Context, call: Call) -> Response:
     """POST on pods/binding: 201 and a Status. Raises NotFound (404), Conflict (409, the pod has a node)."""
+    options = create_options(call.request.params, context.naming)
     binding = await read(context.offload, call.request, context.binding, context.negotiator)
-    await _bind(context, call.request, call.target, call.info.namespace, call.info.name, call.user, binding)
+    await _bind(context, call.target, call.submission("CREATE", binding, options))
     return context.representations.obj(_created(), context.representations.untransformed(call.accept), 201)
 
 
 async def create_binding(context: Context, pods: Target, acceptance: Acceptance, request: Request) -> Response:
     """POST on bindings: as `bind_pod`, the pod named by the binding's own metadata."""
-    assert request.info is not None and request.user is not None
-    if not request.info.namespace:
+    info, user = request.info, request.user
+    assert info is not None and user is not None
+    if not info.namespace:
         raise NotFound.generic()
+    options = create_options(request.params, context.naming)
     binding = await read(context.offload, request, context.binding, context.negotiator)
     name = binding["metadata"].get("name", "")
     if not name:
         raise BadRequest("name is required: a binding is named as its pod")
-    await _bind(context, request, pods, request.info.namespace, name, request.user, binding)
+    resource = context.codecs.catalogue.find(info.group, info.version, info.resource)
+    assert resource is not None
+    asked = Submission(
+        operation="CREATE",
+        resource=resource,
+        namespace=info.namespace,
+        name=name,
+        user=user,
+        obj=binding,
+        options=options,
+        request=request,
+    )
+    await _bind(context, pods, asked)
     return context.representations.obj(_created(), acceptance.plain(request), 201)
 
 
-async def _bind(
-    context: Context, request: Request, pods: Target, namespace: str, name: str, user: UserInfo, binding: Object
-) -> None:
+async def _bind(context: Context, pods: Target, asked: Submission) -> None:
+    """Bind the pod; admission sees the creation of the Binding, and not the pod's update."""
+    binding, name = await context.writes.permit(asked, context.binding), asked.name
     node = binding["target"].get("name", "")
     if not node:
         raise BadRequest("target.name is required: the node that is to run the pod")
-    options = create_options(request.params, context.naming)
-    now = rfc3339(int(context.writes.stamp.now()))
+    now = context.writes.timestamp()
     write = Write(
-        target=pods, namespace=namespace, name=name, user=user, subresource="binding", dry_run=options.dry_run
+        target=pods,
+        namespace=asked.namespace,
+        name=name,
+        user=asked.user,
+        subresource="binding",
+        dry_run=asked.options is not None and asked.options.dry_run,
+        admitted=True,
     )
 
     def assign(live: Object | None) -> Object:

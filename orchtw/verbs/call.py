@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import attrs
 
+from orchtw.admission.attributes import Operation
 from orchtw.apply.managed import manager_name
+from orchtw.objects import Object
+from orchtw.registry.admissions import Submission
 from orchtw.registry.target import Target
-from orchtw.registry.write_path import Write
+from orchtw.registry.write import View, Write
 from orchtw.request import Request, RequestInfo, UserInfo
 from orchtw.rules.negotiation import Negotiated
+from orchtw.rules.options import DeleteOptions, WriteOptions
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -23,16 +27,18 @@ class Call:
 
     def write(
         self,
+        options: WriteOptions | DeleteOptions,
         *,
-        dry_run: bool,
         name: str = "",
         namespace: str = "",
         from_live: bool = False,
         applies: bool = False,
+        view: View | None = None,
+        admitted: bool = False,
     ) -> Write:
         """The write that this call stands for; `name` and `namespace` where the path has none.
 
-        `from_live` and `applies` are those of `Write`.
+        `from_live`, `applies`, `view` and `admitted` are those of `Write`.
         """
         request = self.request
         return Write(
@@ -41,9 +47,27 @@ class Call:
             name=name or self.info.name,
             user=self.user,
             subresource=self.info.subresource,
-            dry_run=dry_run,
+            dry_run=options.dry_run,
             from_live=from_live,
             manager=manager_name(request.param("fieldManager"), request.headers.get("user-agent", "")),
             applies=applies,
             size_bytes=len(request.body),
+            options=options,
+            request=request,
+            view=view,
+            admitted=admitted,
+        )
+
+    def submission(self, operation: Operation, obj: Object, options: WriteOptions | None = None) -> Submission:
+        """What admission is asked of a call whose own object is not stored: an Eviction, say, or PodExecOptions."""
+        return Submission(
+            operation=operation,
+            resource=self.target.resource,
+            namespace=self.info.namespace if self.target.resource.namespaced else "",
+            name=self.info.name,
+            user=self.user,
+            subresource=self.info.subresource,
+            obj=obj,
+            options=options,
+            request=self.request,
         )

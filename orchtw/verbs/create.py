@@ -16,5 +16,5 @@ async def create(context: Context, call: Call) -> Response:
     """
     options = create_options(call.request.params, context.naming)
     obj = await read(context.offload, call.request, call.target.codec, context.negotiator)
-    entry = await context.writes.create(call.write(dry_run=options.dry_run), obj)
+    entry = await context.writes.create(call.write(options), obj)
     return await context.representations.written(call.target, entry, call.accept, 201, params=call.request.params)

@@ -20,7 +20,7 @@ async def delete(context: Context, call: Call) -> Response:
     Raises NotFound (404), Conflict (409, a precondition), Invalid (422).
     """
     options = await read_options(context, call)
-    deleted = await context.deletion.delete(call.write(dry_run=options.dry_run), options)
+    deleted = await context.deletion.delete(call.write(options), options)
     if not deleted.gone or call.target.resource.delete_returns_object:
         code = 202 if not deleted.gone and options.orphan_dependents is False else 200
         params = call.request.params

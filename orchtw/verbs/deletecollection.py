@@ -43,7 +43,7 @@ async def _delete_all(context: Context, call: Call, chosen: Sequence[Entry], how
 
     async def work() -> None:
         for place, entry in waiting:
-            write = call.write(dry_run=how.dry_run, name=entry.name, namespace=entry.namespace)
+            write = call.write(how, name=entry.name, namespace=entry.namespace)
             try:
                 outcomes[place] = (await context.deletion.delete(write, how)).entry
             except NotFound:

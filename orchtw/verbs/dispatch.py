@@ -9,7 +9,7 @@ from orchtw.registry.targets import Targets
 from orchtw.verbs import scale
 from orchtw.verbs.apply import patch_or_apply
 from orchtw.verbs.binding import bind_pod
-from orchtw.verbs.connect import connect
+from orchtw.verbs.connect import connect, log
 from orchtw.verbs.context import Context
 from orchtw.verbs.create import create
 from orchtw.verbs.delete import delete
@@ -25,7 +25,7 @@ from orchtw.verbs.websocket import WebSocketWatch
 OBJECT_SUBRESOURCES = ("status", "finalize", "approval", "ephemeralcontainers")
 """Sub-resources that show and take the whole object."""
 
-NODE_SUBRESOURCES = ("log", "exec", "attach", "portforward", "proxy")
+CONNECT_SUBRESOURCES = ("exec", "attach", "portforward", "proxy")
 CONNECT_VERBS = ("get", "create", "update", "patch", "delete")
 
 
@@ -51,10 +51,11 @@ def subresource_verbs(context: Context, targets: Targets) -> Mapping[str, Mappin
         "update": partial(update, context),
         "patch": partial(patch_or_apply, context),
     }
-    node = dict.fromkeys(CONNECT_VERBS, partial(connect, context))
+    connected = dict.fromkeys(CONNECT_VERBS, partial(connect, context))
     return {
         **dict.fromkeys(OBJECT_SUBRESOURCES, whole),
-        **dict.fromkeys(NODE_SUBRESOURCES, node),
+        **dict.fromkeys(CONNECT_SUBRESOURCES, connected),
+        "log": {"get": partial(log, context)},
         "binding": {"create": partial(bind_pod, context)},
         "eviction": {"create": partial(evict, context, budgets)},
         "scale": {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import attrs
+
 from orchtw.errors import BadRequest, Cause, Forbidden, InternalError, TooManyRequests
 from orchtw.objects import Object
-from orchtw.registry.metadata import rfc3339
+from orchtw.registry.bootstrap.maker import system_user
 from orchtw.registry.target import Target
-from orchtw.registry.write_path import Write
+from orchtw.registry.write import Write
 from orchtw.request import Response
 from orchtw.rules.options import create_options, delete_options
 from orchtw.rules.selectors import selector_of_object
@@ -27,17 +29,19 @@ UNPROTECTED_PHASES = frozenset({"Pending", "Succeeded", "Failed"})
 async def evict(context: Context, budgets: Target, call: Call) -> Response:
     """201 and a Status once the pod is being deleted.
 
+    Admission sees the creation of an Eviction, and neither the deletion nor the budget's use of its own.
     Raises NotFound (404), TooManyRequests (429, the budget is used up or not up to date), Forbidden (403, the
     budget is out of order), InternalError (500, more than one budget).
     """
     options = create_options(call.request.params, context.naming)
-    eviction = await _read(context, call)
+    eviction = {**await _read(context, call), "apiVersion": context.eviction.api_version}
+    eviction = await context.writes.permit(call.submission("CREATE", eviction, options), context.eviction)
     how = delete_options({}, eviction.get("deleteOptions") or {}, context.naming)
-    dry_run = options.dry_run or how.dry_run
+    how = attrs.evolve(how, dry_run=options.dry_run or how.dry_run)
     pod = call.target.load(await find_most_recent(call))
     if not _unprotected(pod):
-        await _charge(context, budgets, call, pod, dry_run=dry_run)
-    await context.deletion.delete(call.write(dry_run=dry_run), how)
+        await _charge(context, budgets, call, pod, dry_run=how.dry_run)
+    await context.deletion.delete(call.write(how, admitted=True), how)
     status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return context.representations.obj(status, context.representations.untransformed(call.accept), 201)
 
@@ -68,9 +72,14 @@ async def _charge(context: Context, budgets: Target, call: Call, pod: Object, *,
         text = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         raise InternalError(text)
     write = Write(
-        target=budgets, namespace=namespace, name=found[0].name, user=call.user, subresource="status", dry_run=dry_run
+        target=budgets,
+        namespace=namespace,
+        name=found[0].name,
+        user=system_user(context.naming),
+        subresource="status",
+        dry_run=dry_run,
     )
-    pod_name, now = call.info.name, rfc3339(int(context.writes.stamp.now()))
+    pod_name, now = call.info.name, context.writes.timestamp()
 
     def take(live: Object | None) -> Object:
         assert live is not None

@@ -39,7 +39,7 @@ async def patch(context: Context, call: Call) -> Response:
             raise NotFound.of(resource.plural, resource.group, call.info.name)
         return changes.of(live)
 
-    written = await context.writes.update(call.write(dry_run=options.dry_run, from_live=True), change)
+    written = await context.writes.update(call.write(options, from_live=True), change)
     return await context.representations.written(call.target, written.entry, call.accept, params=call.request.params)
 
 

@@ -10,10 +10,12 @@ from orchtw.authn.method import Authenticator
 from orchtw.authz.decision import Authorizer, Decision, Rules
 from orchtw.errors import BadRequest, Cause, Invalid, Unauthorized
 from orchtw.objects import Object
+from orchtw.registry.admissions import Admissions, Submission
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
 from orchtw.rules.causes import go_quote
 from orchtw.rules.negotiation import Negotiator
+from orchtw.rules.options import create_options
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.bodies import read
@@ -32,6 +34,7 @@ class Reviews:
     authorizer: Authorizer
     authenticator: Authenticator
     offload: Offload
+    admissions: Admissions
 
     def by_plural(self) -> Mapping[str, Review]:
         """What answers a create of each kind of review."""
@@ -93,8 +96,25 @@ class Reviews:
         return self._answer(request, review, _rules_json(rules))
 
     async def _read(self, request: Request, kind: str) -> Object:
-        assert request.info is not None
-        return await read(self.offload, request, self._codec(request.info, kind), self.negotiator)
+        """The review as admission leaves it. Raises BadRequest (400), Invalid (422) and what plugins raise."""
+        info, user, catalogue = request.info, request.user, self.codecs.catalogue
+        assert info is not None and user is not None
+        options = create_options(request.params, catalogue.naming)
+        codec = self._codec(info, kind)
+        review = await read(self.offload, request, codec, self.negotiator)
+        resource = catalogue.find(info.group, info.version, info.resource)
+        assert resource is not None
+        asked = Submission(
+            operation="CREATE",
+            resource=resource,
+            namespace=info.namespace,
+            name=review["metadata"].get("name", ""),
+            user=user,
+            obj=review,
+            options=options,
+            request=request,
+        )
+        return await self.admissions.permit(asked, codec)
 
     def _codec(self, info: RequestInfo, kind: str) -> KindCodec:
         return self.codecs.kind(f"{info.group}/{info.version}", kind)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from orchtw.errors import BadRequest, Cause, Invalid, NotFound
 from orchtw.objects import Object
-from orchtw.registry.write_path import Write
+from orchtw.registry.write import Write
 from orchtw.request import Response
 from orchtw.rules.negotiation import check_transform, patch_type
 from orchtw.rules.options import include_object, patch_options, update_options
@@ -45,7 +45,7 @@ async def update_scale(context: Context, call: Call) -> Response:
     options = update_options(call.request.params, context.naming)
     scale = await read(context.offload, call.request, context.scale, context.negotiator)
     _refuse(scale)
-    return await _write(context, call, lambda _: scale, call.write(dry_run=options.dry_run))
+    return await _write(context, call, lambda _: scale, call.write(options, view=ScaleView(context.scale)))
 
 
 async def patch_scale(context: Context, call: Call) -> Response:
@@ -54,7 +54,7 @@ async def patch_scale(context: Context, call: Call) -> Response:
         return await _apply(context, call)
     options = patch_options(call.request.params, context.naming, apply=False)
     changes = await read_changes(context, call.request, context.scale)
-    return await _write(context, call, changes.of, call.write(dry_run=options.dry_run, from_live=True))
+    return await _write(context, call, changes.of, call.write(options, from_live=True, view=ScaleView(context.scale)))
 
 
 async def _apply(context: Context, call: Call) -> Response:
@@ -82,7 +82,7 @@ async def _apply(context: Context, call: Call) -> Response:
         _refuse({**wanted, "metadata": {"namespace": call.info.namespace, **named}})
         workload["spec"] = {"replicas": wanted["spec"].get("replicas", 0)}
     scale_of(context.scale, call.target.load(await find_most_recent(call)))  # refuses before anything is stored
-    written = await write_applied(context, call, workload, options)
+    written = await write_applied(context, call, workload, options, ScaleView(context.scale))
     return _answer(context, call, call.target.load(written.entry))
 
 
@@ -101,6 +101,23 @@ async def _write(context: Context, call: Call, change: Callable[[Object], Object
 
     written = await context.writes.update(write, replicas_only)
     return _answer(context, call, call.target.load(written.entry))
+
+
+class ScaleView:
+    """See `registry.write.View`: admission sees the Scale of a workload, and may change its replicas."""
+
+    def __init__(self, codec: KindCodec) -> None:
+        self._codec = codec
+
+    def show(self, obj: Object) -> Object:
+        """The Scale of `obj`."""
+        return scale_of(self._codec, obj)
+
+    def absorb(self, obj: Object, shown: Object) -> Object:
+        """The workload with the replicas of a Scale."""
+        scale = self._codec.normalise(shown)
+        _refuse(scale)
+        return {**obj, "spec": {**obj["spec"], "replicas": scale["spec"].get("replicas", 0)}}
 
 
 def scale_of(codec: KindCodec, obj: Object) -> Object:
@@ -145,7 +162,7 @@ def _shown(context: Context, call: Call, scale: Object) -> Object:
     if form == "Table":
         layout = TableLayout(COLUMNS, scale_cells, context.naming)
         include = include_object(call.request.params)
-        row = layout.row(scale, context.writes.stamp.now(), include=include, version=version)
+        row = layout.row(scale, context.writes.now(), include=include, version=version)
         meta = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
         return layout.table(meta, [row], version=version)
     return partial_metadata(scale, context.naming, version) if form else scale

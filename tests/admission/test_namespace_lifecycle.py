@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.admission.chain import Attributes, Chain
+from orchtw.admission.attributes import Attributes
+from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.errors import Forbidden, NotFound
-from orchtw.naming import Naming
-from orchtw.request import UserInfo
-from orchtw.schema.catalogue import Catalogue
+from tests.admission.asked import NAMING, attributes, pass_chain
 
-NAMING = Naming.orch()
-CATALOGUE = Catalogue.load(NAMING)
 PHASES = {"live": "Active", "ending": "Terminating"}
-
-
-def attributes(operation: str, plural: str, **more: Any) -> Attributes:
-    resource = CATALOGUE.find("", "v1", plural)
-    assert resource is not None
-    given = {"namespace": "", "name": "x", "user": UserInfo(name="bob"), **more}
-    return Attributes(operation=operation, resource=resource, **given)
 
 
 class NamespaceLifecycleTests(SynchronousTestCase):
     """The plugin in a chain."""
 
     def run_chain(self, asked: Attributes) -> Deferred[None]:
-        chain = Chain([NamespaceLifecycle(NAMING, PHASES.get)])
-
-        async def both() -> None:
-            await chain.admit(asked)
-            await chain.validate(asked)
-
-        return Deferred.fromCoroutine(both())
+        return pass_chain(Chain([NamespaceLifecycle(NAMING, PHASES.get)]), asked)
 
     def test_allowed(self) -> None:
         """Creates in live namespaces, updates anywhere, cluster objects and other deletes pass."""
@@ -69,3 +51,17 @@ class NamespaceLifecycleTests(SynchronousTestCase):
             error = self.failureResultOf(self.run_chain(asked), Forbidden).value
             self.assertEqual(error.message, f'namespaces "{name}" is forbidden: this namespace may not be deleted')
         self.successResultOf(self.run_chain(attributes("DELETE", "namespaces", name="orch-node-lease")))
+
+    def test_reviews_tell_nothing(self) -> None:
+        """A local access review passes: its refusal would tell which namespaces there are."""
+        for namespace in ("nope", "ending"):
+            asked = attributes(
+                "CREATE", "localsubjectaccessreviews", "authorization.orch.io/v1", namespace=namespace
+            )
+            self.successResultOf(self.run_chain(asked))
+
+    def test_evictions_are_creates(self) -> None:
+        """An Eviction is refused where the namespace is ending, as whatever else is created there."""
+        asked = attributes("CREATE", "pods", namespace="ending", subresource="eviction")
+        error = self.failureResultOf(self.run_chain(asked), Forbidden).value
+        self.assertTrue(error.message.startswith('pods "x" is forbidden: unable to create new content'))

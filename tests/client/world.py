@@ -12,13 +12,14 @@ from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.admission.chain import Chain
+from orchtw.admission.chain import Chain, Plugin
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Resource
 from orchtw.errors import NotFound
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.admissions import Admissions
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.namespaces import create_namespaces
 from orchtw.registry.deletion import Deletion
@@ -26,6 +27,7 @@ from orchtw.registry.metadata import Stamp
 from orchtw.registry.namespaces import Namespaces
 from orchtw.registry.offload import Offload
 from orchtw.registry.ownership import Ownership
+from orchtw.registry.surface import ServedSurface
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
@@ -140,7 +142,9 @@ class World:
         vocabulary: str = "orch",
         leave_out: Sequence[str] = (),
         make_store: Callable[[Clock], MemoryStore] = MemoryStore,
+        plugins: Sequence[Plugin] = (),
     ) -> None:
+        self.plugins = tuple(plugins)
         self.clock = Clock()
         self.clock.advance(EPOCH_S)
         self.random = Random(1)
@@ -162,9 +166,12 @@ class World:
             each.cache = self.cacher.of(each)
         lifecycle = NamespaceLifecycle(self.naming, Namespaces(self.targets).phase_of)
         stamp = Stamp(now=self.now, new_uid=lambda: f"uid-{next(self._uids)}")
+        offload = Offload(self.clock)
+        admissions = Admissions(
+            Chain([lifecycle, *self.plugins]), ServedSurface(self.targets, self.naming, offload), offload
+        )
         writes = WritePath(
-            self.store, Chain([lifecycle]), stamp, self.random, Ownership(self.targets, self.naming),
-            Offload(self.clock),
+            self.store, admissions, stamp, self.random, Ownership(self.targets, self.naming), offload
         )
         self.registry = Registry(self.targets, writes, Deletion(writes, collects_garbage=True), self.cacher)
         self.client = InProcessClient(self.registry, UserInfo(name="test"), "test")

@@ -10,12 +10,15 @@ from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import ensureDeferred, gatherResults
 from twisted.trial.unittest import TestCase
 
-from orchtw.registry import write_path
+from orchtw.admission import selection
+from orchtw.admission.attributes import Attributes
+from orchtw.registry import surface, write_path
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.ownership import Ownership
 from orchtw.registry.stored import Stored
 from orchtw.testing.in_process import Answer, InProcessServer
 from orchtw.verbs import deletecollection
+from tests.verbs.served import PLUGIN, Recorder
 
 reactor: Any = installed_reactor
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -111,6 +114,42 @@ class LargeWriteTests(TestCase):
         answer = await self.server.request("PATCH", f"{MAPS}/a", {"data": more}, MERGE)
         self.assertEqual(answer.code, 413)
         self.assertIn("members", answer.json["message"])
+
+
+class LargeAdmissionTests(TestCase):
+    async def test_in_the_thread(self) -> None:
+        """What plugins see and change of a large object is converted and copied in the thread."""
+        plugin = Recorder()
+        self.patch(selection, "PLUGINS", {PLUGIN: lambda host, settings: plugin})
+        server = InProcessServer(reactor, self.mktemp(), enable_admission_plugins=(PLUGIN,))
+        await server.start()
+        self.addCleanup(server.stop)
+        target = server.core.targets.find("events.orch.io", "v1", "events")
+        assert target is not None
+        threads: list[bool] = []
+
+        async def annotate(attributes: Attributes) -> None:
+            if attributes.operation != "DELETE":
+                (await attributes.edit())["metadata"]["annotations"] = {"a": attributes.operation}
+
+        def noting(function: Any) -> Any:
+            def noted(*args: Any) -> Any:
+                threads.append(current_thread() is not main_thread())
+                return function(*args)
+
+            return noted
+
+        plugin.mutate = annotate
+        for owner, name in ((target, "to_storage"), (target, "from_storage"), (surface, "load_json")):
+            self.patch(owner, name, noting(getattr(owner, name)))
+        path = "/apis/events.orch.io/v1/namespaces/default/events"
+        event = {"metadata": {"name": "e"}, "note": "x" * INLINE_BYTES, "eventTime": "2020-01-01T00:00:00.000000Z"}
+        self.assertEqual((await server.request("POST", path, event)).code, 201)
+        patched = await server.request("PATCH", f"{path}/e", {"reason": "r"}, MERGE)
+        self.assertEqual(patched.json["metadata"]["annotations"], {"a": "UPDATE"})
+        self.assertEqual((await server.request("DELETE", f"{path}/e")).code, 200)
+        self.assertGreater(len(threads), 8)
+        self.assertEqual(set(threads), {True})
 
 
 class DeleteCollectionTests(TestCase):

@@ -8,7 +8,8 @@ from orchtw.errors import AlreadyExists
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.targets import Targets
-from orchtw.registry.write_path import Write, WritePath
+from orchtw.registry.write import Write
+from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
 from orchtw.storage.cache_resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT

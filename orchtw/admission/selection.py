@@ -1,0 +1,87 @@
+"""Which admission plugins run, and in what order, by default and by the flags (seed 3 §4.1, supplement E1)."""
+
+from __future__ import annotations
+
+from orchtw.admission.chain import Plugin
+from orchtw.admission.host import Host, Settings
+from orchtw.admission.plugins import PLUGINS
+from orchtw.errors import ConfigError
+
+ORDER = (
+    "AlwaysAdmit",
+    "NamespaceAutoProvision",
+    "NamespaceLifecycle",
+    "NamespaceExists",
+    "SecurityContextDeny",
+    "LimitPodHardAntiAffinityTopology",
+    "LimitRanger",
+    "ServiceAccount",
+    "NodeRestriction",
+    "TaintNodesByCondition",
+    "AlwaysPullImages",
+    "ImagePolicyWebhook",
+    "PodSecurity",
+    "PodSecurityPolicy",
+    "PodNodeSelector",
+    "Priority",
+    "DefaultTolerationSeconds",
+    "PodTolerationRestriction",
+    "DenyEscalatingExec",
+    "DenyExecOnPrivileged",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
+    "PersistentVolumeLabel",
+    "DefaultStorageClass",
+    "StorageObjectInUseProtection",
+    "OwnerReferencesPermissionEnforcement",
+    "PersistentVolumeClaimResize",
+    "RuntimeClass",
+    "CertificateApproval",
+    "CertificateSigning",
+    "CertificateSubjectRestriction",
+    "DefaultIngressClass",
+    "DenyServiceExternalIPs",
+    "MutatingAdmissionWebhook",
+    "ValidatingAdmissionWebhook",
+    "ResourceQuota",
+    "AlwaysDeny",
+)
+"""Every plugin of the release in the order in which both passes ask them, whatever the order of the flags."""
+
+DEFAULT = frozenset(
+    {"CertificateApproval", "CertificateSigning", "CertificateSubjectRestriction", "DefaultIngressClass"}
+    | {"DefaultStorageClass", "DefaultTolerationSeconds", "LimitRanger", "MutatingAdmissionWebhook"}
+    | {"NamespaceLifecycle", "PersistentVolumeClaimResize", "PodSecurity", "Priority", "ResourceQuota"}
+    | {"RuntimeClass", "ServiceAccount", "StorageObjectInUseProtection", "TaintNodesByCondition"}
+    | {"ValidatingAdmissionWebhook"}
+)
+"""What runs unless it is switched off, as far as this server has it."""
+
+
+def problems(settings: Settings) -> list[str]:
+    """What is wrong with the flags, a line each: unknown names, ones that are not here, ones that are on and off."""
+    flags = (("enable", settings.enable), ("disable", settings.disable))
+    found = [
+        f'--{flag}-admission-plugins: plugin "{name}" is unknown'
+        for flag, names in flags
+        for name in names
+        if name not in ORDER
+    ]
+    found += [
+        f'--enable-admission-plugins: plugin "{name}" is not available; available are {", ".join(PLUGINS)}'
+        for name in settings.enable
+        if name in ORDER and name not in PLUGINS
+    ]
+    return found + [
+        f'--enable-admission-plugins: plugin "{name}" is in --disable-admission-plugins too'
+        for name in settings.enable
+        if name in settings.disable
+    ]
+
+
+def selected(host: Host, settings: Settings) -> list[Plugin]:
+    """The plugins that are switched on, in their order. Raises ConfigError with every problem of the flags."""
+    if found := problems(settings):
+        raise ConfigError(*found)
+    names = DEFAULT.union(settings.enable).difference(settings.disable)
+    return [PLUGINS[name](host, settings) for name in ORDER if name in names and name in PLUGINS]

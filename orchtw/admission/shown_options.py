@@ -1,0 +1,34 @@
+"""The options of a write as an API object: CreateOptions, UpdateOptions or DeleteOptions."""
+
+from __future__ import annotations
+
+from orchtw.objects import Object
+from orchtw.rules.options import DeleteOptions, WriteOptions
+
+_KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+
+
+def options_object(operation: str, options: WriteOptions | DeleteOptions, meta_group: str) -> Object:
+    """`options` as an API object of `meta_group`; only what was set has a member (supplement E3).
+
+    The kind follows from the operation: a patch has UpdateOptions, an apply that creates CreateOptions.
+    """
+    given = _deleting(options) if isinstance(options, DeleteOptions) else _writing(options)
+    if options.dry_run:
+        given["dryRun"] = ["All"]
+    kind = {"kind": _KINDS[operation], "apiVersion": f"{meta_group}/v1"}
+    return {**kind, **{key: value for key, value in given.items() if value not in ("", None)}}
+
+
+def _writing(options: WriteOptions) -> Object:
+    return {"fieldManager": options.field_manager, "fieldValidation": options.field_validation}
+
+
+def _deleting(options: DeleteOptions) -> Object:
+    preconditions = {"uid": options.precondition_uid, "resourceVersion": options.precondition_version}
+    return {
+        "gracePeriodSeconds": options.grace_period_s,
+        "preconditions": {key: value for key, value in preconditions.items() if value} or None,
+        "orphanDependents": options.orphan_dependents,
+        "propagationPolicy": options.propagation,
+    }

@@ -1,0 +1,186 @@
+"""Admission as writes pass it: the chain, and what it is shown of each write."""
+
+from __future__ import annotations
+
+import attrs
+
+from orchtw.admission.attributes import Attributes, Operation, Surface
+from orchtw.admission.chain import NOBODY, Chain, Plan
+from orchtw.objects import Object
+from orchtw.registry.offload import Offload
+from orchtw.registry.write import Write
+from orchtw.request import Request, UserInfo
+from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec.codecs import KindCodec
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Submission:
+    """A request whose own object is not stored: an Eviction, a Binding, a review, the options of an exec.
+
+    `obj` is canonical. `options` are None for CONNECT.
+    """
+
+    operation: Operation
+    resource: ResourceType
+    namespace: str
+    name: str
+    user: UserInfo
+    subresource: str = ""
+    obj: Object
+    options: WriteOptions | None
+    request: Request
+
+
+class Admission:
+    """One write on its way through the chain; a write that no plugin handles is not shown to anybody."""
+
+    __slots__ = ("_attributes", "_plan", "_wanted", "_write")
+
+    def __init__(self, write: Write, plan: Plan, attributes: Attributes | None, wanted: Object) -> None:
+        self._write = write
+        self._plan = plan
+        self._attributes = attributes
+        self._wanted = wanted
+
+    async def admit(self) -> None:
+        """Run the mutating half; the first refusal ends the write."""
+        if self._attributes is not None:
+            for step in self._plan.mutating:
+                await step(self._attributes)
+
+    def outcome(self) -> Object:
+        """The wanted object as the mutating plugins left it: canonical, with defaults, in the target's version.
+
+        Raises BadRequest (400) where a plugin left what is no object of the kind.
+        """
+        attributes, view = self._attributes, self._write.view
+        if attributes is None or not attributes.changes or attributes.obj is None:
+            return self._wanted
+        if view is not None:
+            return view.absorb(self._wanted, attributes.obj)
+        target = self._write.target
+        obj = _canonical(target.codec, attributes.obj)
+        target.complete(obj)
+        return obj
+
+    def finish(self, obj: Object) -> None:
+        """Show `obj`, which is in the storage version, to validating plugins, if there are any."""
+        if self._attributes is None or not self._plan.validating:
+            return
+        target, view = self._write.target, self._write.view
+        served = target.from_storage(obj) if target.from_storage else obj
+        self._attributes.finish(view.show(served) if view else served)
+
+    async def validate(self) -> None:
+        """Run the validating half; the first refusal ends the write."""
+        if self._attributes is not None:
+            for step in self._plan.validating:
+                await step(self._attributes)
+
+
+class Admissions:
+    """Shows writes to the plugins of a chain; what is large is made ready for them off the reactor."""
+
+    def __init__(self, chain: Chain, surface: Surface, offload: Offload) -> None:
+        self._chain = chain
+        self._surface = surface
+        self._run = offload.run
+
+    def of(
+        self, write: Write, operation: Operation, wanted: Object, old: Object | None, size_bytes: int
+    ) -> Admission:
+        """The admission of a create or update; both objects are in the target's version."""
+        plan = self._plan(write, operation)
+        if plan.empty:
+            return Admission(write, plan, None, wanted)
+        show = write.view.show if write.view else _same
+        attributes = self._attributes(write, operation, show(wanted), None if old is None else show(old), size_bytes)
+        return Admission(write, plan, attributes, wanted)
+
+    async def deleting(self, write: Write, old: Object, options: DeleteOptions, size_bytes: int) -> None:
+        """Ask both halves about the end of `old`, which is in the storage version. Raises what plugins raise."""
+        plan = self._plan(write, "DELETE")
+        if plan.empty:
+            return
+        convert = write.target.from_storage
+        shown = old if convert is None else await self._run(size_bytes, lambda: convert(old))
+        attributes = self._attributes(write, "DELETE", None, shown, size_bytes)
+        attributes.given_options = options
+        for step in (*plan.mutating, *plan.validating):
+            await step(attributes)
+
+    async def permit(self, asked: Submission, codec: KindCodec) -> Object:
+        """Ask both halves about an object that is not stored; returns it as they left it.
+
+        `codec` is that of its kind. Raises what plugins raise, and BadRequest (400) where they left no such object.
+        """
+        plan = self._chain.plan(asked.operation, asked.resource, asked.subresource)
+        if plan.empty:
+            return asked.obj
+        attributes = self._submitted(asked)
+        for step in plan.mutating:
+            await step(attributes)
+        changed = attributes.obj if attributes.changes else None
+        obj = asked.obj
+        if changed is not None:
+            obj = await self._run(attributes.size_bytes, lambda: _canonical(codec, changed))
+        attributes.finish(obj)
+        for step in plan.validating:
+            await step(attributes)
+        return obj
+
+    def _submitted(self, asked: Submission) -> Attributes:
+        return Attributes(
+            operation=asked.operation,
+            resource=asked.resource,
+            namespace=asked.namespace,
+            name=asked.name,
+            user=asked.user,
+            surface=self._surface,
+            subresource=asked.subresource,
+            obj=asked.obj,
+            dry_run=asked.options is not None and asked.options.dry_run,
+            given_options=asked.options,
+            request=asked.request,
+            size_bytes=len(asked.request.body),
+        )
+
+    def _plan(self, write: Write, operation: Operation) -> Plan:
+        if write.admitted:
+            return NOBODY
+        return self._chain.plan(operation, write.target.resource, write.subresource)
+
+    def _attributes(
+        self, write: Write, operation: Operation, obj: Object | None, old: Object | None, size_bytes: int
+    ) -> Attributes:
+        """On a collection the name is the object's own, if it has one; a Namespace is in itself, as in its path."""
+        resource = write.target.resource
+        name = write.name or ("" if obj is None else obj["metadata"].get("name", ""))
+        return Attributes(
+            operation=operation,
+            resource=resource,
+            namespace=name if resource.qualified == "namespaces" else write.namespace,
+            name=name,
+            user=write.user,
+            surface=self._surface,
+            subresource=write.subresource,
+            obj=obj,
+            old=old,
+            dry_run=write.dry_run,
+            given_options=write.options,
+            request=write.request,
+            size_bytes=size_bytes,
+        )
+
+
+def _canonical(codec: KindCodec, obj: Object) -> Object:
+    """An object that a plugin has changed in canonical form, with its declared defaults. Raises BadRequest (400)."""
+    found = codec.normalise(obj)
+    codec.default(found)
+    return found
+
+
+def _same(obj: Object) -> Object:
+    return obj

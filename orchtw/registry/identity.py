@@ -1,0 +1,86 @@
+"""Whether a written object is the one that the request names: name, namespace, UID, version (supplement B1, B2)."""
+
+from __future__ import annotations
+
+from orchtw.errors import BadRequest, Cause, Conflict, Invalid
+from orchtw.objects import Object
+from orchtw.registry.write import Write
+from orchtw.rules.options import parse_revision
+from orchtw.watch.entry import Entry
+
+
+def own_metadata(obj: Object) -> Object:
+    """The metadata of an object, which may have had none."""
+    meta: Object = obj.setdefault("metadata", {})
+    return meta
+
+
+def match_name(write: Write, meta: Object) -> None:
+    """Give the object the request's name; it may not have another. Raises BadRequest (400)."""
+    if not meta.get("name"):
+        if not write.applies:
+            raise BadRequest(
+                f"the name of the object ({write.name} based on URL) was undeterminable: name must be provided"
+            )
+    elif meta["name"] != write.name:
+        text = f"the name of the object ({meta['name']}) does not match the name on the URL ({write.name})"
+        raise BadRequest(text)
+    meta["name"] = write.name
+
+
+def match_namespace(write: Write, meta: Object) -> None:
+    """Give a new object the request's namespace; it may not have another. Raises BadRequest (400)."""
+    if not write.target.resource.namespaced:
+        return
+    if meta.get("namespace", "") not in ("", write.namespace):
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    meta["namespace"] = write.namespace
+
+
+def match_live(write: Write, new: Object, old: Object, live: Entry) -> str:
+    """Check an update's metadata against the live object's; returns the version that was asked for, or "".
+
+    Raises BadRequest (400), Conflict (409, another UID or version) and Invalid (422, the kind asks for a version).
+    """
+    resource = write.target.resource
+    match_name(write, new)
+    if resource.namespaced:
+        if new.get("namespace", "") not in ("", write.namespace):
+            raise BadRequest(
+                f"the namespace of the object ({new['namespace']}) does not match "
+                f"the namespace on the request ({write.namespace})"
+            )
+        new["namespace"] = write.namespace
+    if new.get("uid") and new["uid"] != old["uid"]:
+        raise other_uid(write, new["uid"], old["uid"])
+    return _match_version(write, new.get("resourceVersion", ""), live)
+
+
+def other_uid(write: Write, asked: str, present: str) -> Conflict:
+    """The refusal (409) of a UID that the object does not have."""
+    resource = write.target.resource
+    why = f"Precondition failed: UID in precondition: {asked}, UID in object meta: {present}"
+    return Conflict.of(resource.plural, resource.group, write.name, why)
+
+
+def modified(write: Write) -> Conflict:
+    """The refusal (409) of a write that comes too late."""
+    resource = write.target.resource
+    return Conflict.modified(resource.plural, resource.group, write.name)
+
+
+def _match_version(write: Write, version: str, live: Entry) -> str:
+    resource = write.target.resource
+    if not version:
+        if not (write.from_live or write.target.stored.strategy.traits.unconditional_update):
+            cause = Cause("FieldValueInvalid", "Invalid value: 0x0: must be specified for an update",
+                          "metadata.resourceVersion")
+            raise Invalid.of(resource.plural, resource.group, write.name, [cause])
+        return ""
+    try:
+        revision = parse_revision(version)
+    except ValueError as error:
+        raise BadRequest(str(error)) from None
+    if revision != live.revision:
+        raise modified(write)
+    return version

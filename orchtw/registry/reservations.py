@@ -1,0 +1,81 @@
+"""What a write takes beyond its object, such as addresses, ports and quota, held until the write has ended.
+
+A kind whose strategy has `reservations` gets one for each try of a write, before validation. The order is: reserve,
+validate, commit, then keep or release.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.objects import Object
+from orchtw.storage.interface import Op, Outcome, Store
+
+
+class Reservation(Protocol):
+    """What one try of a write holds. Exactly one of the two is called, once; both return at once."""
+
+    def keep(self) -> None:
+        """The write is stored: what the new object holds is its own, what only the old one held is free."""
+
+    def release(self) -> None:
+        """The write is not stored: everything is as it was before."""
+
+
+class Reservations(Protocol):
+    """What the objects of one kind take."""
+
+    async def reserve(self, new: Object | None, old: Object | None, *, dry_run: bool) -> Reservation:
+        """Hold what `new` needs beyond `old`, and fill in the fields of `new` that say what it is.
+
+        Both are in the storage version; `new` may be changed in place and need not stay canonical. `old` is None for
+        a create, `new` for a removal. A dry run is always released. Raises StatusErrors to refuse the write; whoever
+        raises, or is cancelled, holds nothing.
+        """
+
+
+class Hold:
+    """One reservation until its write has ended; `end` may be called at any time."""
+
+    _log = Logger()
+
+    def __init__(self, reservation: Reservation) -> None:
+        self._reservation = reservation
+        self._open = True
+
+    def end(self) -> None:
+        """Release what has not been passed to `commit`."""
+        if self._open:
+            self._open = False
+            self._reservation.release()
+
+    def commit(self, store: Store, op: Op) -> Deferred[Outcome]:
+        """Commit `op`; from now on its outcome alone says whether the reservation is kept.
+
+        Whoever waits for the answer may be cancelled: the store goes on, and so does what is held.
+        """
+        waiting: Deferred[Outcome] = Deferred()
+        self._open = False
+
+        def ended(result: Outcome | Failure) -> None:
+            self._settle(result)
+            if waiting.called and isinstance(result, Failure):
+                self._log.failure("a write that nobody waits for any more failed", failure=result)
+            waiting.callback(result)
+
+        maybeDeferred(store.commit, op).addBoth(ended)
+        return waiting
+
+    def _settle(self, result: Outcome | Failure) -> None:
+        stored = isinstance(result, Outcome) and bool(result.revision)
+        try:
+            if stored:
+                self._reservation.keep()
+            else:
+                self._reservation.release()
+        except Exception:  # noqa: BLE001 - the write has ended all the same, and its writer must hear of it
+            self._log.failure("a reservation could not be settled")

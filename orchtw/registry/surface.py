@@ -1,0 +1,47 @@
+"""What admission may ask of the API beyond one write: other versions of an object, and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import orjson
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.offload import Offload
+from orchtw.registry.target import Target
+from orchtw.registry.targets import Targets
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec.json_text import load_json
+
+
+class ServedSurface:
+    """See `admission.attributes.Surface`."""
+
+    def __init__(self, targets: Targets, naming: Naming, offload: Offload) -> None:
+        self._targets = targets
+        self._offload = offload
+        self.meta_group = naming.meta_group
+
+    def equivalents(self, resource: ResourceType) -> Mapping[str, ResourceType]:
+        """See `Surface`, as all of these. A resource that is not stored has only itself."""
+        if resource.storage_version is None:
+            return {resource.api_version: resource}
+        versions = self._targets.versions_of(self._target(resource))
+        return {api_version: target.resource for api_version, target in versions.items()}
+
+    async def convert(self, obj: Object, source: ResourceType, wanted: ResourceType, size_bytes: int) -> Object:
+        given, asked = self._target(source), self._target(wanted)
+
+        def converted() -> Object:
+            stored = given.store_form(given.codec.normalise(obj))
+            return asked.from_storage(stored) if asked.from_storage else stored
+
+        return await self._offload.run(size_bytes, converted)
+
+    async def copy(self, obj: Object, size_bytes: int) -> Object:
+        copied: Object = await self._offload.run(size_bytes, lambda: load_json(orjson.dumps(obj)))
+        return copied
+
+    def _target(self, resource: ResourceType) -> Target:
+        return self._targets.stored_target(resource.group, resource.version, resource.plural)

@@ -1,0 +1,67 @@
+"""The values that the write path works with: who writes what, and what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import attrs
+
+from orchtw.objects import Object
+from orchtw.registry.target import Target
+from orchtw.request import Request, UserInfo
+from orchtw.rules.options import DeleteOptions, WriteOptions
+from orchtw.watch.entry import Entry
+
+PLAIN = WriteOptions()
+"""The options of a write that was asked for without any."""
+
+
+class View(Protocol):
+    """What a sub-resource shows of an object, and admission sees in its place: the Scale of a workload."""
+
+    def show(self, obj: Object) -> Object:
+        """The sub-resource of an object of the target's version."""
+
+    def absorb(self, obj: Object, shown: Object) -> Object:
+        """`obj` with the changes of its sub-resource `shown`. Raises Invalid (422) and BadRequest (400)."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Write:
+    """Who writes what object, and whether as a dry run.
+
+    `from_live`: the wanted object is made from the live one, so that no kind asks for its resourceVersion.
+    `manager` is who comes to own the changed fields; without one ownership stays as it is. `applies`: the wanted
+    object is the outcome of a server-side apply, which has settled ownership and may create. `size_bytes`: of what
+    was sent, which says with the live object's size how long the write may take. Admission is shown `options`, and
+    `view` in place of the object; its warnings go to `request`. `admitted`: admission has seen the request that this
+    write is a part of, and does not see the write.
+    """
+
+    target: Target
+    namespace: str
+    name: str
+    user: UserInfo
+    subresource: str = ""
+    dry_run: bool = False
+    from_live: bool = False
+    manager: str = ""
+    applies: bool = False
+    size_bytes: int = 0
+    options: WriteOptions | DeleteOptions = PLAIN
+    request: Request | None = None
+    view: View | None = None
+    admitted: bool = False
+
+
+@attrs.frozen(slots=True)
+class Written:
+    """What a write came to: the object's entry, and whether it is new."""
+
+    entry: Entry
+    created: bool = False
+
+
+Transform = Callable[[Object | None], Object]
+"""From the live object (None: there is none) in the target's version to the wanted one, in the target's version."""

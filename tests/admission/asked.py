@@ -1,0 +1,58 @@
+"""Writes as plugins see them, over the surface of the orch vocabulary and without a server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.chain import Chain
+from orchtw.objects import Object
+from orchtw.registry.offload import Offload
+from orchtw.registry.surface import ServedSurface
+from orchtw.registry.targets import Targets
+from orchtw.request import Peer, Request, UserInfo
+from orchtw.schema.catalogue import ResourceType
+from tests.client.world import surface
+
+NAMING, CATALOGUE, CODECS = surface("orch")
+SURFACE = ServedSurface(Targets(CATALOGUE, CODECS, CATALOGUE.resources), NAMING, Offload(None))
+
+
+def resource(plural: str, group_version: str = "v1") -> ResourceType:
+    """A resource of the release."""
+    group, _, version = group_version.rpartition("/")
+    found = CATALOGUE.find(group, version, plural)
+    assert found is not None
+    return found
+
+
+def attributes(operation: Operation, plural: str, group_version: str = "v1", **more: Any) -> Attributes:
+    """A write by bob of the object named x."""
+    given: dict[str, Any] = {"namespace": "", "name": "x", "user": UserInfo(name="bob"), **more}
+    return Attributes(operation=operation, resource=resource(plural, group_version), surface=SURFACE, **given)
+
+
+def request() -> Request:
+    """A request that warnings and annotations may be added to."""
+    return Request(method="POST", path="/", peer=Peer(address="test", port=0))
+
+
+def canonical(api_version: str, kind: str, obj: Object) -> Object:
+    """`obj` with the defaults of its kind."""
+    codec = CODECS.kind(api_version, kind)
+    found = codec.normalise(obj)
+    codec.default(found)
+    return found
+
+
+def pass_chain(chain: Chain, asked: Attributes) -> Deferred[None]:
+    """Run both halves."""
+    plan = chain.plan(asked.operation, asked.resource, asked.subresource)
+
+    async def both() -> None:
+        for step in (*plan.mutating, *plan.validating):
+            await step(asked)
+
+    return Deferred.fromCoroutine(both())

@@ -1,0 +1,83 @@
+"""Which plugins see a write, in which pass and in which order (supplement E1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.chain import Chain
+from orchtw.errors import Forbidden
+from orchtw.schema.catalogue import ResourceType
+from tests.admission.asked import attributes, pass_chain, resource
+
+Seen = list[tuple[str, str]]
+
+
+class Mutator:
+    """Takes part in the first pass only."""
+
+    def __init__(self, name: str, seen: Seen, concerned: Callable[[Operation], bool] = bool) -> None:
+        self.name = name
+        self.seen = seen
+        self.concerned = concerned
+        self.asked = 0
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        self.asked += 1
+        return self.concerned(operation)
+
+    async def admit(self, attributes: Attributes) -> None:
+        self.seen.append((self.name, "admit"))
+
+
+class Both(Mutator):
+    """Takes part in both passes."""
+
+    async def validate(self, attributes: Attributes) -> None:
+        self.seen.append((self.name, "validate"))
+
+
+class Refuser(Mutator):
+    """Refuses in the first pass."""
+
+    async def admit(self, attributes: Attributes) -> None:
+        raise attributes.forbidden("no")
+
+
+class ChainTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.seen: Seen = []
+
+    def test_passes(self) -> None:
+        """All mutating plugins, then all validating ones, each in the chain's order."""
+        chain = Chain([Both("a", self.seen), Mutator("b", self.seen), Both("c", self.seen)])
+        self.successResultOf(pass_chain(chain, attributes("CREATE", "pods")))
+        passed = [("a", "admit"), ("b", "admit"), ("c", "admit"), ("a", "validate"), ("c", "validate")]
+        self.assertEqual(self.seen, passed)
+
+    def test_refusal_ends_it(self) -> None:
+        """Nobody is asked after a refusal."""
+        chain = Chain([Both("a", self.seen), Refuser("b", self.seen), Both("c", self.seen)])
+        self.failureResultOf(pass_chain(chain, attributes("CREATE", "pods")), Forbidden)
+        self.assertEqual(self.seen, [("a", "admit")])
+
+    def test_concern(self) -> None:
+        """A plugin sees only what it handles, and a write that concerns nobody has an empty plan."""
+        chain = Chain([Both("a", self.seen, lambda operation: operation == "DELETE")])
+        self.assertTrue(chain.plan("CREATE", resource("pods")).empty)
+        self.assertFalse(chain.plan("DELETE", resource("pods")).empty)
+        self.successResultOf(pass_chain(chain, attributes("CREATE", "pods")))
+        self.assertEqual(self.seen, [])
+
+    def test_asked_once(self) -> None:
+        """Whom a kind of write concerns is found out once for each operation, resource and sub-resource."""
+        plugin = Mutator("a", self.seen)
+        chain = Chain([plugin])
+        for _ in range(3):
+            chain.plan("CREATE", resource("pods"))
+            chain.plan("CREATE", resource("pods"), "eviction")
+            chain.plan("UPDATE", resource("poddisruptionbudgets", "policy/v1"))
+            chain.plan("UPDATE", resource("poddisruptionbudgets", "policy/v1beta1"))
+        self.assertEqual(plugin.asked, 3)

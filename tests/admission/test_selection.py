@@ -1,0 +1,71 @@
+"""Which plugins run, by default and by the flags (seed 3 §4.1, supplement E1)."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.admission import selection
+from orchtw.admission.chain import Plugin
+from orchtw.admission.host import Host, Settings
+from orchtw.admission.plugins import PLUGINS
+from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
+from orchtw.errors import ConfigError
+from orchtw.registry.targets import Targets
+from tests.admission.asked import CATALOGUE, CODECS, NAMING
+
+HOST = Host(naming=NAMING, targets=Targets(CATALOGUE, CODECS, CATALOGUE.resources))
+
+
+class SelectionTests(SynchronousTestCase):
+    def test_default(self) -> None:
+        """Without flags the default plugins run, as far as they are there."""
+        (plugin,) = selected(HOST, Settings())
+        self.assertIsInstance(plugin, NamespaceLifecycle)
+
+    def test_off(self) -> None:
+        """A default plugin can be switched off, also one that is not there."""
+        self.assertEqual(selected(HOST, Settings(disable=("NamespaceLifecycle", "ResourceQuota"))), [])
+
+    def test_order(self) -> None:
+        """The release says the order, not the flags."""
+        made: list[str] = []
+
+        def factory(name: str) -> Plugin:
+            made.append(name)
+            return NamespaceLifecycle.of(HOST)
+
+        names = ("AlwaysDeny", "AlwaysAdmit", "NamespaceLifecycle")
+        fakes = {name: lambda host, settings, name=name: factory(name) for name in names}
+        self.patch(selection, "PLUGINS", fakes)
+        selected(HOST, Settings(enable=("AlwaysDeny", "AlwaysAdmit")))
+        self.assertEqual(made, ["AlwaysAdmit", "NamespaceLifecycle", "AlwaysDeny"])
+
+    def test_wrong_names(self) -> None:
+        """Every unknown name, one that is not here, and one that is on and off has its line."""
+        settings = Settings(
+            enable=("Nope", "NodeRestriction", "ServiceAccount", "NamespaceLifecycle"),
+            disable=("Neither", "NamespaceLifecycle"),
+        )
+        found = problems(settings)
+        self.assertEqual(
+            found,
+            [
+                '--enable-admission-plugins: plugin "Nope" is unknown',
+                '--disable-admission-plugins: plugin "Neither" is unknown',
+                '--enable-admission-plugins: plugin "NodeRestriction" is not available; '
+                "available are NamespaceLifecycle",
+                '--enable-admission-plugins: plugin "ServiceAccount" is not available; '
+                "available are NamespaceLifecycle",
+                '--enable-admission-plugins: plugin "NamespaceLifecycle" is in --disable-admission-plugins too',
+            ],
+        )
+        error = self.assertRaises(ConfigError, selected, HOST, settings)
+        self.assertEqual(list(error.problems), found)
+
+    def test_tables(self) -> None:
+        """What runs by default and what is there have their places in the order, each once."""
+        self.assertEqual(len(ORDER), len(set(ORDER)))
+        self.assertEqual(DEFAULT.difference(ORDER), frozenset())
+        self.assertEqual(set(PLUGINS).difference(ORDER), set())
+        self.assertEqual(len(DEFAULT), 18)

@@ -1,0 +1,114 @@
+"""One stored resource: keys, encodings and entries."""
+
+from __future__ import annotations
+
+import orjson
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.objects import Object
+from orchtw.registry.metadata import ordered
+from orchtw.registry.stored import Stored
+from orchtw.registry.target import Target
+from orchtw.registry.targets import Targets
+from tests.client.world import surface
+
+NAMING, CATALOGUE, CODECS = surface("orch")
+TARGETS = Targets(CATALOGUE, CODECS, CATALOGUE.resources)
+
+
+def target(plural: str, group: str = "", version: str = "v1") -> Target:
+    found = TARGETS.find(group, version, plural)
+    assert found is not None
+    return found
+
+
+def pod(**meta: object) -> Object:
+    """A pod as the write path hands it over."""
+    codec = target("pods").codec
+    spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
+    obj = codec.normalise({"metadata": {"name": "x", "namespace": "a", **meta}, "spec": spec})
+    codec.default(obj)
+    obj["metadata"] = ordered(obj["metadata"])
+    return obj
+
+
+class StoredTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.stored: Stored = target("pods").stored
+
+    def test_keys(self) -> None:
+        """Keys end in namespace and name, or in the name alone, below a prefix with the neutral group."""
+        self.assertEqual((self.stored.prefix, self.stored.tail("a", "x")), ("/registry/pods/", "a/x"))
+        nodes = target("nodes").stored
+        self.assertEqual((nodes.prefix, nodes.tail("", "x")), ("/registry/nodes/", "x"))
+
+    def test_shared(self) -> None:
+        """Versions and groups with the same storage are one stored resource."""
+        self.assertIs(target("events").stored, target("events", "events.orch.io").stored)
+
+    def test_entry(self) -> None:
+        """The commit's revision becomes the object's version, in both encodings."""
+        prepared = self.stored.prepare(pod(labels={"a": "b"}))
+        entry = prepared.entry(7)
+        self.assertEqual((entry.key, entry.namespace, entry.name, entry.revision), ("a/x", "a", "x", 7))
+        self.assertEqual(entry.labels, {"a": "b"})
+        fields = dict(zip(self.stored.field_names, entry.fields, strict=True))
+        self.assertEqual(fields["spec.nodeName"], "n")
+        for obj in (self.stored.load(entry), self.stored.codec.decode_protobuf(entry.proto)):
+            self.assertEqual(obj["metadata"]["resourceVersion"], "7")
+
+    def test_the_same_from_the_store(self) -> None:
+        """What the store gives back is what was cached when it was written; its JSON is made when asked for."""
+        prepared = self.stored.prepare(pod(labels={"a": "b"}))
+        entry = prepared.entry(7)
+        again = self.stored.build(entry.key, prepared.value, 7)
+        self.assertIsNone(again.json)
+        self.assertEqual((again.proto, again.fields, again.labels), (entry.proto, entry.fields, entry.labels))
+        self.assertEqual(self.stored.json_tail(again), entry.json)
+        self.assertEqual(again.json, entry.json)
+
+    def test_dry_run(self) -> None:
+        """An object that was created in a dry run has no version in either encoding."""
+        entry = self.stored.prepare(pod()).unstored()
+        for obj in (self.stored.load(entry), self.stored.codec.decode_protobuf(entry.proto)):
+            self.assertNotIn("resourceVersion", obj["metadata"])
+
+    def test_load_is_private(self) -> None:
+        """A loaded object may be changed: the next one does not show it."""
+        entry = self.stored.prepare(pod(labels={"a": "b"})).entry(7)
+        self.stored.load(entry)["metadata"]["labels"]["a"] = "changed"
+        self.assertEqual(self.stored.load(entry)["metadata"]["labels"], {"a": "b"})
+
+    def test_nameplate(self) -> None:
+        """Of an object that cannot be read, names and version are shown."""
+        entry = self.stored.nameplate("a", "x", 7)
+        meta = self.stored.load(entry)["metadata"]
+        self.assertEqual((entry.key, entry.revision), ("a/x", 7))
+        self.assertEqual(meta, {"name": "x", "namespace": "a", "resourceVersion": "7", "creationTimestamp": None})
+        self.assertEqual(target("nodes").stored.nameplate("", "x", 7).key, "x")
+
+
+class TargetTests(SynchronousTestCase):
+    """The same objects through a version that is not the stored one."""
+
+    def setUp(self) -> None:
+        self.budgets = target("poddisruptionbudgets", "policy", "v1beta1")
+        codec = self.budgets.codec
+        obj = codec.normalise({"metadata": {"name": "x", "namespace": "a"}, "spec": {"minAvailable": 1}})
+        codec.default(obj)
+        obj["metadata"] = ordered(obj["metadata"])
+        self.entry = self.budgets.stored.prepare(self.budgets.store_form(obj)).entry(7)
+
+    def test_load(self) -> None:
+        """Objects come in the asked version, and lie in the stored one."""
+        self.assertEqual(self.budgets.load(self.entry)["apiVersion"], "policy/v1beta1")
+        self.assertEqual(self.budgets.stored.load(self.entry)["apiVersion"], "policy/v1")
+
+    def test_encodings_are_kept(self) -> None:
+        """JSON and Protobuf of the asked version are made once and kept with the entry."""
+        tail = self.budgets.json_tail(self.entry)
+        self.assertIs(self.budgets.json_tail(self.entry), tail)
+        raw = self.budgets.protobuf(self.entry)
+        self.assertIs(self.budgets.protobuf(self.entry), raw)
+        self.assertEqual(orjson.loads(b"{" + tail)["spec"], {"minAvailable": 1})
+        self.assertEqual(self.budgets.codec.decode_protobuf(raw)["metadata"]["resourceVersion"], "7")

@@ -1,0 +1,121 @@
+"""A whole server over a store in memory, on a Clock: requests in, answers out, and nothing that takes time."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.admission import selection
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.chain import Plugin
+from orchtw.objects import Object
+from orchtw.schema.catalogue import ResourceType
+from orchtw.testing import in_process
+from orchtw.testing.in_process import Answer, InProcessServer
+from tests.client.world import MemoryStore
+
+T = TypeVar("T")
+PLUGIN = "AlwaysAdmit"
+"""The name under which the tests' own plugin stands, at the head of the chain."""
+
+DEFAULT = "/api/v1/namespaces/default"
+MERGE = {"content-type": "application/merge-patch+json"}
+APPLY = {"content-type": "application/apply-patch+yaml"}
+
+
+class Host(Clock):
+    """A clock that the server can ask to end the process."""
+
+    def stop(self) -> None:
+        raise AssertionError("the server ends the process")
+
+
+class Recorder:
+    """Notes what it sees of the requests of people, and does what a test says."""
+
+    def __init__(self) -> None:
+        self.admitted: list[Attributes] = []
+        self.validated: list[Attributes] = []
+        self.mutate: Callable[[Attributes], Awaitable[None] | None] = lambda attributes: None
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        return True
+
+    async def admit(self, attributes: Attributes) -> None:
+        if attributes.user.name == "admin":
+            self.admitted.append(attributes)
+            if (waiting := self.mutate(attributes)) is not None:
+                await waiting
+
+    async def validate(self, attributes: Attributes) -> None:
+        if attributes.user.name == "admin":
+            self.validated.append(attributes)
+
+    def only(self) -> Attributes:
+        """The one write that both passes saw; forgets it."""
+        (found,), (again,) = self.admitted, self.validated
+        assert found is again
+        self.admitted, self.validated = [], []
+        return found
+
+
+class ServedCase(SynchronousTestCase):
+    """A server without controllers, with a `plugin` that sees every write of the administrator's."""
+
+    def setUp(self) -> None:
+        self.plugin = Recorder()
+        plugin = self.make_plugin()
+        self.patch(selection, "PLUGINS", {**selection.PLUGINS, PLUGIN: lambda host, settings: plugin})
+        self.clock = Host()
+        self.store = MemoryStore(self.clock)
+        self.patch(in_process, "claim_store", lambda config, naming, reactor: self.store)
+        settings: dict[str, Any] = {"enable_admission_plugins": (PLUGIN,), "controllers": ()}
+        self.server = InProcessServer(self.clock, self.mktemp(), **settings)
+        self.run_async(self.server.start())
+        self.addCleanup(lambda: self.run_async(self.server.core.stop()))
+
+    def make_plugin(self) -> Plugin:
+        """The plugin that is in the chain."""
+        return self.plugin
+
+    def run_async(self, work: Awaitable[T]) -> T:
+        """The result of `work`, with as many turns of the clock as it takes."""
+        found: list[Any] = []
+        Deferred.fromCoroutine(work).addBoth(found.append)  # type: ignore[arg-type]
+        for _ in range(10_000):
+            if found:
+                break
+            self.clock.advance(0)
+        result = found[0]
+        if hasattr(result, "raiseException"):
+            result.raiseException()
+        return result  # type: ignore[no-any-return]
+
+    def send(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
+        """The answer to a request; paths that do not begin with a slash are in namespace default."""
+        url = path if path.startswith("/") else f"{DEFAULT}/{path}"
+        return self.run_async(self.server.request(method, url, body, headers))
+
+    def done(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Object:
+        """The object that a request answers with; it must succeed."""
+        answer = self.send(method, path, body, headers)
+        self.assertIn(answer.code, (200, 201, 202), answer.body)
+        found: Object = answer.json
+        return found
+
+    def code(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> int:
+        """The code of the answer."""
+        return self.send(method, path, body, headers).code
+
+    def seen(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Attributes:
+        """What the plugin saw of a request that succeeds."""
+        self.done(method, path, body, headers)
+        return self.plugin.only()
+
+    def forget(self) -> None:
+        """Forget what the plugin has seen so far."""
+        self.plugin.admitted, self.plugin.validated = [], []

@@ -1,0 +1,123 @@
+"""POST, PUT, PATCH and DELETE as they are answered (supplement B1, B2, B3, A12, A13)."""
+
+from __future__ import annotations
+
+from orchtw.objects import Object
+from orchtw.registry import write_path
+from tests.verbs.served import APPLY, MERGE, ServedCase
+
+LEASES = "/apis/coordination.orch.io/v1/namespaces/default/leases"
+
+
+def config_map(name: str = "x", **meta: object) -> Object:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **meta}, "data": {"key": "old"}}
+
+
+class CreateTests(ServedCase):
+    def test_created(self) -> None:
+        """201 and the stored object; the same name again is a 409."""
+        answer = self.send("POST", "configmaps", config_map())
+        self.assertEqual((answer.code, answer.json), (201, self.done("GET", "configmaps/x")))
+        self.assertEqual(self.code("POST", "configmaps", config_map()), 409)
+
+    def test_dry_run(self) -> None:
+        """201 and an object without version; nothing is stored."""
+        answer = self.send("POST", "configmaps?dryRun=All", config_map())
+        self.assertEqual(answer.code, 201)
+        self.assertNotIn("resourceVersion", answer.json["metadata"])
+        self.assertEqual(self.code("GET", "configmaps/x"), 404)
+        self.assertEqual(self.code("POST", "configmaps?dryRun=Some", config_map()), 422)
+
+    def test_generated_name(self) -> None:
+        """A generated name that is taken is a 409 that asks to try again."""
+        self.patch(write_path, "generate_name", lambda base, random: f"{base}12345")
+        body = {"metadata": {"generateName": "web-"}}
+        self.assertEqual(self.done("POST", "configmaps", body)["metadata"]["name"], "web-12345")
+        answer = self.send("POST", "configmaps", body)
+        self.assertEqual((answer.code, answer.json["reason"]), (409, "AlreadyExists"))
+        self.assertIn("generate", answer.json["message"])
+
+
+class UpdateTests(ServedCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.made = self.done("POST", "configmaps", config_map())
+
+    def test_replaced(self) -> None:
+        """200 and the new object; the version that was replaced is a 409 from then on."""
+        changed = {**self.made, "data": {"key": "new"}}
+        self.assertEqual(self.done("PUT", "configmaps/x", changed)["data"], {"key": "new"})
+        self.assertEqual(self.code("PUT", "configmaps/x", changed), 409)
+
+    def test_dry_run(self) -> None:
+        """200 and the change, which is not stored."""
+        changed = {**self.made, "data": {"key": "new"}}
+        self.assertEqual(self.done("PUT", "configmaps/x?dryRun=All", changed)["data"], {"key": "new"})
+        self.assertEqual(self.done("GET", "configmaps/x"), self.made)
+
+    def test_missing(self) -> None:
+        """404, or 201 where the kind's PUT creates."""
+        self.assertEqual(self.code("PUT", "configmaps/y", config_map("y")), 404)
+        lease = {"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}}
+        self.assertEqual(self.code("PUT", f"{LEASES}/l", lease), 201)
+        self.assertEqual(self.code("PUT", f"{LEASES}/l", lease), 422)
+
+    def test_patch(self) -> None:
+        """A patch needs no version; one that names an old version is a 409."""
+        patched = self.done("PATCH", "configmaps/x", {"data": {"a": "b"}}, MERGE)
+        self.assertEqual(patched["data"], {"a": "b", "key": "old"})
+        stale = {"metadata": {"resourceVersion": self.made["metadata"]["resourceVersion"]}, "data": {"a": "c"}}
+        self.assertEqual(self.code("PATCH", "configmaps/x", stale, MERGE), 409)
+        self.assertEqual(self.code("PATCH", "configmaps/y", {"data": {"a": "b"}}, MERGE), 404)
+
+    def test_apply(self) -> None:
+        """An apply creates (201) or changes (200)."""
+        self.assertEqual(self.code("PATCH", "configmaps/y?fieldManager=me", config_map("y"), APPLY), 201)
+        self.assertEqual(self.code("PATCH", "configmaps/y?fieldManager=me", config_map("y"), APPLY), 200)
+
+
+class DeleteTests(ServedCase):
+    def test_gone(self) -> None:
+        """200 and a Status with the UID; then 404."""
+        made = self.done("POST", "configmaps", config_map())
+        status = self.done("DELETE", "configmaps/x")
+        self.assertEqual((status["kind"], status["details"]["uid"]), ("Status", made["metadata"]["uid"]))
+        self.assertEqual(self.code("DELETE", "configmaps/x"), 404)
+
+    def test_held(self) -> None:
+        """200 and the terminating object while a finalizer holds it; the patch that takes it off ends it."""
+        self.done("POST", "configmaps", config_map(finalizers=["example.com/wait"]))
+        self.assertIn("deletionTimestamp", self.done("DELETE", "configmaps/x")["metadata"])
+        self.done("PATCH", "configmaps/x", {"metadata": {"finalizers": None}}, MERGE)
+        self.assertEqual(self.code("GET", "configmaps/x"), 404)
+
+    def test_precondition(self) -> None:
+        """A UID that is not the object's is a 409, and it stays."""
+        self.done("POST", "configmaps", config_map())
+        self.assertEqual(self.code("DELETE", "configmaps/x", {"preconditions": {"uid": "other"}}), 409)
+        self.assertEqual(self.code("GET", "configmaps/x"), 200)
+
+    def test_grace(self) -> None:
+        """A pod that a node runs is shown terminating; zero seconds end it, with the object as the answer."""
+        spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
+        self.done("POST", "pods", {"metadata": {"name": "p"}, "spec": spec})
+        self.assertEqual(self.done("DELETE", "pods/p")["metadata"]["deletionGracePeriodSeconds"], 30)
+        self.assertEqual(self.done("DELETE", "pods/p", {"gracePeriodSeconds": 0})["kind"], "Pod")
+        self.assertEqual(self.code("GET", "pods/p"), 404)
+
+    def test_dry_run(self) -> None:
+        """A dry run deletes nothing, one object or all."""
+        self.done("POST", "configmaps", config_map())
+        for path in ("configmaps/x", "configmaps"):
+            self.assertEqual(self.code("DELETE", f"{path}?dryRun=All"), 200)
+        self.assertEqual(self.code("GET", "configmaps/x"), 200)
+
+    def test_collection(self) -> None:
+        """200 and the list of what is deleted; what is held begins to end."""
+        self.done("POST", "configmaps", config_map("a"))
+        self.done("POST", "configmaps", config_map("b", finalizers=["example.com/wait"]))
+        answer = self.done("DELETE", "configmaps")
+        self.assertEqual([each["metadata"]["name"] for each in answer["items"]], ["a", "b"])
+        left = self.done("GET", "configmaps")["items"]
+        self.assertEqual([each["metadata"]["name"] for each in left], ["b"])
+        self.assertIn("deletionTimestamp", left[0]["metadata"])
