@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from random import SystemRandom
 from typing import Any
@@ -34,12 +34,15 @@ from orchtw.endpoints.openapi import OpenAPI
 from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.version import Version
 from orchtw.errors import StatusError
+from orchtw.filters.audit_id import AuditIdStage
 from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.authorization import AuthorizationStage
-from orchtw.filters.chain import App, Placed
+from orchtw.filters.chain import Placed, Proceed, line, refused
+from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
 from orchtw.filters.deadline import Deadline
 from orchtw.filters.impersonation import ImpersonationStage
+from orchtw.filters.refusals import Refusals
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import VERBOSITY, RequestLog
 from orchtw.filters.screen import Screen
@@ -60,7 +63,6 @@ from orchtw.registry.rewriting import StoredNames
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
 from orchtw.reloads import Reloads
-from orchtw.request import Request, Response
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
@@ -185,17 +187,11 @@ class Core:
         self._upkeep = Upkeep(self._bootstrap_steps(), reactor)
         self._origins = AllowedOrigins(config.cors_allowed_origins)
         self.reloads = Reloads()
-        refused = RefusedLog(reactor).refused
-        authenticator = authenticators(config, time.time, os.urandom(32), reloads=self.reloads, refused=refused)
+        authenticator = authenticators(
+            config, time.time, os.urandom(32), reloads=self.reloads, refused=RefusedLog(reactor).refused
+        )
         authorizer = authorizers(config.authorization_mode, naming)
-        app = self._app(host_and_port(address, port), authenticator, authorizer)
-        self.app: Callable[[Request], Coroutine[Any, Any, Response]] = app
-        refuse = app.refused
-        if self._origins:
-            cors = CORS(self._origins)
-            self.app = partial(cors.handle, proceed=app)
-            refuse = partial(_opened, cors, app.refused)
-        self.screen = Screen(authenticator, authorizer, refuse)
+        self._app(host_and_port(address, port), authenticator, authorizer)
 
     async def start(self) -> None:
         """Open the store, fill the caches and make what every installation has.
@@ -283,7 +279,7 @@ class Core:
     def _ended(self, hook: str) -> Callable[[bool], None]:
         return lambda done: self._made[hook].ended(done=done)
 
-    def _app(self, address: str, authenticator: Authenticator, authorizer: Authorizer) -> App:
+    def _app(self, address: str, authenticator: Authenticator, authorizer: Authorizer) -> None:
         """The line of stages; audit and flow control have their places in it (see `filters.chain`)."""
         config, naming = self._config, self.naming
         negotiator = Negotiator(naming)
@@ -315,18 +311,20 @@ class Core:
             self._virtual(context, acceptance, authenticator, authorizer),
             metrics.deprecated_requested,
         )
-        return App(
-            [
-                Placed("request-info", RequestInfoStage()),
-                Placed("authentication", AuthenticationStage(authenticator)),
-                Placed("impersonation", ImpersonationStage(authorizer, naming)),
-                Placed("authorization", AuthorizationStage(authorizer)),
-                Placed("handler", handler),
-            ],
-            acceptance.refusal,
-            Deadline(self._reactor, config.request_timeout_s),
-            RequestLog(self._reactor) if config.v >= VERBOSITY else None,
-        )
+        stages = [
+            *([Placed("cors", CORS(self._origins))] if self._origins else []),
+            Placed("audit-id", AuditIdStage()),
+            Placed("common-headers", CommonHeaders()),
+            *([Placed("request-log", RequestLog(self._reactor))] if config.v >= VERBOSITY else []),
+            Placed("refusals", Refusals(acceptance.refusal)),
+            Placed("deadline", Deadline(self._reactor, config.request_timeout_s)),
+            Placed("request-info", RequestInfoStage()),
+            Placed("authentication", AuthenticationStage(authenticator)),
+            Placed("impersonation", ImpersonationStage(authorizer, naming)),
+            Placed("authorization", AuthorizationStage(authorizer)),
+        ]
+        self.app: Proceed = line(stages, handler.handle)
+        self.screen = Screen(authenticator, authorizer, partial(refused, stages))
 
     def _virtual(
         self, context: Context, acceptance: Acceptance, authenticator: Authenticator, authorizer: Authorizer
@@ -392,10 +390,3 @@ def cache_hooks(naming: Naming) -> tuple[str, ...]:
 
 async def _pass() -> None:
     """The check that only shows that the process answers."""
-
-
-def _opened(
-    cors: CORS, refuse: Callable[[Request, StatusError], Response], request: Request, error: StatusError
-) -> Response:
-    """A refusal that pages of allowed origins may read."""
-    return cors.opened(request, refuse(request, error))

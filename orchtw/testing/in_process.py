@@ -25,7 +25,7 @@ from twisted.internet.defer import Deferred
 from orchtw.config import Config
 from orchtw.core import Core, claim_store
 from orchtw.naming import Naming
-from orchtw.request import Peer, Request, Response
+from orchtw.request import Ending, Peer, Request, Response
 from orchtw.testing.in_process_watch import Watch
 
 TOKEN = "in-process-administrator"
@@ -76,7 +76,7 @@ class InProcessServer:
         """Send one request; a body that is not bytes is sent as JSON. Raises ValueError for a watch: see `watch`."""
         response = await self._respond(method, url, body, headers)
         if response.stream is not None:
-            response.stream.connection_lost()
+            response.drop(Ending.CLIENT_GONE)
             raise ValueError(f"{url} is a watch: use InProcessServer.watch")
         return _answer(response)
 
@@ -85,7 +85,7 @@ class InProcessServer:
         response = await self._respond("GET", url, None, headers)
         if response.stream is None:
             raise ValueError(f"{url} is no watch: {_answer(response)}")
-        return Watch(response.stream)
+        return Watch(response)
 
     async def _respond(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Response:
         path, _, query = url.partition("?")
@@ -102,5 +102,6 @@ class InProcessServer:
 def _answer(response: Response) -> Answer:
     pieces = [response.body] if isinstance(response.body, bytes) else response.body
     body = b"".join(pieces if response.parts is None else response.parts)
+    response.end(Ending.COMPLETE)
     headers = {name.lower(): value for name, value in response.headers}
     return Answer(response.code, {"content-type": response.content_type, **headers}, body)

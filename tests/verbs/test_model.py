@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.request import Peer, Request, chunks
+from orchtw.request import Ending, Peer, Request, chunks
 from orchtw.testing.in_process import TOKEN, InProcessServer
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -59,7 +59,7 @@ class Recorder:
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         pass
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         pass
 
     def abort(self) -> None:
