@@ -15,7 +15,7 @@ from twisted.trial.unittest import TestCase
 from twisted.web.client import Agent, HTTPConnectionPool, readBody
 from twisted.web.http_headers import Headers
 
-from orchtw.config import parse
+from orchtw.assembly.flags import parse
 from orchtw.testing.in_process import InProcessServer
 from orchtw.testing.process import ServerProcess, environment
 

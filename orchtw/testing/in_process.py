@@ -22,8 +22,9 @@ import attrs
 import orjson
 from twisted.internet.defer import Deferred
 
+from orchtw.assembly.instance import Instance
+from orchtw.assembly.store import claim_store
 from orchtw.config import Config
-from orchtw.core import Core, claim_store
 from orchtw.naming import Naming
 from orchtw.request import Ending, Peer, Request, Response
 from orchtw.testing.in_process_watch import Watch
@@ -60,15 +61,17 @@ class InProcessServer:
         config = Config(data_dir=folder, token_auth_file=tokens, **settings)
         self.naming = Naming.of(config.vocabulary)
         store, secret = claim_store(config, self.naming, reactor), b"s" * 32
-        self.core = Core(config, self.naming, reactor, store=store, address="127.0.0.1", port=6443, secret=secret)
+        self.instance = Instance(
+            config, self.naming, reactor, store=store, address="127.0.0.1", port=6443, secret=secret
+        )
 
     async def start(self) -> None:
         """Open the store and fill the caches."""
-        await self.core.start()
+        await self.instance.start()
 
     def stop(self) -> Deferred[None]:
         """Fires when everything is on disk; fit for addCleanup."""
-        return Deferred.fromCoroutine(self.core.stop())
+        return Deferred.fromCoroutine(self.instance.stop())
 
     async def request(
         self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
@@ -96,7 +99,7 @@ class InProcessServer:
         request = Request(
             method=method, path=path, query=query, headers=given, body=body or b"", peer=Peer(address="test", port=0)
         )
-        return await self.core.app(request)
+        return await self.instance.app(request)
 
 
 def _answer(response: Response) -> Answer:

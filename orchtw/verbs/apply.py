@@ -16,18 +16,18 @@ from orchtw.schema.codec.mismatch import describe
 from orchtw.schema.codec.strict_fields import repeated_keys
 from orchtw.schema.codec.yaml_codec import parse_yaml
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 from orchtw.verbs.field_validation import STRICT, WARN, directive_of
 from orchtw.verbs.patch import patch
 
 
-async def patch_or_apply(context: Context, call: Call) -> Response:
+async def patch_or_apply(context: Writing, call: Call) -> Response:
     """PATCH: an apply where the body's type says so, else one of the other kinds of patch."""
     kind = patch_type(call.request.headers.get("content-type", ""))
     return await (apply if kind == "apply" else patch)(context, call)
 
 
-async def apply(context: Context, call: Call) -> Response:
+async def apply(context: Writing, call: Call) -> Response:
     """200 and the merged object, or 201 where there was none.
 
     Raises BadRequest (400, no object of the kind), Conflict (409, a cause per field that others own),
@@ -41,7 +41,7 @@ async def apply(context: Context, call: Call) -> Response:
     return await context.representations.written(call.target, written.entry, call.accept, code, params=params)
 
 
-async def write_applied(context: Context, call: Call, document: Object, options: WriteOptions) -> Written:
+async def write_applied(context: Writing, call: Call, document: Object, options: WriteOptions) -> Written:
     """Merge what a manager wants into the call's object, which may be new. Raises as `apply` does."""
     call.target.stored.strategy.settle(document)
     fields = context.writes.ownership.of(call.target, call.info.subresource)
@@ -63,7 +63,7 @@ async def write_applied(context: Context, call: Call, document: Object, options:
     return await context.writes.update(call.write(dry_run=options.dry_run, from_live=True, applies=True), merge)
 
 
-async def read_document(context: Context, request: Request) -> Object:
+async def read_document(context: Writing, request: Request) -> Object:
     """The applied configuration; a large one is read off the reactor. Raises BadRequest (400)."""
     return await context.offload.run(len(request.body), partial(_read, request))
 

@@ -12,22 +12,22 @@ from orchtw.rules.options import create_options
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 
 
-async def bind_pod(context: Context, call: Call) -> Response:
+async def bind_pod(context: Writing, call: Call) -> Response:
     """POST on pods/binding: 201 and a Status. Raises NotFound (404), Conflict (409, the pod has a node)."""
-    binding = await read(context.offload, call.request, context.binding, context.negotiator)
+    binding = await read(context.offload, call.request, context.kinds.binding, context.negotiator)
     await _bind(context, call.request, call.target, call.info.namespace, call.info.name, call.user, binding)
     return context.representations.obj(_created(), context.representations.untransformed(call.accept), 201)
 
 
-async def create_binding(context: Context, pods: Target, acceptance: Acceptance, request: Request) -> Response:
+async def create_binding(context: Writing, pods: Target, acceptance: Acceptance, request: Request) -> Response:
     """POST on bindings: as `bind_pod`, the pod named by the binding's own metadata."""
     assert request.info is not None and request.user is not None
     if not request.info.namespace:
         raise NotFound.generic()
-    binding = await read(context.offload, request, context.binding, context.negotiator)
+    binding = await read(context.offload, request, context.kinds.binding, context.negotiator)
     name = binding["metadata"].get("name", "")
     if not name:
         raise BadRequest("name is required: a binding is named as its pod")
@@ -36,7 +36,7 @@ async def create_binding(context: Context, pods: Target, acceptance: Acceptance,
 
 
 async def _bind(
-    context: Context, request: Request, pods: Target, namespace: str, name: str, user: UserInfo, binding: Object
+    context: Writing, request: Request, pods: Target, namespace: str, name: str, user: UserInfo, binding: Object
 ) -> None:
     node = binding["target"].get("name", "")
     if not node:
@@ -62,7 +62,7 @@ async def _bind(
         status = dict(live.get("status") or {})
         others = [each for each in status.get("conditions") or () if each["type"] != "PodScheduled"]
         scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
-        return context.pod.normalise(
+        return context.kinds.pod.normalise(
             {
                 **live,
                 "metadata": meta,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from orchtw.errors import BadRequest, ServiceUnavailable
 from orchtw.request import Response
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
 from orchtw.verbs.get import find
 
 
-async def connect(context: Context, call: Call) -> Response:
+async def connect(call: Call) -> Response:
     """No node agent can be reached from here, and the refusal says so.
 
     Raises NotFound (404), BadRequest (400, a pod that no node runs), ServiceUnavailable (503).

@@ -15,7 +15,7 @@ from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find
 from orchtw.watch.entry import Entry
 
@@ -25,7 +25,7 @@ MAX_DISRUPTED_PODS = 2000
 UNPROTECTED_PHASES = frozenset({"Pending", "Succeeded", "Failed"})
 
 
-async def evict(context: Context, budgets: Target, call: Call) -> Response:
+async def evict(context: Writing, budgets: Target, call: Call) -> Response:
     """201 and a Status once the pod is being deleted.
 
     Raises NotFound (404), TooManyRequests (429, the budget is used up or not up to date), Forbidden (403, the
@@ -43,12 +43,11 @@ async def evict(context: Context, budgets: Target, call: Call) -> Response:
     return context.representations.obj(status, context.representations.untransformed(call.accept), 201)
 
 
-async def _read(context: Context, call: Call) -> Object:
+async def _read(context: Writing, call: Call) -> Object:
     """The Eviction, in either of its versions."""
-    codec = context.eviction
-    older = context.codecs.kind("policy/v1beta1", "Eviction")
+    codec = context.kinds.eviction
     if b"policy/v1beta1" in call.request.body[:4096] and _is_older(call.request.body):
-        codec = older
+        codec = context.kinds.older_eviction
     eviction = await read(context.offload, call.request, codec, context.negotiator)
     if eviction["metadata"].get("name", call.info.name) != call.info.name:
         raise BadRequest("name in URL does not match name in Eviction object")
@@ -64,7 +63,7 @@ def _unprotected(pod: Object) -> bool:
     return pod.get("status", {}).get("phase") in UNPROTECTED_PHASES or bool(pod["metadata"].get("deletionTimestamp"))
 
 
-async def _charge(context: Context, budgets: Target, call: Call, pod: Object, *, dry_run: bool) -> None:
+async def _charge(context: Writing, budgets: Target, call: Call, pod: Object, *, dry_run: bool) -> None:
     """Take one disruption from the pod's budget, if it has one."""
     labels = pod["metadata"].get("labels") or {}
     namespace = call.info.namespace

@@ -6,12 +6,12 @@ from orchtw.errors import NotFound
 from orchtw.request import Response
 from orchtw.rules.options import get_revision
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Reading
 from orchtw.verbs.freshness import not_older_than
 from orchtw.watch.entry import Entry
 
 
-async def get(context: Context, call: Call) -> Response:
+async def get(context: Reading, call: Call) -> Response:
     """The object as it is now: 200, or NotFound (404), or Timeout (504) for a version that does not come."""
     revision = get_revision(call.request.params)
     if revision:

@@ -17,13 +17,13 @@ from orchtw.rules.options import patch_options
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.mismatch import describe
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 from orchtw.verbs.field_validation import IGNORE, directive_of, strict_error
 
 _TOO_DEEP = "error decoding patch: nested too deeply"
 
 
-async def patch(context: Context, call: Call) -> Response:
+async def patch(context: Writing, call: Call) -> Response:
     """200 and the patched object, in the asked version.
 
     Raises BadRequest (400, not a patch), UnsupportedMediaType (415), NotFound (404), Conflict (409, the
@@ -42,7 +42,7 @@ async def patch(context: Context, call: Call) -> Response:
     return await context.representations.written(call.target, written.entry, call.accept, params=call.request.params)
 
 
-async def read_changes(context: Context, request: Request, codec: KindCodec) -> Changes:
+async def read_changes(context: Writing, request: Request, codec: KindCodec) -> Changes:
     """The patch in a request; a large one is read off the reactor. Raises as `Changes` does."""
     return await context.offload.run(len(request.body), partial(Changes, request, codec))
 
