@@ -40,8 +40,8 @@ class SiteTests(TestCase):
         (folder / "tokens.csv").write_text('s3cret,ann,1,"system:masters"\n')
         defined: dict[str, Any] = {}
         exec(compile(example("extending.md", "site"), "extending.md", "exec"), defined)
-        site, core = await defined["make_site"](reactor, folder)
-        self.addCleanup(lambda: core.stop())
+        site, instance = await defined["make_site"](reactor, folder)
+        self.addCleanup(lambda: instance.stop())
         port = reactor.listenTCP(0, site, interface="127.0.0.1")
         self.addCleanup(port.stopListening)
         pool = HTTPConnectionPool(reactor, persistent=False)

@@ -19,11 +19,13 @@ from orchtw.authn.method import Authenticator
 from orchtw.authn.method import Host as AuthnHost
 from orchtw.authn.refused_log import RefusedLog
 from orchtw.authn.union import chain as authenticators
+from orchtw.authz.decision import Authorizer
 from orchtw.authz.decision import Host as AuthzHost
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
 from orchtw.controllers.embedded import embedded
+from orchtw.controllers.manager import Manager
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
@@ -57,56 +59,60 @@ class Instance:
         secret: bytes,
         client_ca_pem: str = "",
     ) -> None:
-        self.resources = resources = Resources(config, naming, reactor, store)
+        self._config = config
+        self._reactor = reactor
+        self.resources = Resources(config, naming, reactor, store)
         self.reloads = Reloads()
         self._services = MultiService()  # type: ignore[no-untyped-call]
-        self.writes = writes = write_path(resources)
-        self.deletion = Deletion(writes, collects_garbage=config.enable_garbage_collector)
-        registry = Registry(
-            targets=resources.targets, writes=writes, deletion=self.deletion, cacher=resources.cacher
-        )
-        controllers = embedded(config, naming, registry, reactor, reactor.stop)
-        controllers.setServiceParent(self._services)  # type: ignore[no-untyped-call]
-        self._readiness = Readiness(resources, controllers, STEPS if config.bootstrap else (), reactor)
+        self.writes = write_path(self.resources)
+        self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
+        controllers = self._controllers()
+        steps = STEPS if config.bootstrap else ()
+        self._readiness = Readiness(self.resources, controllers, steps, reactor)
         self._bootstrap: Bootstrap | None = None
         if config.bootstrap:
             service = ServerService(cluster_ip=_first_service_ip(config), address=address, port=port)
-            self._bootstrap = self._make_bootstrap(service, client_ca_pem, reactor)
-        authenticator = self._authenticator(config, reactor)
-        authorizer = authorizers(AuthzHost(naming=naming, clock=reactor, targets=resources.targets), config)
+            maker = Maker(targets=self.resources.targets, writes=self.writes, naming=naming)
+            self._bootstrap = Bootstrap(maker, service, client_ca_pem, self._readiness.step_ended, reactor)
+        authenticator, authorizer = self._authenticator(), self._authorizer()
         origins = AllowedOrigins(config.cors_allowed_origins)
-        api = API(
-            Parts(
-                resources=resources,
-                clock=reactor,
-                writes=writes,
-                deletion=self.deletion,
-                authenticator=authenticator,
-                authorizer=authorizer,
-                checks=self._readiness.checks,
-                address=host_and_port(address, port),
-                secret=secret,
-                origins=origins,
-            ),
-            config,
+        parts = Parts(
+            resources=self.resources,
+            clock=reactor,
+            writes=self.writes,
+            deletion=self.deletion,
+            authenticator=authenticator,
+            authorizer=authorizer,
+            checks=self._readiness.checks,
+            address=host_and_port(address, port),
+            secret=secret,
+            origins=origins,
         )
-        table = stages(
-            Host(
-                naming=naming,
-                clock=reactor,
-                targets=resources.targets,
-                services=self._services,
-                authenticator=authenticator,
-                authorizer=authorizer,
-                origins=origins,
-                refuse=api.acceptance.refusal,
-            ),
-            config,
+        api = API(parts, config)
+        host = Host(
+            naming=naming,
+            clock=reactor,
+            targets=self.resources.targets,
+            services=self._services,
+            authenticator=authenticator,
+            authorizer=authorizer,
+            origins=origins,
+            refuse=api.acceptance.refusal,
         )
+        table = stages(host, config)
         self.app = line(table, api.handler.handle)
         self.screen = Screen(authenticator, authorizer, partial(refused, table))
 
-    def _authenticator(self, config: Config, reactor: Any) -> Authenticator:
+    def _controllers(self) -> Manager:
+        resources = self.resources
+        registry = Registry(
+            targets=resources.targets, writes=self.writes, deletion=self.deletion, cacher=resources.cacher
+        )
+        made = embedded(self._config, resources.naming, registry, self._reactor, self._reactor.stop)
+        made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        return made
+
+    def _authenticator(self) -> Authenticator:
         host = AuthnHost(
             naming=self.resources.naming,
             seconds=time.time,
@@ -114,11 +120,12 @@ class Instance:
             reloads=self.reloads,
             targets=self.resources.targets,
         )
-        return authenticators(host, config, refused=RefusedLog(reactor).refused)
+        return authenticators(host, self._config, refused=RefusedLog(self._reactor).refused)
 
-    def _make_bootstrap(self, service: ServerService, client_ca_pem: str, reactor: Any) -> Bootstrap:
-        maker = Maker(targets=self.resources.targets, writes=self.writes, naming=self.resources.naming)
-        return Bootstrap(maker, service, client_ca_pem, self._readiness.step_ended, reactor)
+    def _authorizer(self) -> Authorizer:
+        resources = self.resources
+        host = AuthzHost(naming=resources.naming, clock=self._reactor, targets=resources.targets)
+        return authorizers(host, self._config)
 
     async def start(self) -> None:
         """Open the store, fill the caches and make what every cluster has, if that is this process' task.

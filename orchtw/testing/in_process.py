@@ -1,4 +1,4 @@
-"""The API server without a network: requests go straight to its line of filters, on the test's own reactor.
+"""The API server without a network: requests go straight to its line of stages, on the test's own reactor.
 
 ```python
 class MyTests(twisted.trial.unittest.TestCase):
