@@ -1,7 +1,8 @@
 """The settings of the API server as one value, and the flags and file that they come from (supplement G10).
 
 `Config` is the only list of flags: each field carries its flag's section, help and kind. `parse` reads a
-command line and an optional `--config` file; everything wrong with either is reported together.
+command line and an optional `--config` file; everything wrong with either is reported together. Which stores, modes
+and controllers there are is for their registries to say: the composition root hands their names in as `Choices`.
 """
 
 from __future__ import annotations
@@ -23,11 +24,8 @@ from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, SWITCHES
 
 VOCABULARIES = ("orch", "kubernetes")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
-STORAGE_BACKENDS = ("sqlite",)  # the names in `storage.STORES`
-AUTHORIZATION_MODES = ("Node", "RBAC", "AlwaysAllow", "AlwaysDeny")
-CONTROLLERS = ("garbagecollector", "namespace")
-# What the field knows as modes; those that the server cannot serve are told apart from misspelt ones.
-_KNOWN_MODES = frozenset({"AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node"})
+# Modes that the field knows beside those of this server: to name one is another mistake than to misspell one.
+_OTHER_MODES = frozenset({"ABAC", "Webhook"})
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
@@ -36,6 +34,18 @@ _LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 
 def _about(section: str, help: str, kind: Kind, short: str = "") -> dict[str, Any]:
     return {"section": section, "help": help, "kind": kind, "short": short}
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Choices:
+    """The names that registries have for what flags can pick, each in the order of its registry.
+
+    A flag's help shows them where it has the field's name in braces.
+    """
+
+    stores: tuple[str, ...]
+    authorization_modes: tuple[str, ...]
+    controllers: tuple[str, ...]
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -133,7 +143,7 @@ class Config:
     shutdown_delay_duration_s: float = attrs.field(
         default=0.0, metadata=_about("Health", "Time to serve on after SIGTERM, with /readyz failing.", DURATION)
     )
-    storage_backend: str = attrs.field(default="sqlite", metadata=_about("Storage", "Store to use: sqlite.", TEXT))
+    storage_backend: str = attrs.field(default="sqlite", metadata=_about("Storage", "Store to use: {stores}.", TEXT))
     etcd_compaction_interval_s: float = attrs.field(
         default=300.0, metadata=_about("Storage", "Time for which the store keeps history.", DURATION)
     )
@@ -151,7 +161,7 @@ class Config:
     authorization_mode: tuple[str, ...] = attrs.field(
         default=("Node", "RBAC"),
         metadata=_about(
-            "Authorization", "Modes in the order in which they are asked: Node, RBAC, AlwaysAllow, AlwaysDeny.", LIST
+            "Authorization", "Modes in the order in which they are asked: {authorization_modes}.", LIST
         ),
     )
 
@@ -169,9 +179,23 @@ class Config:
         ),
     )
 
+    bootstrap: bool = attrs.field(
+        default=True,
+        metadata=_about(
+            "Cluster",
+            "Make and look after what every cluster has: namespaces, priority classes, the server's Service.",
+            BOOLEAN,
+        ),
+    )
+
     controllers: tuple[str, ...] = attrs.field(
         default=("*",),
-        metadata=_about("Controllers", "Controllers to run: names, * for all, -name for all but it.", LIST),
+        metadata=_about(
+            "Controllers",
+            "Controllers to run: * for all, names, -name for all but it, -* for none but those named; "
+            "there are {controllers}.",
+            LIST,
+        ),
     )
     enable_garbage_collector: bool = attrs.field(
         default=True,
@@ -199,15 +223,6 @@ class Config:
     leader_elect_retry_period_s: float = attrs.field(
         default=2.0, metadata=_about("Controllers", "Time between attempts at the Lease.", DURATION)
     )
-
-    @property
-    def enabled_controllers(self) -> frozenset[str]:
-        """The controllers that run; without a garbage collector's finalizers there is none."""
-        asked = self.controllers
-        found = {
-            name for name in CONTROLLERS if name in asked or (f"-{name}" not in asked and "*" in asked)
-        }
-        return frozenset(found if self.enable_garbage_collector else found - {"garbagecollector"})
 
     @property
     def public_address(self) -> str:
@@ -238,37 +253,47 @@ def host_and_port(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _flag(field: attrs.Attribute[Any]) -> Flag:
-    return Flag(name=field.name.removesuffix("_s").replace("_", "-"), default=field.default, **field.metadata)
+def _name(field: attrs.Attribute[Any]) -> str:
+    return field.name.removesuffix("_s").replace("_", "-")
 
 
-_FIELDS = {_flag(field).name: field.name for field in attrs.fields(Config)}
+_FIELDS = {_name(field): field.name for field in attrs.fields(Config)}
 _PATHS = tuple(field.name for field in attrs.fields(Config) if field.metadata["kind"] is PATH)
-FLAGS = tuple(_flag(field) for field in attrs.fields(Config))
 
 
-def parse(arguments: Sequence[str]) -> Config:
+def flags_of(choices: Choices) -> tuple[Flag, ...]:
+    """Every flag, in the order of the fields."""
+    named = {name: ", ".join(names) for name, names in attrs.asdict(choices).items()}
+    return tuple(
+        Flag(name=_name(field), default=field.default, **{**about, "help": about["help"].format_map(named)})
+        for field in attrs.fields(Config)
+        if (about := field.metadata)
+    )
+
+
+def parse(arguments: Sequence[str], choices: Choices) -> Config:
     """The Config of a command line (without the program's name) and of the `--config` file it names.
 
     Raises ConfigError with every problem of both: unknown flags and keys, values that cannot be read, and
     values that do not fit together.
     """
-    given, problems = flags.scan(arguments, FLAGS)
+    known = flags_of(choices)
+    given, problems = flags.scan(arguments, known)
     path = given.get("config", [""])[-1]
     if path:
-        found, more = _read_file(Path(path))
+        found, more = _read_file(Path(path), known)
         given = {**found, **given}
         problems += more
-    values, more = flags.convert(given, FLAGS)
+    values, more = flags.convert(given, known)
     problems += more
     config = Config(**{_FIELDS[name]: value for name, value in values.items()})
-    problems += check(config)
+    problems += check(config, choices)
     if problems:
         raise ConfigError(*problems)
     return config
 
 
-def _read_file(path: Path) -> tuple[dict[str, list[str]], list[str]]:
+def _read_file(path: Path, known: Sequence[Flag]) -> tuple[dict[str, list[str]], list[str]]:
     source = f"--config {path}"
     try:
         document = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -276,15 +301,15 @@ def _read_file(path: Path) -> tuple[dict[str, list[str]], list[str]]:
         return {}, [f"{source}: {error.strerror}"]
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         return {}, [f"{source}: not valid YAML: {' '.join(str(error).split())}"]
-    return flags.scan_mapping(document, [flag for flag in FLAGS if flag.name != "config"], source)
+    return flags.scan_mapping(document, [flag for flag in known if flag.name != "config"], source)
 
 
-def check(config: Config) -> list[str]:
+def check(config: Config, choices: Choices) -> list[str]:
     """What is wrong with values that can each be read: a line each, naming the flag."""
     problems = [
         _one_of("vocabulary", config.vocabulary, VOCABULARIES),
         _one_of("tls-min-version", config.tls_min_version, TLS_VERSIONS),
-        _one_of("storage-backend", config.storage_backend, STORAGE_BACKENDS),
+        _one_of("storage-backend", config.storage_backend, choices.stores),
         _address("bind-address", config.bind_address),
         _address("advertise-address", config.advertise_address or "::1"),
         *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
@@ -292,8 +317,8 @@ def check(config: Config) -> list[str]:
         *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
         *_origins(config.cors_allowed_origins),
         *_service_ranges(config.service_cluster_ip_range),
-        *_modes(config.authorization_mode),
-        *_controllers(config.controllers),
+        *_modes(config.authorization_mode, choices.authorization_modes),
+        *_controllers(config.controllers, choices.controllers),
         *_election(config),
     ]
     if (config.tls_cert_file is None) != (config.tls_private_key_file is None):
@@ -367,30 +392,28 @@ def _service_ranges(ranges: tuple[str, ...]) -> list[str]:
     return [f"--service-cluster-ip-range: {problem}" for problem in problems]
 
 
-def _modes(modes: tuple[str, ...]) -> list[str]:
+def _modes(modes: tuple[str, ...], available: tuple[str, ...]) -> list[str]:
     """Problems of `--authorization-mode`: unknown or repeated modes, or ones that are not here (supplement Z2)."""
-    unknown = [mode for mode in modes if mode not in _KNOWN_MODES]
+    unknown = [mode for mode in modes if mode not in available and mode not in _OTHER_MODES]
     if unknown:
         return [f'--authorization-mode: "{mode}" is not a valid mode' for mode in unknown]
     if len(set(modes)) != len(modes):
         return [f"--authorization-mode: {','.join(modes)} has mode specified more than once"]
     if not modes:
         return ["--authorization-mode: at least one mode must be given"]
-    available = ", ".join(AUTHORIZATION_MODES)
     return [
-        f'--authorization-mode: "{mode}" is not available; available are {available}'
+        f'--authorization-mode: "{mode}" is not available; available are {", ".join(available)}'
         for mode in modes
-        if mode not in AUTHORIZATION_MODES
+        if mode not in available
     ]
 
 
-def _controllers(names: tuple[str, ...]) -> list[str]:
+def _controllers(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
     """Problems of `--controllers`: names that are none."""
-    known = ", ".join(CONTROLLERS)
     return [
-        f'--controllers: "{name}" is not in the list of known controllers: {known}'
+        f'--controllers: "{name}" is not in the list of known controllers: {", ".join(known)}'
         for name in names
-        if name != "*" and name.removeprefix("-") not in CONTROLLERS
+        if name.removeprefix("-") not in ("*", *known)
     ]
 
 

@@ -1,19 +1,23 @@
 """The values that travel through the filters: Request, Response and what is known about both.
 
 A `Request` is filled in stage by stage: the edge knows method, path, headers, body and peer; the
-filters add `info` (what is asked, seed 1 §4.2), `user` (who asks) and `audit_id`.
+filters add `info` (what is asked, seed 1 §4.2), `authenticated` and `user` (who asks, and as whom) and `audit_id`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import parse_qs
 
 import attrs
+from twisted.logger import Logger
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
+
+_log = Logger()
 
 
 class UnreadableCertificate:
@@ -75,8 +79,9 @@ class Request:
 
     `path` is the raw path without the query, `query` the raw query string. `headers` maps lower-case
     names to values (several lines of one name joined by ", "), in which each character is a byte: see `utf8_text`.
-    `warnings` become Warning headers of the answer,
-    whatever it is; `annotations` belong to the audit event.
+    `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
+    `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
+    impersonation. Both are None until authentication has passed.
     """
 
     method: str
@@ -89,6 +94,7 @@ class Request:
     warnings: list[str] = attrs.field(factory=list)
     annotations: dict[str, str] = attrs.field(factory=dict)
     info: RequestInfo | None = None
+    authenticated: UserInfo | None = None
     user: UserInfo | None = None
     _params: dict[str, list[str]] | None = None
 
@@ -110,6 +116,19 @@ class Request:
         return values is not None and values[0].lower() not in ("0", "false")
 
 
+class Ending(Enum):
+    """How the sending of an answer ended."""
+
+    COMPLETE = "complete"
+    """Everything has been handed to the transport, and it has taken most of it."""
+    DEADLINE = "deadline"
+    """A watch's time was over, or the answer came after its request had been answered with 504."""
+    CLIENT_GONE = "client gone"
+    """The client left before that."""
+    ABORTED = "aborted"
+    """The server gave up: the body could not be made, or the client took nothing for too long."""
+
+
 class ResponseChannel(Protocol):
     """What a streaming body writes to: the connection, after the response's head has been sent."""
 
@@ -122,8 +141,11 @@ class ResponseChannel(Protocol):
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         """Ask for pauseProducing and resumeProducing as the transport's buffer fills and drains."""
 
-    def finish(self) -> None:
-        """End the body in order; the connection goes on to its next request. Unregisters the producer."""
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
+        """End the body in order; the connection goes on to its next request. Unregisters the producer.
+
+        `ending` is what the response's listeners are told.
+        """
 
     def abort(self) -> None:
         """Drop the connection at once: the body cannot be completed."""
@@ -142,11 +164,12 @@ class StreamBody(Protocol):
 class Upgrade(Protocol):
     """Takes a connection over once a 101 has been written."""
 
-    def __call__(self, transport: Any, received: bytes, stream: StreamBody | None, edge: Any) -> None:
+    def __call__(self, transport: Any, received: bytes, response: Response, edge: Any) -> None:
         """Speak another protocol on `transport`; `received` came behind the request.
 
-        `stream` is the response's, and is not started yet. The new protocol joins the channels of `edge`, what a
-        listener's connections share (`serving.edge.Edge`), and counts as a request there until it ends.
+        The response's stream is not started yet; the new protocol calls `response.end` once. It joins the channels
+        of `edge`, what a listener's connections share (`serving.edge.Edge`), and counts as a request there until it
+        ends.
         """
 
 
@@ -160,6 +183,8 @@ class Response:
     that what was compressed for one serves the others. `parts`, in place of `body`, are made one by one as they are
     sent and have no length that is known before: they go out in chunks. `stream` is a body that comes over time, sent
     in chunks, or what another protocol carries: `upgrade` takes the connection over after a 101.
+
+    `on_end` is for those who want to know when the answer has been sent; whoever sends it, or drops it, calls `end`.
     """
 
     code: int = 200
@@ -171,6 +196,32 @@ class Response:
     headers: list[tuple[str, str]] = attrs.field(factory=list)
     stream: StreamBody | None = None
     upgrade: Upgrade | None = None
+    # None rather than an empty list: almost no answer has listeners, and the edge looks at each.
+    listeners: list[Callable[[Ending], None]] | None = attrs.field(default=None, init=False)
+
+    def on_end(self, tell: Callable[[Ending], None]) -> None:
+        """Have `tell` called once, when the answer has been sent or is known to be lost."""
+        if self.listeners is None:
+            self.listeners = []
+        self.listeners.append(tell)
+
+    def end(self, ending: Ending) -> None:
+        """Tell the listeners; only the first call does. A listener that fails is logged, the others are told."""
+        listeners, self.listeners = self.listeners, None
+        for tell in listeners or ():
+            try:
+                tell(ending)
+            except Exception:
+                _log.failure("a listener of an answer's end failed")
+
+    def drop(self, ending: Ending) -> None:
+        """Let go of an answer that will not be sent: its stream, if it has one, is told, and so are the listeners."""
+        if self.stream is not None:
+            try:
+                self.stream.connection_lost()
+            except Exception:
+                _log.failure("a stream failed when its client had left")
+        self.end(ending)
 
 
 def utf8_text(header: str, errors: str = "replace") -> str:

@@ -1,4 +1,4 @@
-"""The API server as a Twisted service: keys, a TLS listener, and the core behind it."""
+"""The API server as a Twisted service: keys, a TLS listener, and the instance behind it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
+from orchtw.assembly.instance import Instance
+from orchtw.assembly.store import claim_store
 from orchtw.config import Config, host_and_port
-from orchtw.core import Core, claim_store
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.pki import certificates, files, first_start
@@ -26,7 +27,7 @@ from orchtw.serving.listener import Listener, bind
 from orchtw.serving.reload import CertificateReload
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
-from orchtw.storage.sqlite import SqliteStore
+from orchtw.storage.interface import Store
 
 SPARE_FILES = 256
 """Open files beside connections: the store, logs, outgoing calls."""
@@ -63,7 +64,7 @@ def make_service(config: Config) -> APIServer:
 
 
 class APIServer(Service):
-    """Starts the core and then the listener, and stops them in reverse (supplement G4).
+    """Starts the instance and then the listener, and stops them in reverse (supplement G4).
 
     The log has one line for each step, none before it is true.
     """
@@ -71,13 +72,13 @@ class APIServer(Service):
     _log = Logger()
 
     def __init__(
-        self, config: Config, naming: Naming, store: SqliteStore, pki: Pki, bound: socket.socket, reactor: Any
+        self, config: Config, naming: Naming, store: Store, pki: Pki, bound: socket.socket, reactor: Any
     ) -> None:
         self._config = config
         self._pki = pki
         self._reactor = reactor
         port = bound.getsockname()[1]
-        self._core = Core(
+        self._instance = Instance(
             config,
             naming,
             reactor,
@@ -91,9 +92,9 @@ class APIServer(Service):
         self._tls = ServingTLS(self._tls_options())
         self._reload = self._certificate_reload()
         if self._reload is not None:
-            self._core.reloads.add("certificate files", self._reload.read)
+            self._instance.reloads.add("certificate files", self._reload.read)
         self._listener = Listener(
-            self._core.app,
+            self._instance.app,
             self._tls,
             bound,
             reactor=reactor,
@@ -105,7 +106,7 @@ class APIServer(Service):
                 max_connections=config.max_connections,
                 compress=config.gates["APIResponseCompression"],
             ),
-            screen=self._core.screen,
+            screen=self._instance.screen,
             grace_s=config.request_timeout_s,
         )
 
@@ -120,7 +121,7 @@ class APIServer(Service):
         return Deferred.fromCoroutine(self._stop())
 
     async def _start(self) -> None:
-        await self._core.start()
+        await self._instance.start()
         self._listener.startService()
         if self._reload is not None:
             self._reload.startService()  # type: ignore[no-untyped-call]
@@ -130,39 +131,39 @@ class APIServer(Service):
 
     def reload(self) -> None:
         """Read again what can be (SIGHUP): tokens, certificates, authorities of clients."""
-        self._core.reloads.run()
+        self._instance.reloads.run()
 
     def _say_ready(self) -> None:
-        config, naming = self._config, self._core.naming
+        config, resources = self._config, self._instance.resources
         self._log.info(
             "ready: https://{address}, release {release}, vocabulary {vocabulary}, data folder {folder}, store of "
             "{size:.1f} MiB with {objects} objects, authorization {modes}, kubeconfig {kubeconfig}",
             address=self._address,
-            release=naming.git_version,
-            vocabulary=naming.vocabulary,
+            release=resources.naming.git_version,
+            vocabulary=resources.naming.vocabulary,
             folder=str(config.data_dir),
-            size=(self._core.store.file_bytes() + self._core.store.wal_bytes()) / (1 << 20),
-            objects=self._core.objects,
+            size=resources.store.size_bytes() / (1 << 20),
+            objects=resources.objects,
             modes=",".join(config.authorization_mode),
             kubeconfig=str(self._pki.kubeconfig),
         )
 
     async def _stop(self) -> None:
         delay_s = self._config.shutdown_delay_duration_s
-        self._core.begin_shutdown()
+        self._instance.begin_shutdown()
         self._log.info("shutdown: /readyz fails; serving on for {delay_s} s", delay_s=delay_s)
         if self._reload is not None and self._reload.running:
             await self._reload.stopService()  # type: ignore[no-untyped-call]
         if delay_s:
             await deferLater(self._reactor, delay_s)
-        await self._core.withdraw()
+        await self._instance.withdraw()
         await self._listener.stop_accepting()
         count = self._listener.edge.in_flight
         self._log.info("shutdown: no new connections; {count} requests and watches are running", count=count)
-        self._core.end_watches()
+        self._instance.end_watches()
         await self._listener.stopService()
         self._log.info("shutdown: watches have ended, requests are answered; closing the store")
-        await self._core.stop()
+        await self._instance.stop()
         self._log.info("shutdown: complete")
 
     def _tls_options(self) -> TLSOptions:
@@ -170,7 +171,7 @@ class APIServer(Service):
         config, pki = self._config, self._pki
         chain, key = first_start.given(config) or (pki.serving_chain, pki.serving_key)
         client_cas = first_start.given_client_cas(config) or pki.client_cas
-        self._core.trust_clients_of("".join(certificates.pem(each).decode() for each in client_cas))
+        self._instance.trust_clients_of("".join(certificates.pem(each).decode() for each in client_cas))
         return TLSOptions(
             certificates=chain,
             key=key,

@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 from twisted.application.service import IService
 from twisted.python import usage
 
-from orchtw.config import FLAGS, Config, parse
+from orchtw.assembly.flags import FLAGS, parse
+from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.flags import help_text
 from orchtw.monotonic import keep_monotonic_time

@@ -7,8 +7,9 @@ from pathlib import Path
 import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.assembly.flags import FLAGS, parse
 from orchtw.cipher_suites import openssl_names
-from orchtw.config import FLAGS, Config, host_and_port, parse
+from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
 from orchtw.flags import help_text
 

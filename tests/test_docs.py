@@ -18,7 +18,7 @@ from twisted.internet.utils import getProcessOutputAndValue
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from docs import flags_reference
-from orchtw.config import FLAGS
+from orchtw.assembly.flags import FLAGS
 from orchtw.flags import scan_mapping
 from orchtw.testing import kubectl
 from orchtw.testing.process import ServerProcess, environment

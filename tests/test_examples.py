@@ -16,7 +16,7 @@ from twisted.web.client import Agent, HTTPConnectionPool, readBody
 from twisted.web.http_headers import Headers
 
 from orchtw.admission.chain import Plugin
-from orchtw.config import parse
+from orchtw.assembly.flags import parse
 from orchtw.naming import Naming
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
@@ -46,8 +46,8 @@ class SiteTests(TestCase):
         (folder / "tokens.csv").write_text('s3cret,ann,1,"system:masters"\n')
         defined: dict[str, Any] = {}
         exec(compile(example("extending.md", "site"), "extending.md", "exec"), defined)
-        site, core = await defined["make_site"](reactor, folder)
-        self.addCleanup(lambda: core.stop())
+        site, instance = await defined["make_site"](reactor, folder)
+        self.addCleanup(lambda: instance.stop())
         port = reactor.listenTCP(0, site, interface="127.0.0.1")
         self.addCleanup(port.stopListening)
         pool = HTTPConnectionPool(reactor, persistent=False)

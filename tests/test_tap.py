@@ -17,7 +17,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 import orchtw
 from orchtw import start, tap
-from orchtw.config import FLAGS, Config
+from orchtw.assembly.flags import FLAGS
+from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.tap import Options, makeService
 

@@ -1,4 +1,25 @@
 """Who asks: one module per method (client certificates, bearer tokens), and the union that tries them in order.
 
-What the user may do is decided in `authz`. Only `server` and `filters` import this.
+What the user may do is decided in `authz`. Only the composition root and `filters` import this. `METHODS` and
+`TOKENS` are what the union is made of.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from orchtw.authn import tokens
+from orchtw.authn.certificates import ClientCertificates
+from orchtw.authn.method import Authenticator, Host, TokenMethod
+from orchtw.config import Config
+
+METHODS: Mapping[str, Callable[[Host, Config], Authenticator | None]] = MappingProxyType(
+    {"client-certificate": lambda host, config: ClientCertificates(host.seconds)}
+)
+"""Factories of the methods that are tried before bearer tokens, in their order; None: switched off by the flags."""
+
+TOKENS: Mapping[str, Callable[[Host, Config], TokenMethod | None]] = MappingProxyType(
+    {"token-file": tokens.from_flags}
+)
+"""Factories of the sources of bearer tokens, in their order; None: switched off by the flags."""

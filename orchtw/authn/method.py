@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import attrs
 
+from orchtw.naming import Naming
+from orchtw.registry.targets import Targets
+from orchtw.reloads import Reloads
 from orchtw.request import Request, UserInfo
 
 AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
 ANONYMOUS = UserInfo(name="system:anonymous", groups=(UNAUTHENTICATED,))
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Host:
+    """What the process gives to its authentication methods.
+
+    `seconds` is the time since the epoch, `key` 32 random bytes. `reloads` gets what can be read again; `targets`
+    lead to the stored objects that credentials depend on.
+    """
+
+    naming: Naming
+    seconds: Callable[[], float]
+    key: bytes
+    reloads: Reloads
+    targets: Targets
 
 
 class Authenticator(Protocol):

@@ -9,7 +9,8 @@ from pathlib import Path
 from twisted.logger import Logger
 
 from orchtw.authn.csv_records import MalformedRecord, records
-from orchtw.authn.method import authenticated
+from orchtw.authn.method import Host, authenticated
+from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.request import UserInfo
 
@@ -51,6 +52,15 @@ class TokenFile:
     def find(self, token: str) -> UserInfo | None:
         """The token's user, or None."""
         return self._tokens.find(token)
+
+
+def from_flags(host: Host, config: Config) -> TokenFile | None:
+    """The file of `--token-auth-file`, which can be read again. Raises ConfigError as `load` does."""
+    if config.token_auth_file is None:
+        return None
+    file = TokenFile(config.token_auth_file, host.key)
+    host.reloads.add("--token-auth-file", file.read)
+    return file
 
 
 def load(path: Path, key: bytes) -> StaticTokens:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from orchtw.authn import tokens
+from orchtw.authn import METHODS, TOKENS
 from orchtw.authn.bearer import BearerTokens
-from orchtw.authn.certificates import ClientCertificates
-from orchtw.authn.method import ANONYMOUS, Authenticator, TokenMethod, authenticated
+from orchtw.authn.method import ANONYMOUS, Authenticator, Host, authenticated
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.config import Config
 from orchtw.errors import Unauthorized
 from orchtw.naming import Naming
-from orchtw.reloads import Reloads
 from orchtw.request import Request, UserInfo
 
 Refused = Callable[[Request, list[str]], None]
@@ -78,27 +76,14 @@ class Union:
         return ANONYMOUS
 
 
-def chain(
-    config: Config,
-    seconds: Callable[[], float],
-    key: bytes,
-    *,
-    reloads: Reloads | None = None,
-    refused: Refused = _say_nothing,
-) -> Union:
+def chain(host: Host, config: Config, *, refused: Refused = _say_nothing) -> Union:
     """The methods that the flags ask for, in the reference server's order.
 
-    `seconds` is the time since the epoch, `key` 32 random bytes. Anonymous requests are off when everybody may do
-    everything. `reloads` gets what can be read again. Raises ConfigError for a token file that cannot be used.
+    Anonymous requests are off when everybody may do everything. Raises ConfigError for files that cannot be used.
     """
-    sources: list[TokenMethod] = []
-    if config.token_auth_file:
-        file = tokens.TokenFile(config.token_auth_file, key)
-        sources.append(file)
-        if reloads is not None:
-            reloads.add("--token-auth-file", file.read)
-    anonymous = config.anonymous_auth and "AlwaysAllow" not in config.authorization_mode
+    methods = [method for make in METHODS.values() if (method := make(host, config)) is not None]
+    sources = [source for make_source in TOKENS.values() if (source := make_source(host, config)) is not None]
     bearer = BearerTokens(sources)
     domains = Naming.orch().api_domain, Naming.kubernetes().api_domain
-    methods = (ClientCertificates(seconds), bearer, WebSocketTokens(bearer, domains))
-    return Union(methods, anonymous=anonymous, refused=refused)
+    anonymous = config.anonymous_auth and "AlwaysAllow" not in config.authorization_mode
+    return Union([*methods, bearer, WebSocketTokens(bearer, domains)], anonymous=anonymous, refused=refused)

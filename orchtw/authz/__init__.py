@@ -1,7 +1,6 @@
 """What a user may do: one authorizer per mode, the chain that asks them, and the text of a refusal.
 
-Who the user is was settled in `authn`. `MODES` makes what `--authorization-mode` can pick; a mode that is
-accepted but not listed has no opinion on anything.
+Who the user is was settled in `authn`. `MODES` makes what `--authorization-mode` can name.
 """
 
 from __future__ import annotations
@@ -10,10 +9,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from orchtw.authz.bootstrap_rights import BootstrapRights
-from orchtw.authz.decision import Authorizer
+from orchtw.authz.decision import Authorizer, Host
 from orchtw.authz.fixed import AlwaysAllow, AlwaysDeny
-from orchtw.naming import Naming
+from orchtw.config import Config
 
-MODES: Mapping[str, Callable[[Naming], Authorizer]] = MappingProxyType(
-    {"AlwaysAllow": lambda _: AlwaysAllow(), "AlwaysDeny": lambda _: AlwaysDeny(), "RBAC": BootstrapRights}
+MODES: Mapping[str, Callable[[Host, Config], Authorizer | None]] = MappingProxyType(
+    {
+        "Node": lambda host, config: None,
+        "RBAC": lambda host, config: BootstrapRights(host.naming),
+        "AlwaysAllow": lambda host, config: AlwaysAllow(),
+        "AlwaysDeny": lambda host, config: AlwaysDeny(),
+    }
 )
+"""Factories by mode; None is an authorizer that has no opinion on anything."""

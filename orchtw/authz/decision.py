@@ -6,7 +6,10 @@ from collections.abc import Awaitable
 from typing import Protocol
 
 import attrs
+from twisted.internet.interfaces import IReactorTime
 
+from orchtw.naming import Naming
+from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo
 
 
@@ -63,6 +66,15 @@ EVERYTHING = Rules(
     resources=(ResourceRule(verbs=("*",), groups=("*",), resources=("*",)),),
     paths=(PathRule(verbs=("*",), paths=("*",)),),
 )
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Host:
+    """What the process gives to its authorizers: `targets` lead to the stored rules."""
+
+    naming: Naming
+    clock: IReactorTime
+    targets: Targets
 
 
 class Authorizer(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 
 from orchtw.authz import MODES
-from orchtw.authz.decision import Authorizer, Decision, Rules
+from orchtw.authz.decision import Authorizer, Decision, Host, Rules
 from orchtw.authz.masters import Masters
-from orchtw.naming import Naming
+from orchtw.config import Config
 from orchtw.request import RequestInfo, UserInfo
 
 
@@ -51,6 +51,7 @@ def _refused(reasons: Sequence[str]) -> Decision:
     return Decision(False, "\n".join(reason for reason in reasons if reason))
 
 
-def chain(modes: Sequence[str], naming: Naming) -> Union:
+def chain(host: Host, config: Config) -> Union:
     """`system:masters` first, then the modes of `--authorization-mode` in their order."""
-    return Union((Masters(), *(MODES[mode](naming) for mode in modes if mode in MODES)))
+    modes = (MODES[mode](host, config) for mode in config.authorization_mode)
+    return Union((Masters(), *(mode for mode in modes if mode is not None)))

@@ -5,7 +5,7 @@ They work through a `Client`, in this process or in another: nothing here knows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.garbage_collector import GarbageCollector
@@ -19,6 +19,12 @@ CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     ),
 }
 """What `--controllers` can name, in the order in which they start."""
+
+
+def chosen(asked: Sequence[str]) -> frozenset[str]:
+    """The controllers that `--controllers` asks for: `*` is all, `-name` all but it, `-*` none but those named."""
+    others = "*" in asked and "-*" not in asked
+    return frozenset(name for name in CONTROLLERS if name in asked or (others and f"-{name}" not in asked))
 
 
 def enabled(host: Host, settings: Settings) -> list[Controller]:

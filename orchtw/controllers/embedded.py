@@ -14,8 +14,9 @@ from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Client
 from orchtw.client.leader_election import Terms
 from orchtw.config import Config
-from orchtw.controllers import enabled
+from orchtw.controllers import chosen, enabled
 from orchtw.controllers.controller import Host
+from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.controllers.namespace import NamespaceController
 from orchtw.naming import Naming
@@ -32,7 +33,7 @@ def embedded(
 
     host = Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
     settings = Settings(
-        enabled=_useful(config.enabled_controllers, registry),
+        enabled=chosen(config.controllers) - _idle(config, registry),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
         concurrent_gc_syncs=config.concurrent_gc_syncs,
         namespace_sync_period_s=config.namespace_sync_period_s,
@@ -41,10 +42,17 @@ def embedded(
     return Manager(host, enabled(host, settings), election, lost)
 
 
-def _useful(names: frozenset[str], registry: Registry) -> frozenset[str]:
-    """The controllers that have something to do: where namespaces are not served, none is ever deleted."""
-    served = registry.targets.find("", "v1", "namespaces") is not None
-    return names if served else names - {NamespaceController.name}
+def _idle(config: Config, registry: Registry) -> frozenset[str]:
+    """The controllers that would have nothing to do.
+
+    Where namespaces are not served, none is ever deleted; without a garbage collector's finalizers there is none.
+    """
+    idle = set()
+    if registry.targets.find("", "v1", "namespaces") is None:
+        idle.add(NamespaceController.name)
+    if not config.enable_garbage_collector:
+        idle.add(GarbageCollector.name)
+    return frozenset(idle)
 
 
 def service_account(name: str, naming: Naming) -> UserInfo:

@@ -1,4 +1,4 @@
-"""The request-level stages, one a file: each may fill in the request, answer it, or refuse it.
+"""The request-level stages, one a file: each is wrapped around the rest of the line (see `chain`).
 
-`orchtw.server` writes out which stages run and in what order (DESIGN rule 4).
+Which stages run is written out in `orchtw.assembly.stages` (DESIGN rule 4).
 """

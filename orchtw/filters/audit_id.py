@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Coroutine
+from typing import Any
 
+from orchtw.filters.chain import Proceed
+from orchtw.request import Request, Response
 from orchtw.rules.uuids import SIZE, uuid_text
 
 LONGEST = 256
@@ -20,3 +24,12 @@ def audit_id(asked: str) -> str:
     One that is longer than LONGEST or has spaces, quotes, backslashes or anything but visible ASCII is not taken.
     """
     return asked if asked and _PLAIN.fullmatch(asked) else uuid_text(os.urandom(SIZE))
+
+
+class AuditIdStage:
+    """Fills in `request.audit_id`."""
+
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+        """Take the client's id if it can be used, or a new one."""
+        request.audit_id = audit_id(request.headers.get("audit-id", ""))
+        return proceed(request)

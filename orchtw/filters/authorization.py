@@ -1,9 +1,13 @@
-"""Last stage before the handler: may the user do this (seed 2 §5)?"""
+"""May the user do this (seed 2 §5)?"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Coroutine
+from typing import Any
+
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.refusal import forbidden
+from orchtw.filters.chain import Proceed
 from orchtw.request import Request, Response
 
 
@@ -13,12 +17,20 @@ class AuthorizationStage:
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
 
-    async def handle(self, request: Request) -> Response | None:
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """Ask the authorizer; one that decides at once is not awaited."""
         assert request.user is not None and request.info is not None
         decision = self._authorizer.authorize(request.user, request.info)
         if not isinstance(decision, Decision):
-            decision = await decision
-        if not decision.allowed:
-            raise forbidden(request.user, request.info, decision.reason)
-        return None
+            return self._wait(request, decision, proceed)
+        return _go_on(request, decision, proceed)
+
+    async def _wait(self, request: Request, decision: Awaitable[Decision], proceed: Proceed) -> Response:
+        return await _go_on(request, await decision, proceed)
+
+
+def _go_on(request: Request, decision: Decision, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+    if not decision.allowed:
+        assert request.user is not None and request.info is not None
+        raise forbidden(request.user, request.info, decision.reason)
+    return proceed(request)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Final
 
+from orchtw.filters.chain import Proceed
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
 
@@ -26,17 +26,17 @@ class CORS:
     def __init__(self, origins: AllowedOrigins) -> None:
         self._origins = origins
 
-    async def handle(self, request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
+    async def handle(self, request: Request, proceed: Proceed) -> Response:
         """204 for a preflight of an allowed origin; else what `proceed` answers, with the headers for its origin."""
         if self._is_preflight(request):
-            return self.opened(request, Response(code=204))
-        return self.opened(request, await proceed(request))
+            return self._opened(request, Response(code=204))
+        return self._opened(request, await proceed(request))
 
     def _is_preflight(self, request: Request) -> bool:
         asks = request.method == "OPTIONS" and "access-control-request-method" in request.headers
         return asks and self._origins.allow(request.headers.get("origin", ""))
 
-    def opened(self, request: Request, response: Response) -> Response:
+    def _opened(self, request: Request, response: Response) -> Response:
         """The answer with the headers that let pages of the request's origin read it, if it is allowed."""
         origin = request.headers.get("origin", "")
         response.headers.append(("Vary", "Origin"))

@@ -10,8 +10,9 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from orchtw.errors import BadRequest, StatusError, Timeout
-from orchtw.request import Request, Response
+from orchtw.errors import StatusError, Timeout
+from orchtw.filters.chain import Proceed
+from orchtw.request import Ending, Request, Response
 from orchtw.rules.options import request_timeout_s
 
 
@@ -28,16 +29,14 @@ class Deadline:
         self._clock = clock
         self._limit_s = limit_s
 
-    async def keep(self, request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
-        """Await `answer` for as long as it may take. Raises Timeout (504), BadRequest (400, a bad `timeout`)."""
-        try:
-            asked_s = _asked_s(request)
-        except BadRequest:
-            answer.close()
-            raise
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+        """Wait for as long as it may take. Raises Timeout (504), BadRequest (400, a bad `timeout`)."""
+        asked_s = _asked_s(request)
         if request.method == "GET":
-            return await answer
-        limit_s = self._limit_s if asked_s is None else min(asked_s, self._limit_s)
+            return proceed(request)
+        return self._limit(proceed(request), self._limit_s if asked_s is None else min(asked_s, self._limit_s))
+
+    async def _limit(self, answer: Coroutine[Any, Any, Response], limit_s: float) -> Response:
         waiting: Deferred[Response] = Deferred()
         running = Deferred.fromCoroutine(answer)
         if running.called:
@@ -45,10 +44,14 @@ class Deadline:
         timer = self._clock.callLater(limit_s, waiting.errback, Timeout.request())
 
         def finished(result: Response | Failure) -> None:
-            if timer.active():
+            in_time = timer.active()
+            if in_time:
                 timer.cancel()
+            if not waiting.called:
                 waiting.callback(result)
-            elif isinstance(result, Failure) and not isinstance(result.value, StatusError):
+            elif isinstance(result, Response):
+                result.drop(Ending.CLIENT_GONE if in_time else Ending.DEADLINE)
+            elif not in_time and not isinstance(result.value, StatusError):
                 self._log.failure("a request that was answered with 504 failed", failure=result)
 
         running.addBoth(finished)

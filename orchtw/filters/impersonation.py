@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from typing import Any
 from urllib.parse import unquote
 
 import attrs
@@ -11,6 +12,7 @@ from orchtw.authn.method import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.refusal import forbidden
 from orchtw.errors import BadRequest
+from orchtw.filters.chain import Proceed
 from orchtw.naming import Naming
 from orchtw.request import Request, RequestInfo, Response, UserInfo, utf8_text
 
@@ -31,27 +33,33 @@ class Wanted:
 
 
 class ImpersonationStage:
-    """Puts the named user in the requester's place if that one may impersonate each part of it."""
+    """Puts the named user in the requester's place if that one may impersonate each part of it.
+
+    Only `request.user` changes: `request.authenticated` remains the requester.
+    """
 
     def __init__(self, authorizer: Authorizer, naming: Naming) -> None:
         self._authorizer = authorizer
         self._group = naming.authentication_group
 
-    async def handle(self, request: Request) -> Response | None:
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """Refuses with 403 what the requester may not take on; the rest of it without a user's name is a 400."""
         if not any(name.startswith(PREFIX) for name in request.headers):
-            return None
+            return proceed(request)
         wanted = _wanted(request)
-        if not wanted.user:
-            if wanted.groups or wanted.uid or wanted.extra:
-                raise BadRequest(_nameless(wanted))
-            return None
+        if wanted.user:
+            return self._impersonate(request, wanted, proceed)
+        if wanted.groups or wanted.uid or wanted.extra:
+            raise BadRequest(_nameless(wanted))
+        return proceed(request)
+
+    async def _impersonate(self, request: Request, wanted: Wanted, proceed: Proceed) -> Response:
         assert request.user is not None
         for part in self._parts(wanted):
             await self._check(request.user, part)
         request.user = _user(wanted)
         request.headers = {name: text for name, text in request.headers.items() if not name.startswith(PREFIX)}
-        return None
+        return await proceed(request)
 
     def _parts(self, wanted: Wanted) -> Iterator[RequestInfo]:
         """What is impersonated, as requests to be authorized: the user, each group, each extra value, the uid."""

@@ -1,7 +1,11 @@
-"""First stage: what does the request ask for (seed 1 §4.2)?"""
+"""What does the request ask for (seed 1 §4.2)?"""
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any
+
+from orchtw.filters.chain import Proceed
 from orchtw.request import Request, Response
 from orchtw.rules.request_info import parse
 
@@ -9,7 +13,7 @@ from orchtw.rules.request_info import parse
 class RequestInfoStage:
     """Fills in `request.info`."""
 
-    async def handle(self, request: Request) -> Response | None:
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """Read method, path and query; nothing is refused here."""
         request.info = parse(request.method, request.path, request.params)
-        return None
+        return proceed(request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from orchtw.filters.chain import Proceed
 from orchtw.request import Request, Response
 from orchtw.rules.causes import MAX_SHOWN_CHARACTERS, go_quote
 
@@ -31,12 +32,14 @@ class RequestLog:
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
 
-    def now(self) -> float:
-        """Seconds on the clock that latencies are measured with."""
-        return self._clock.seconds()
+    async def handle(self, request: Request, proceed: Proceed) -> Response:
+        """Write the line when the request has its answer; that of a stream when it begins."""
+        began = self._clock.seconds()
+        response = await proceed(request)
+        self._write(request, response, self._clock.seconds() - began)
+        return response
 
-    def answered(self, request: Request, response: Response, began: float) -> None:
-        """A request has its answer; a stream's line is written when it begins."""
+    def _write(self, request: Request, response: Response, latency_s: float) -> None:
         info = request.info
         uri = f"{request.path}?{request.query}" if request.query and info and info.is_resource else request.path
         self._log.info(
@@ -44,7 +47,7 @@ class RequestLog:
             'audit-ID="{audit_id}" srcIP="{address}:{port}" resp={code}',
             verb=shown(request.method),
             uri=shown(uri),
-            latency=(self._clock.seconds() - began) * 1000,
+            latency=latency_s * 1000,
             agent=shown(request.headers.get("user-agent", "")),
             audit_id=request.audit_id,
             address=request.peer.address,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from twisted.internet.defer import ensureDeferred
 
-from orchtw.authn.method import UNAUTHENTICATED
+from orchtw.authn.method import UNAUTHENTICATED, Authenticator
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.refusal import forbidden
 from orchtw.errors import StatusError
-from orchtw.filters.authentication import Authenticator
 from orchtw.filters.impersonation import PREFIX
 from orchtw.request import Request, Response, UserInfo
 from orchtw.rules.request_info import parse
@@ -20,20 +19,21 @@ from orchtw.rules.request_info import parse
 class Screen:
     """Refuses what the stages would refuse whatever the body says, and tells known users from anonymous ones.
 
-    It decides nothing else: the stages still see the complete request. `refused` makes the answer of a refusal.
+    It decides nothing else: the stages still see the complete request. `refused` answers what is refused (see
+    `chain.refused`).
     """
 
     def __init__(
         self,
         authenticator: Authenticator,
         authorizer: Authorizer,
-        refused: Callable[[Request, StatusError], Response],
+        refused: Callable[[Request, StatusError], Coroutine[Any, Any, Response]],
     ) -> None:
         self._authenticator = authenticator
         self._authorizer = authorizer
         self._refused = refused
 
-    def __call__(self, head: Request) -> Response | bool:
+    def __call__(self, head: Request) -> Coroutine[Any, Any, Response] | bool:
         """The 401 of wrong credentials, the 403 of an anonymous user, or whether the user is known.
 
         A method that has to ask somebody is not waited for: until it has answered, its users count as anonymous.
@@ -45,6 +45,7 @@ class Screen:
                 if user is not None:
                     _abandon(user)
                 return False
+            head.authenticated = head.user = user
             if UNAUTHENTICATED not in user.groups:
                 return True
             self._check(head, user)

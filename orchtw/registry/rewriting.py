@@ -14,7 +14,7 @@ from orchtw.schema.kinds import GroupKind
 
 
 class StoredNames:
-    """Keys and values of a store made under `old`, in the names of `new`; a `storage.sqlite_rewrite.Translation`."""
+    """Keys and values of a store made under `old`, in the names of `new`; a `storage.interface.Translation`."""
 
     def __init__(self, old: Naming, new: Naming) -> None:
         catalogue = Catalogue.load(new)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import orjson
+from twisted.internet.error import ConnectionAborted
+from twisted.python.failure import Failure
 
 from orchtw.errors import StatusError, TooManyRequests
-from orchtw.request import Response
+from orchtw.request import Ending, Response
 
 
 def status_response(error: StatusError) -> Response:
@@ -28,3 +30,8 @@ def size_of(response: Response) -> int:
         return response.length
     body = response.body
     return len(body) if isinstance(body, bytes) else sum(map(len, body))
+
+
+def ending_of(reason: Failure) -> Ending:
+    """How an answer ended whose connection was lost for `reason`: it is ours if we aborted the connection."""
+    return Ending.ABORTED if isinstance(reason.value, ConnectionAborted) else Ending.CLIENT_GONE

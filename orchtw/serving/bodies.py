@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchtw.errors import StatusError
-from orchtw.request import chunk
+from orchtw.request import Ending, chunk
 from orchtw.serving.limits import FREE_BYTES
 
 # One write of a long body: large enough for few Python calls, small enough for other connections' latency
@@ -139,7 +139,7 @@ class StreamChannel:
 
     __slots__ = ("_abort", "_finished", "_transport", "write")
 
-    def __init__(self, transport: Any, finished: Callable[[], None], abort: Callable[[], None]) -> None:
+    def __init__(self, transport: Any, finished: Callable[[Ending], None], abort: Callable[[], None]) -> None:
         self._transport = transport
         self._finished = finished
         self._abort = abort
@@ -158,11 +158,11 @@ class StreamChannel:
         """Backpressure straight from the transport."""
         self._transport.registerProducer(producer, streaming)
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         """Last chunk; the connection goes on."""
         self._transport.unregisterProducer()
         self._transport.write(b"0\r\n\r\n")
-        self._finished()
+        self._finished(ending)
 
     def abort(self) -> None:
         """Drop the connection."""
@@ -174,7 +174,7 @@ class PlainStreamChannel(StreamChannel):
 
     __slots__ = ()
 
-    def __init__(self, transport: Any, finished: Callable[[], None], abort: Callable[[], None]) -> None:
+    def __init__(self, transport: Any, finished: Callable[[Ending], None], abort: Callable[[], None]) -> None:
         super().__init__(transport, finished, abort)
         self.write = self._write_plain
 
@@ -186,10 +186,10 @@ class PlainStreamChannel(StreamChannel):
         for piece in pieces:
             self._transport.write(piece)
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         """The channel closes the connection."""
         self._transport.unregisterProducer()
-        self._finished()
+        self._finished(ending)
 
 
 def unframed(framed: bytes) -> bytes:

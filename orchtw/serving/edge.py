@@ -20,8 +20,8 @@ _log = Logger()
 
 App = Callable[[Request], Coroutine[Any, Any, Response]]
 
-Screen = Callable[[Request], Response | bool]
-"""Looks at a request's head before its body is received: the answer to a request that is refused already, or whether
+Screen = Callable[[Request], Coroutine[Any, Any, Response] | bool]
+"""Looks at a request's head before its body is received: what answers a request that is refused already, or whether
 its user is known (not anonymous)."""
 
 # The clock ticks once a second (the Date header's step); connections are looked at every other tick.

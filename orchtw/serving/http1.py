@@ -14,9 +14,9 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchtw.errors import BadRequest, InternalError, StatusError
-from orchtw.request import Request, Response, StreamBody
+from orchtw.request import Ending, Request, Response, StreamBody
 from orchtw.serving.answering import Answering
-from orchtw.serving.answers import no_room, status_response
+from orchtw.serving.answers import ending_of, no_room, status_response
 from orchtw.serving.bodies import Drained, PlainStreamChannel, StreamChannel
 from orchtw.serving.edge import Edge
 from orchtw.serving.heads import CONTINUE, head
@@ -51,6 +51,8 @@ class HTTPChannel(Answering):
     _task: Coroutine[Any, Any, Response] | None = None
     _waiting: Deferred[Any] | None = None
     _stream: StreamBody | None = None
+    _sending: Response | None = None
+    """The answer that is being sent, if somebody wants to know when it has been."""
     _progress = -1
     _stalled_since = 0.0
 
@@ -93,6 +95,8 @@ class HTTPChannel(Answering):
         stream, self._stream = self._stream, None
         if stream is not None:
             self._tell_lost(stream)
+        if self._sending is not None:
+            self._tell_end(ending_of(reason))
         if self._task is None:
             self._uncount()
             self._release()
@@ -175,7 +179,7 @@ class HTTPChannel(Answering):
         if parser.head_done and not (self._known or self._screened):
             refused = self._screen(parser.head())
             if refused is not None:
-                self._refuse(refused)
+                self._refuse_head(refused)
                 return False
         room = self._account()
         if not room:
@@ -185,12 +189,12 @@ class HTTPChannel(Answering):
             self.transport.write(CONTINUE)
         return room
 
-    def _screen(self, head: Request) -> Response | None:
-        """Find out whether the user is known; the answer if the request is refused without its body."""
+    def _screen(self, head: Request) -> Coroutine[Any, Any, Response] | None:
+        """Find out whether the user is known; what answers a request that is refused without its body."""
         self._screened = True
         screen = self._edge.screen
         verdict = screen(head) if screen is not None else False
-        if isinstance(verdict, Response):
+        if not isinstance(verdict, bool):
             return verdict
         if verdict:
             self._known = True
@@ -199,10 +203,21 @@ class HTTPChannel(Answering):
 
     def _refuse(self, response: Response) -> None:
         """Answer without the app and close; nothing more is read."""
+        self._read_no_more()
+        self._write_response(response)
+
+    def _refuse_head(self, answer: Coroutine[Any, Any, Response]) -> None:
+        """Answer a request whose body is not received, and close."""
+        self._read_no_more()
+        self._counted = True
+        self._edge.in_flight += 1
+        self._task = answer
+        self._step()
+
+    def _read_no_more(self) -> None:
         self._parser.close()
         self._flags = 0
         self._phase = BUSY
-        self._write_response(response)
 
     def _evicted(self) -> None:
         """Others need the room: an upload that stands still is refused, a client that does not read is dropped."""
@@ -232,7 +247,8 @@ class HTTPChannel(Answering):
         if size > FREE_BYTES and not (self._known or self._screened):
             refused = self._screen(copy(request))
             if refused is not None:
-                self._write_response(refused)
+                self._task = refused
+                self._step()
                 return False
         self._serving_bytes = size if size > FREE_BYTES else 0
         if self._account():
@@ -278,8 +294,7 @@ class HTTPChannel(Answering):
 
     def _answer(self, response: Response) -> None:
         if self._lost:
-            if response.stream is not None:
-                self._tell_lost(response.stream)
+            response.drop(Ending.CLIENT_GONE)
             self._uncount()
             self._release()
             return
@@ -290,6 +305,10 @@ class HTTPChannel(Answering):
             self.transport.abortConnection()
 
     def _write_response(self, response: Response) -> None:
+        if self._sending is not None:
+            self._tell_end(Ending.ABORTED)  # of the answer in whose place this one is sent
+        if response.listeners is not None:
+            self._sending = response
         if response.upgrade is not None:
             self._write_upgrade(response)
             return
@@ -349,7 +368,7 @@ class HTTPChannel(Answering):
         self._parser.close()
         self._release()
         try:
-            response.upgrade(self.transport, rest, response.stream, self._edge)
+            response.upgrade(self.transport, rest, response, self._edge)
         finally:
             self._uncount()
         if self._ended:
@@ -357,8 +376,10 @@ class HTTPChannel(Answering):
         if self._reading_paused:
             self.transport.resumeProducing()
 
-    def _finished(self) -> None:
+    def _finished(self, ending: Ending) -> None:
         self._stream = None
+        if self._sending is not None and ending is not Ending.COMPLETE:
+            self._tell_end(ending)
         self._done()
 
     def _aborted(self) -> None:
@@ -380,6 +401,8 @@ class HTTPChannel(Answering):
         self._next()
 
     def _next(self) -> None:
+        if self._sending is not None:
+            self._tell_end(Ending.COMPLETE)
         self._uncount()
         if not self._flags & KEEP_ALIVE or self._edge.draining:
             self._close()
@@ -397,6 +420,11 @@ class HTTPChannel(Answering):
         if self._counted:
             self._counted = False
             self._edge.finished()
+
+    def _tell_end(self, ending: Ending) -> None:
+        response, self._sending = self._sending, None
+        if response is not None:
+            response.end(ending)
 
     def _tell_lost(self, stream: StreamBody) -> None:
         try:

@@ -21,7 +21,7 @@ from twisted.web.server import NOT_DONE_YET
 from zope.interface import implementer
 
 from orchtw.errors import InternalError, NotFound, RequestEntityTooLarge, StatusError
-from orchtw.request import Peer, Request, Response, StreamBody
+from orchtw.request import Ending, Peer, Request, Response, StreamBody
 from orchtw.serving.bodies import Part, joined, unframed
 from orchtw.serving.edge import App
 from orchtw.serving.limits import BODY_BYTES
@@ -62,10 +62,11 @@ class _Exchange:
         self._peer = peer
         self._gone = False
         self._stream: StreamBody | None = None
+        self._sending: Response | None = None
         self._task: Deferred[Response] | None = None
 
     def start(self) -> None:
-        self._web.notifyFinish().addErrback(self._left)
+        self._web.notifyFinish().addCallbacks(lambda _: self._ended(Ending.COMPLETE), self._left)
         self._task = Deferred.fromCoroutine(self._serve())
         self._task.addCallbacks(self._answer, self._failed)
 
@@ -96,6 +97,12 @@ class _Exchange:
             stream.connection_lost()
         elif self._task is not None and self._web.method in (b"GET", b"HEAD"):
             self._task.cancel()
+        self._ended(Ending.CLIENT_GONE)
+
+    def _ended(self, ending: Ending) -> None:
+        response, self._sending = self._sending, None
+        if response is not None:
+            response.end(ending)
 
     def _failed(self, failure: Failure) -> None:
         error = failure.value
@@ -107,11 +114,12 @@ class _Exchange:
 
     def _answer(self, response: Response) -> None:
         if self._gone:
-            if response.stream is not None:
-                response.stream.connection_lost()
+            response.drop(Ending.CLIENT_GONE)
             return
         if response.upgrade is not None:
+            response.drop(Ending.ABORTED)
             response = _status(NotFound.generic())
+        self._sending = response
         web = self._web
         web.setResponseCode(response.code)
         web.responseHeaders.removeHeader(b"content-type")
@@ -158,8 +166,9 @@ class _Exchange:
         """Backpressure from the site's transport."""
         self._web.registerProducer(producer, streaming)
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         """The end of the body."""
+        self._ended(ending)
         if self._stream is not None:
             self._stream = None
             self._web.unregisterProducer()
@@ -169,6 +178,7 @@ class _Exchange:
     def abort(self) -> None:
         """Drop the connection."""
         self._stream = None
+        self._ended(Ending.ABORTED)
         self._web.loseConnection()
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.protocol import Protocol, connectionDone
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 from wsproto.frame_protocol import CloseReason, Frame, FrameDecoder, FrameProtocol, Opcode, ParseFailed
 from zope.interface import implementer
 
-from orchtw.request import StreamBody, chunks
+from orchtw.request import Ending, Response, StreamBody, chunks
+from orchtw.serving.answers import ending_of
 from orchtw.serving.bodies import unframed
 from orchtw.serving.edge import Edge
 from orchtw.watch.messages import json_messages, protobuf_messages
@@ -31,8 +31,6 @@ UNSENT_BYTES = 65536
 # Server's frames carry no mask, so all connections share what they send.
 _FRAMES = FrameProtocol(client=False, extensions=[])
 _PING = bytes(_FRAMES.ping())
-
-_log = Logger()
 
 
 class Messages:
@@ -76,15 +74,14 @@ def messages_by_format() -> dict[str, Messages]:
     return {"json": Messages(json_messages, text=True), "protobuf": Messages(protobuf_messages, text=False)}
 
 
-def open_socket(messages: Messages, transport: Any, received: bytes, stream: StreamBody | None, edge: Edge) -> None:
+def open_socket(messages: Messages, transport: Any, received: bytes, response: Response, edge: Edge) -> None:
     """Go on as a WebSocket on a connection whose 101 has been written: see `Upgrade`."""
-    assert stream is not None
-    WebSocket(messages, stream, edge).take_over(transport, received)
+    WebSocket(messages, response, edge).take_over(transport, received)
 
 
 @implementer(IHalfCloseableProtocol)
 class WebSocket(Protocol):
-    """The server's side of a WebSocket that carries `stream`; of what the client sends, pings and closes matter.
+    """The server's side of a WebSocket that carries a stream; of what the client sends, pings and closes matter.
 
     It is a channel of the edge, swept and wound down with the others, and counts as a request until it closes. Its
     transport is a `TLSServer`. Towards the stream it is a `ResponseChannel`.
@@ -96,9 +93,10 @@ class WebSocket(Protocol):
     _progress = -1
     _stalled_since = 0.0
 
-    def __init__(self, messages: Messages, stream: StreamBody, edge: Edge) -> None:
+    def __init__(self, messages: Messages, response: Response, edge: Edge) -> None:
         self._messages = messages
-        self._stream: StreamBody | None = stream
+        self._response = response
+        self._stream: StreamBody | None = response.stream
         self._edge = edge
         self._decoder = FrameDecoder(client=False)
         self._since = edge.now
@@ -128,9 +126,10 @@ class WebSocket(Protocol):
         """Backpressure straight from the transport."""
         self.transport.registerProducer(producer, streaming)
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         """The watch is over: a close frame, and the connection's end once the client has answered it."""
         self._stream = None
+        self._response.end(ending)
         self.transport.unregisterProducer()
         self._begin_close(CloseReason.NORMAL_CLOSURE)
 
@@ -180,7 +179,7 @@ class WebSocket(Protocol):
 
     def _close_now(self, code: CloseReason) -> None:
         """Say why, unless a close frame has said so before, and close without waiting for an answer."""
-        self._end_stream()
+        self._end_stream(Ending.CLIENT_GONE if code is CloseReason.NORMAL_CLOSURE else Ending.ABORTED)
         if not self._closing:
             self._begin_close(code)
         self._leave()
@@ -192,15 +191,12 @@ class WebSocket(Protocol):
             self._edge.finished()
         self.transport.loseConnection()
 
-    def _end_stream(self) -> None:
-        stream, self._stream = self._stream, None
-        if stream is None:
+    def _end_stream(self, ending: Ending) -> None:
+        if self._stream is None:
             return
+        self._stream = None
         self.transport.unregisterProducer()
-        try:
-            stream.connection_lost()
-        except Exception:
-            _log.failure("a stream failed when its client had left")
+        self._response.drop(ending)
 
     def readConnectionLost(self) -> None:
         """The client sends no more, so it will not answer a close frame either."""
@@ -212,7 +208,7 @@ class WebSocket(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """The client is gone."""
         self._edge.channels.discard(self)
-        self._end_stream()
+        self._end_stream(ending_of(reason))
         if not self._left:
             self._left = True
             self._edge.finished()
@@ -251,5 +247,5 @@ class WebSocket(Protocol):
     def wind_down(self) -> None:
         """The server stops: end the watch in order, if it has not been ended yet."""
         if self._stream is not None:
-            self._end_stream()
+            self._end_stream(Ending.COMPLETE)
             self._begin_close(CloseReason.NORMAL_CLOSURE)

@@ -1,7 +1,23 @@
 """Where objects are kept: the Store interface, its backends, the cache over it and the conformance tests.
 
-No API rules live here: a store knows keys, bytes and revisions. Backends are named below by import path, so that only
-the chosen one is loaded (`twisted.python.reflect.namedAny`).
+No API rules live here: a store knows keys, bytes and revisions. `STORES` makes what `--storage-backend` can name;
+only the chosen backend is imported.
 """
 
-STORES = {"sqlite": "orchtw.storage.sqlite.SqliteStore"}
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from orchtw.config import Config
+from orchtw.storage.interface import Host, Store
+
+
+def _sqlite(host: Host, config: Config) -> Store:
+    from orchtw.storage.sqlite import in_folder
+
+    return in_folder(host, config)
+
+
+STORES: Mapping[str, Callable[[Host, Config], Store]] = MappingProxyType({"sqlite": _sqlite})
+"""Factories by name: each makes the store that the flags ask for, yet to be probed and started."""

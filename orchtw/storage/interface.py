@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
 import attrs
 from twisted.internet.defer import Deferred
@@ -99,11 +101,36 @@ class Subscription(abc.ABC):
         """End the feed: `deliver` is not called again, even from within `deliver`. Twice is once."""
 
 
+class Translation(Protocol):
+    """Keys and values in the names of the vocabulary that is asked for."""
+
+    def key(self, key: str) -> str:
+        """The new key of an object; works for damaged ones too."""
+
+    def value(self, key: str, value: bytes) -> bytes:
+        """The new value of the object that had `key`. Raises StatusError or ValueError when it cannot be decoded."""
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Host:
+    """What the process gives to its store.
+
+    `reactor` runs it and times it. `vocabulary` is that of its objects; `translation` makes what rewrites a store of
+    another one. `check_path` raises ConfigError for a path that must not be followed.
+    """
+
+    reactor: Any
+    vocabulary: str
+    translation: Callable[[str], Translation]
+    check_path: Callable[[Path], None]
+
+
 class Store(abc.ABC):
     """A durable, versioned map from text keys to bytes (DESIGN, "Decisions": Store).
 
     Methods raise StatusError subclasses: InternalError (500) when the disk or the cluster fails,
-    ServiceUnavailable (503) before `start` and after `stop`.
+    ServiceUnavailable (503) before `start` and after `stop`. Other processes may work on the same data, unless a
+    store's own lock keeps them out.
     """
 
     @property
@@ -113,6 +140,20 @@ class Store(abc.ABC):
 
         If not, live subscribers have always been told of every acknowledged write, so that what they keep is current.
         """
+
+    def probe(self) -> None:  # noqa: B027 - many stores know nothing before they are started
+        """Find out whether `start` could work; for use before `twistd` goes to the background.
+
+        Raises ConfigError as `start` does. What it takes, such as a lock, stays taken until `stop` or `release`,
+        through a fork too.
+        """
+
+    def release(self) -> None:  # noqa: B027 - as above
+        """Give up what `probe` has taken, if the store is not started after all."""
+
+    def size_bytes(self) -> int:
+        """What the store takes on this machine's disk."""
+        return 0
 
     @abc.abstractmethod
     async def start(self) -> None:

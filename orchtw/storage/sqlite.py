@@ -16,12 +16,22 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw import errors
+from orchtw.config import Config
 from orchtw.storage import sqlite_reader
 from orchtw.storage.feed import Feed
-from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.interface import (
+    Change,
+    Host,
+    KeyValue,
+    Op,
+    Outcome,
+    Page,
+    Store,
+    Subscription,
+    Translation,
+)
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_reader import Readers
-from orchtw.storage.sqlite_rewrite import Translation
 from orchtw.storage.sqlite_writer import Answers, Writer
 
 T = TypeVar("T")
@@ -29,6 +39,10 @@ T = TypeVar("T")
 CHECK_TIMEOUT_S = 5.0
 MAX_QUEUED_OPS = 20_000
 MAX_QUEUED_BYTES = 64 << 20
+
+FILE = "store.sqlite"
+SUFFIXES = ("", "-wal", "-shm", ".lock")
+"""Of the store's own name, and of the files that lie beside it."""
 
 
 class SqliteStore(Store):
@@ -76,15 +90,11 @@ class SqliteStore(Store):
         self._queued_ops = self._queued_bytes = 0
 
     def probe(self) -> None:
-        """Take and open the file, or create it, and close it again: what is wrong with it is known before `start`.
-
-        Raises ConfigError as `start` does. For use before `twistd` goes to the background. The file stays taken until
-        `stop` or `release`, through a fork too.
-        """
+        """See `Store.probe`: take and open the file, or create it, and close it again."""
         self._file.open().close()
 
     def release(self) -> None:
-        """Give up a file that was probed, and not started, after all."""
+        """See `Store.release`."""
         if not self._open:
             self._file.release()
 
@@ -162,13 +172,9 @@ class SqliteStore(Store):
         """See `Store.alive`. Waits as `check` does."""
         await self._in_time(self._writer.alive)
 
-    def file_bytes(self) -> int:
-        """The size of the store's file now, without its log."""
-        return self._file.file_bytes()
-
-    def wal_bytes(self) -> int:
-        """The size of the write-ahead log now."""
-        return self._file.wal_bytes()
+    def size_bytes(self) -> int:
+        """See `Store.size_bytes`: the file and its log."""
+        return self._file.file_bytes() + self._file.wal_bytes()
 
     def _refusal(self, op: Op) -> errors.StatusError | None:
         if not self._open:
@@ -232,3 +238,17 @@ def _is_text(key: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def in_folder(host: Host, config: Config) -> SqliteStore:
+    """The store in the data folder. Raises ConfigError if one of its files is a link."""
+    for suffix in SUFFIXES:
+        host.check_path(config.data_dir / f"{FILE}{suffix}")
+    return SqliteStore(
+        str(config.data_dir / FILE),
+        host.vocabulary,
+        reactor=host.reactor,
+        clock=host.reactor,
+        compaction_interval_s=config.etcd_compaction_interval_s,
+        translation=host.translation,
+    )

@@ -12,9 +12,10 @@ from twisted.logger import Logger
 
 from orchtw.errors import ConfigError
 from orchtw.storage import sqlite_schema, sqlite_verify
+from orchtw.storage.interface import Translation
 from orchtw.storage.sqlite_errors import RESTORE, is_damage, may_be_no_room, sentence
 from orchtw.storage.sqlite_hold import Hold
-from orchtw.storage.sqlite_rewrite import Translation, rewrite
+from orchtw.storage.sqlite_rewrite import rewrite
 
 WAL_PAGES = 1000  # checkpoint at 8 MiB: pauses of ~10 ms; half as often saves 5 % CPU and doubles the pause
 WAL_LIMIT_BYTES = 64 << 20

@@ -9,9 +9,9 @@ expire (410).
 from __future__ import annotations
 
 import sqlite3
-from typing import Protocol
 
 from orchtw.errors import ConfigError, StatusError
+from orchtw.storage.interface import Translation
 from orchtw.storage.sqlite_checksum import checksum, is_written
 from orchtw.storage.sqlite_errors import is_damage
 from orchtw.storage.sqlite_schema import HEAD, HISTORY, INDEX
@@ -23,16 +23,6 @@ SELECT rev, key FROM (
 """
 ROW = "SELECT rev, CAST(key AS BLOB), created, prev, value, sum FROM old_history WHERE rev = ?"
 INSERT = "INSERT INTO history VALUES (?, ?, ?, 0, ?, ?, ?)"
-
-
-class Translation(Protocol):
-    """Keys and values in the names of the vocabulary that is asked for."""
-
-    def key(self, key: str) -> str:
-        """The new key of an object; works for damaged ones too."""
-
-    def value(self, key: str, value: bytes) -> bytes:
-        """The new value of the object that had `key`. Raises StatusError or ValueError when it cannot be decoded."""
 
 
 def rewrite(connection: sqlite3.Connection, vocabulary: str, translation: Translation) -> tuple[int, int]:

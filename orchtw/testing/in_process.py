@@ -1,4 +1,4 @@
-"""The API server without a network: requests go straight to its line of filters, on the test's own reactor.
+"""The API server without a network: requests go straight to its line of stages, on the test's own reactor.
 
 ```python
 class MyTests(twisted.trial.unittest.TestCase):
@@ -22,10 +22,11 @@ import attrs
 import orjson
 from twisted.internet.defer import Deferred
 
+from orchtw.assembly.instance import Instance
+from orchtw.assembly.store import claim_store
 from orchtw.config import Config
-from orchtw.core import Core, claim_store
 from orchtw.naming import Naming
-from orchtw.request import Peer, Request, Response
+from orchtw.request import Ending, Peer, Request, Response
 from orchtw.serving.watch_stream import WatchStream
 from orchtw.testing.in_process_stream import Collected
 from orchtw.testing.in_process_watch import Watch
@@ -62,15 +63,17 @@ class InProcessServer:
         config = Config(data_dir=folder, token_auth_file=tokens, **settings)
         self.naming = Naming.of(config.vocabulary)
         store, secret = claim_store(config, self.naming, reactor), b"s" * 32
-        self.core = Core(config, self.naming, reactor, store=store, address="127.0.0.1", port=6443, secret=secret)
+        self.instance = Instance(
+            config, self.naming, reactor, store=store, address="127.0.0.1", port=6443, secret=secret
+        )
 
     async def start(self) -> None:
         """Open the store and fill the caches."""
-        await self.core.start()
+        await self.instance.start()
 
     def stop(self) -> Deferred[None]:
         """Fires when everything is on disk; fit for addCleanup."""
-        return Deferred.fromCoroutine(self.core.stop())
+        return Deferred.fromCoroutine(self.instance.stop())
 
     async def request(
         self, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
@@ -78,7 +81,7 @@ class InProcessServer:
         """Send one request; a body that is not bytes is sent as JSON. Raises ValueError for a watch: see `watch`."""
         response = await self._respond(method, url, body, headers)
         if isinstance(response.stream, WatchStream):
-            response.stream.connection_lost()
+            response.drop(Ending.CLIENT_GONE)
             raise ValueError(f"{url} is a watch: use InProcessServer.watch")
         if response.stream is not None:
             response.body = await Collected(response.stream).whole
@@ -89,7 +92,7 @@ class InProcessServer:
         response = await self._respond("GET", url, None, headers)
         if not isinstance(response.stream, WatchStream):
             raise ValueError(f"{url} is no watch: {_answer(response)}")
-        return Watch(response.stream)
+        return Watch(response)
 
     async def _respond(self, method: str, url: str, body: Any, headers: Mapping[str, str] | None) -> Response:
         path, _, query = url.partition("?")
@@ -100,11 +103,12 @@ class InProcessServer:
         request = Request(
             method=method, path=path, query=query, headers=given, body=body or b"", peer=Peer(address="test", port=0)
         )
-        return await self.core.app(request)
+        return await self.instance.app(request)
 
 
 def _answer(response: Response) -> Answer:
     pieces = [response.body] if isinstance(response.body, bytes) else response.body
     body = b"".join(pieces if response.parts is None else response.parts)
+    response.end(Ending.COMPLETE)
     headers = {name.lower(): value for name, value in response.headers}
     return Answer(response.code, {"content-type": response.content_type, **headers}, body)

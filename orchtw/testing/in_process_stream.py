@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from orchtw.request import StreamBody
+from orchtw.request import Ending, StreamBody
 from orchtw.serving.bodies import unframed
 
 
@@ -30,7 +30,7 @@ class Collected:
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         """Never full, so it is never paused."""
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         """That was all."""
         self.whole.callback(b"".join(self._pieces))
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from twisted.internet.defer import DeferredQueue
 
-from orchtw.request import StreamBody, chunks
+from orchtw.request import Ending, Response, chunks
 from orchtw.serving.bodies import unframed
 
 Event = dict[str, Any]
@@ -23,12 +23,14 @@ class WatchEnded(Exception):
 class Watch:
     """Reads the JSON events of one watch. Nobody waits for anybody: what is not read yet is kept."""
 
-    def __init__(self, stream: StreamBody) -> None:
-        self._stream = stream
+    def __init__(self, response: Response) -> None:
+        """Start the response's stream."""
+        assert response.stream is not None
+        self._response = response
         self._events: Any = DeferredQueue()
         self._rest = b""
         self._open = True
-        stream.start(self)
+        response.stream.start(self)
 
     async def next(self) -> Event:
         """The next event: a dict with `type` and `object`. Raises WatchEnded."""
@@ -42,7 +44,7 @@ class Watch:
         """Leave, as a client that hangs up; fit for addCleanup. Twice is once."""
         if self._open:
             self._open = False
-            self._stream.connection_lost()
+            self._response.drop(Ending.CLIENT_GONE)
             self._events.put(_END)
 
     # The stream's ResponseChannel
@@ -60,11 +62,12 @@ class Watch:
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         """Never full, so it is never paused."""
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         """The server is done."""
         self._open = False
+        self._response.end(ending)
         self._events.put(_END)
 
     def abort(self) -> None:
         """The server cannot go on."""
-        self.finish()
+        self.finish(Ending.ABORTED)

@@ -13,17 +13,17 @@ from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import WriteOptions, patch_options
 from orchtw.verbs.bodies import directive_of
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 from orchtw.verbs.patch import patch
 
 
-async def patch_or_apply(context: Context, call: Call) -> Response:
+async def patch_or_apply(context: Writing, call: Call) -> Response:
     """PATCH: an apply where the body's type says so, else one of the other kinds of patch."""
     kind = patch_type(call.request.headers.get("content-type", ""))
     return await (apply if kind == "apply" else patch)(context, call)
 
 
-async def apply(context: Context, call: Call) -> Response:
+async def apply(context: Writing, call: Call) -> Response:
     """200 and the merged object, or 201 where there was none.
 
     Raises BadRequest (400, no object of the kind), Conflict (409, a cause per field that others own),
@@ -38,7 +38,7 @@ async def apply(context: Context, call: Call) -> Response:
 
 
 async def write_applied(
-    context: Context, call: Call, document: Object, options: WriteOptions, view: View | None = None
+    context: Writing, call: Call, document: Object, options: WriteOptions, view: View | None = None
 ) -> Written:
     """Merge what a manager wants into the call's object, which may be new; `view` is that of `Write`.
 
@@ -64,7 +64,7 @@ async def write_applied(
     return await context.writes.update(call.write(options, from_live=True, applies=True, view=view), merge)
 
 
-async def read_document(context: Context, request: Request) -> Object:
+async def read_document(context: Writing, request: Request) -> Object:
     """The applied configuration; a large one is read off the reactor. Raises as `read_configuration` does."""
     return await context.offload.run(len(request.body), partial(_read, request))
 

@@ -12,25 +12,25 @@ from orchtw.rules.options import create_options
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 
 
-async def bind_pod(context: Context, call: Call) -> Response:
+async def bind_pod(context: Writing, call: Call) -> Response:
     """POST on pods/binding: 201 and a Status. Raises NotFound (404), Conflict (409, the pod has a node)."""
     options = create_options(call.request.params, context.naming)
-    binding = await read(context.offload, call.request, context.binding, context.negotiator)
+    binding = await read(context.offload, call.request, context.kinds.binding, context.negotiator)
     await _bind(context, call.target, call.submission("CREATE", binding, options))
     return context.representations.obj(_created(), context.representations.untransformed(call.accept), 201)
 
 
-async def create_binding(context: Context, pods: Target, acceptance: Acceptance, request: Request) -> Response:
+async def create_binding(context: Writing, pods: Target, acceptance: Acceptance, request: Request) -> Response:
     """POST on bindings: as `bind_pod`, the pod named by the binding's own metadata."""
     info, user = request.info, request.user
     assert info is not None and user is not None
     if not info.namespace:
         raise NotFound.generic()
     options = create_options(request.params, context.naming)
-    binding = await read(context.offload, request, context.binding, context.negotiator)
+    binding = await read(context.offload, request, context.kinds.binding, context.negotiator)
     name = binding["metadata"].get("name", "")
     if not name:
         raise BadRequest("name is required: a binding is named as its pod")
@@ -50,9 +50,9 @@ async def create_binding(context: Context, pods: Target, acceptance: Acceptance,
     return context.representations.obj(_created(), acceptance.plain(request), 201)
 
 
-async def _bind(context: Context, pods: Target, asked: Submission) -> None:
+async def _bind(context: Writing, pods: Target, asked: Submission) -> None:
     """Bind the pod; admission sees the creation of the Binding, and not the pod's update."""
-    binding, name = await context.writes.permit(asked, context.binding), asked.name
+    binding, name = await context.writes.permit(asked, context.kinds.binding), asked.name
     node = binding["target"].get("name", "")
     if not node:
         raise BadRequest("target.name is required: the node that is to run the pod")
@@ -82,7 +82,7 @@ async def _bind(context: Context, pods: Target, asked: Submission) -> None:
         status = dict(live.get("status") or {})
         others = [each for each in status.get("conditions") or () if each["type"] != "PodScheduled"]
         scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
-        return context.pod.normalise(
+        return context.kinds.pod.normalise(
             {
                 **live,
                 "metadata": meta,

@@ -13,14 +13,14 @@ from orchtw.schema.catalogue import joined
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.nodes import ListSchema, Scalar
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 
 _PARTS_OF_PROXY = 3
 """Resource, name and sub-resource: what follows is the path that is asked for at the other end."""
 
 
-async def connect(context: Context, call: Call) -> Response:
+async def connect(context: Writing, call: Call) -> Response:
     """Ask admission about the options of the connection, then say that there is none.
 
     Raises what plugins raise, and as `log` does.
@@ -31,10 +31,10 @@ async def connect(context: Context, call: Call) -> Response:
     if call.info.subresource == "proxy":
         params["path"] = ["/".join(parts[_PARTS_OF_PROXY:])]
     await context.writes.permit(call.submission("CONNECT", options_of(codec, params)), codec)
-    return await log(context, call)
+    return await log(call)
 
 
-async def log(context: Context, call: Call) -> Response:
+async def log(call: Call) -> Response:
     """No node agent can be reached from here, and the refusal says so.
 
     Raises NotFound (404), BadRequest (400, a pod that no node runs), ServiceUnavailable (503).

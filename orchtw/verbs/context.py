@@ -12,7 +12,6 @@ from orchtw.registry.deletion import Deletion
 from orchtw.registry.offload import Offload
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
-from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.storage.cache import Cacher
@@ -21,29 +20,65 @@ from orchtw.verbs.representation import Representations
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
-class Context:
-    """The server's parts that verbs use.
-
-    `min_request_timeout_s` is the least default duration of a watch; pages of `origins` may watch over WebSockets.
-    """
+class Reading:
+    """For get, list and watch. Without `chunked_lists`, limits and continue tokens mean nothing."""
 
     naming: Naming
-    clock: IReactorTime
-    random: Random
     store: Store
     cacher: Cacher
-    codecs: Codecs
-    negotiator: Negotiator
     tokens: Tokens
-    representations: Representations
     offload: Offload
-    writes: WritePath
-    deletion: Deletion
+    representations: Representations
+    chunked_lists: bool = True
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class WatchTimes:
+    """How long watches live: `min_s` seconds at least, where they do not ask for another time."""
+
+    clock: IReactorTime
+    random: Random
+    min_s: int
+
+    def deadline(self, asked_s: int | None) -> float:
+        """The end in seconds of the clock, after what was asked or a random time up to twice the least (A8)."""
+        lasts_s = float(asked_s) if asked_s else self.min_s * (1.0 + self.random.random())
+        return self.clock.seconds() + lasts_s
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Kinds:
+    """Codecs of the kinds that verbs take and give beside those of their target."""
+
     delete_options: KindCodec
     scale: KindCodec
     binding: KindCodec
     eviction: KindCodec
+    older_eviction: KindCodec
     pod: KindCodec
-    min_request_timeout_s: int
-    origins: AllowedOrigins = AllowedOrigins()
-    chunked_lists: bool = True
+
+    @classmethod
+    def of(cls, codecs: Codecs) -> Kinds:
+        """Look them up."""
+        return cls(
+            delete_options=codecs.kind("v1", "DeleteOptions"),
+            scale=codecs.kind("autoscaling/v1", "Scale"),
+            binding=codecs.kind("v1", "Binding"),
+            eviction=codecs.kind("policy/v1", "Eviction"),
+            older_eviction=codecs.kind("policy/v1beta1", "Eviction"),
+            pod=codecs.kind("v1", "Pod"),
+        )
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Writing:
+    """For the verbs that change something."""
+
+    naming: Naming
+    codecs: Codecs
+    writes: WritePath
+    deletion: Deletion
+    negotiator: Negotiator
+    offload: Offload
+    kinds: Kinds
+    representations: Representations

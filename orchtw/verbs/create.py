@@ -6,10 +6,10 @@ from orchtw.request import Response
 from orchtw.rules.options import create_options
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 
 
-async def create(context: Context, call: Call) -> Response:
+async def create(context: Writing, call: Call) -> Response:
     """201 and the stored object, dry run included.
 
     Raises BadRequest (400), Invalid (422, a cause per field), AlreadyExists (409), Forbidden (403).

@@ -10,10 +10,10 @@ from orchtw.rules.options import DeleteOptions, delete_options
 from orchtw.schema.catalogue import ResourceType
 from orchtw.verbs.bodies import read_optional
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 
 
-async def delete(context: Context, call: Call) -> Response:
+async def delete(context: Writing, call: Call) -> Response:
     """200 with a Status once the object is gone, or with the object while something holds it.
 
     Kinds that say so answer with the object either way.
@@ -30,9 +30,9 @@ async def delete(context: Context, call: Call) -> Response:
     return context.representations.obj(status, context.representations.untransformed(call.accept))
 
 
-async def read_options(context: Context, call: Call) -> DeleteOptions:
+async def read_options(context: Writing, call: Call) -> DeleteOptions:
     """The options from the body or, without one, the query."""
-    body = await read_optional(context.offload, call.request, context.delete_options, context.negotiator)
+    body = await read_optional(context.offload, call.request, context.kinds.delete_options, context.negotiator)
     return delete_options(call.request.params, body, context.naming)
 
 

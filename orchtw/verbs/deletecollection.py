@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchtw.errors import NotFound, StatusError
+from orchtw.registry.deletion import Deletion
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Reading, Writing
 from orchtw.verbs.delete import read_options
 from orchtw.verbs.list import options_of, selection_of
 from orchtw.verbs.state import state_of
@@ -22,21 +24,23 @@ AT_A_TIME: Final = 32
 """Objects that are on their way to the store: some milliseconds of work between two turns of the reactor."""
 
 
-async def deletecollection(context: Context, call: Call) -> Response:
+async def deletecollection(reading: Reading, writing: Writing, clock: IReactorTime, call: Call) -> Response:
     """200 and the list of what was deleted or began to end.
 
     What is gone meanwhile is skipped. All objects are tried; the first refusal is the answer.
     """
-    options = options_of(context, call)
-    how = await read_options(context, call)
-    state = await state_of(context, call, options, selection_of(call, options))
+    options = options_of(reading, call)
+    how = await read_options(writing, call)
+    state = await state_of(reading, call, options, selection_of(call, options))
     chosen = state.entries[: options.limit] if options.limit else state.entries
-    deleted = await _delete_all(context, call, chosen, how)
-    meta = {"resourceVersion": str(context.cacher.revision)}
-    return await context.representations.list(call.target, deleted, meta, call.accept, params=call.request.params)
+    deleted = await _delete_all(writing.deletion, clock, call, chosen, how)
+    meta = {"resourceVersion": str(reading.cacher.revision)}
+    return await reading.representations.list(call.target, deleted, meta, call.accept, params=call.request.params)
 
 
-async def _delete_all(context: Context, call: Call, chosen: Sequence[Entry], how: DeleteOptions) -> list[Entry]:
+async def _delete_all(
+    deletion: Deletion, clock: IReactorTime, call: Call, chosen: Sequence[Entry], how: DeleteOptions
+) -> list[Entry]:
     """What was deleted, in the order of the list, a few at a time: the store commits together what comes together."""
     outcomes: list[Entry | StatusError | None] = [None] * len(chosen)
     waiting = iter(enumerate(chosen))
@@ -45,12 +49,12 @@ async def _delete_all(context: Context, call: Call, chosen: Sequence[Entry], how
         for place, entry in waiting:
             write = call.write(how, name=entry.name, namespace=entry.namespace)
             try:
-                outcomes[place] = (await context.deletion.delete(write, how)).entry
+                outcomes[place] = (await deletion.delete(write, how)).entry
             except NotFound:
                 pass
             except StatusError as error:
                 outcomes[place] = error
-            await deferLater(context.clock, 0)  # a dry run has waited for nothing so far
+            await deferLater(clock, 0)  # a dry run has waited for nothing so far
 
     await gatherResults([Deferred.fromCoroutine(work()) for _ in range(AT_A_TIME)])
     for outcome in outcomes:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import partial
 
 from orchtw.registry.targets import Targets
+from orchtw.rules.origins import AllowedOrigins
 from orchtw.verbs import scale
 from orchtw.verbs.apply import patch_or_apply
 from orchtw.verbs.binding import bind_pod
 from orchtw.verbs.connect import connect, log
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Reading, WatchTimes, Writing
 from orchtw.verbs.create import create
 from orchtw.verbs.delete import delete
 from orchtw.verbs.deletecollection import deletecollection
@@ -29,38 +30,40 @@ CONNECT_SUBRESOURCES = ("exec", "attach", "portforward", "proxy")
 CONNECT_VERBS = ("get", "create", "update", "patch", "delete")
 
 
-def object_verbs(context: Context) -> Mapping[str, Verb]:
-    """The verbs on objects and collections."""
+def object_verbs(
+    reading: Reading, writing: Writing, times: WatchTimes, origins: AllowedOrigins
+) -> Mapping[str, Verb]:
+    """The verbs on objects and collections; pages of `origins` may watch over WebSockets."""
     return {
-        "get": partial(get, context),
-        "list": partial(list_objects, context),
-        "watch": WebSocketWatch(partial(watch, context), context.origins, context.representations),
-        "create": partial(create, context),
-        "update": partial(update, context),
-        "patch": partial(patch_or_apply, context),
-        "delete": partial(delete, context),
-        "deletecollection": partial(deletecollection, context),
+        "get": partial(get, reading),
+        "list": partial(list_objects, reading),
+        "watch": WebSocketWatch(partial(watch, reading, times), origins, reading.representations),
+        "create": partial(create, writing),
+        "update": partial(update, writing),
+        "patch": partial(patch_or_apply, writing),
+        "delete": partial(delete, writing),
+        "deletecollection": partial(deletecollection, reading, writing, times.clock),
     }
 
 
-def subresource_verbs(context: Context, targets: Targets) -> Mapping[str, Mapping[str, Verb]]:
+def subresource_verbs(reading: Reading, writing: Writing, targets: Targets) -> Mapping[str, Mapping[str, Verb]]:
     """The verbs on each sub-resource."""
     budgets = targets.stored_target("policy", "v1", "poddisruptionbudgets")
     whole: Mapping[str, Verb] = {
-        "get": partial(get, context),
-        "update": partial(update, context),
-        "patch": partial(patch_or_apply, context),
+        "get": partial(get, reading),
+        "update": partial(update, writing),
+        "patch": partial(patch_or_apply, writing),
     }
-    connected = dict.fromkeys(CONNECT_VERBS, partial(connect, context))
+    connected = dict.fromkeys(CONNECT_VERBS, partial(connect, writing))
     return {
         **dict.fromkeys(OBJECT_SUBRESOURCES, whole),
         **dict.fromkeys(CONNECT_SUBRESOURCES, connected),
-        "log": {"get": partial(log, context)},
-        "binding": {"create": partial(bind_pod, context)},
-        "eviction": {"create": partial(evict, context, budgets)},
+        "log": {"get": log},
+        "binding": {"create": partial(bind_pod, writing)},
+        "eviction": {"create": partial(evict, writing, budgets)},
         "scale": {
-            "get": partial(scale.get_scale, context),
-            "update": partial(scale.update_scale, context),
-            "patch": partial(scale.patch_scale, context),
+            "get": partial(scale.get_scale, writing),
+            "update": partial(scale.update_scale, writing),
+            "patch": partial(scale.patch_scale, writing),
         },
     }

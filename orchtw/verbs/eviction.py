@@ -16,7 +16,7 @@ from orchtw.rules.options import create_options, delete_options
 from orchtw.rules.selectors import selector_of_object
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 from orchtw.watch.entry import Entry
 
@@ -26,7 +26,7 @@ MAX_DISRUPTED_PODS = 2000
 UNPROTECTED_PHASES = frozenset({"Pending", "Succeeded", "Failed"})
 
 
-async def evict(context: Context, budgets: Target, call: Call) -> Response:
+async def evict(context: Writing, budgets: Target, call: Call) -> Response:
     """201 and a Status once the pod is being deleted.
 
     Admission sees the creation of an Eviction, and neither the deletion nor the budget's use of its own.
@@ -34,8 +34,8 @@ async def evict(context: Context, budgets: Target, call: Call) -> Response:
     budget is out of order), InternalError (500, more than one budget).
     """
     options = create_options(call.request.params, context.naming)
-    eviction = {**await _read(context, call), "apiVersion": context.eviction.api_version}
-    eviction = await context.writes.permit(call.submission("CREATE", eviction, options), context.eviction)
+    eviction = {**await _read(context, call), "apiVersion": context.kinds.eviction.api_version}
+    eviction = await context.writes.permit(call.submission("CREATE", eviction, options), context.kinds.eviction)
     how = delete_options({}, eviction.get("deleteOptions") or {}, context.naming)
     how = attrs.evolve(how, dry_run=options.dry_run or how.dry_run)
     pod = call.target.load(await find_most_recent(call))
@@ -46,10 +46,10 @@ async def evict(context: Context, budgets: Target, call: Call) -> Response:
     return context.representations.obj(status, context.representations.untransformed(call.accept), 201)
 
 
-async def _read(context: Context, call: Call) -> Object:
+async def _read(context: Writing, call: Call) -> Object:
     """The Eviction, in either of its versions."""
-    versions = (context.codecs.kind("policy/v1beta1", "Eviction"),)
-    eviction = await read(context.offload, call.request, context.eviction, context.negotiator, versions)
+    versions = (context.kinds.older_eviction,)
+    eviction = await read(context.offload, call.request, context.kinds.eviction, context.negotiator, versions)
     if eviction["metadata"].get("name", call.info.name) != call.info.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     return eviction
@@ -59,7 +59,7 @@ def _unprotected(pod: Object) -> bool:
     return pod.get("status", {}).get("phase") in UNPROTECTED_PHASES or bool(pod["metadata"].get("deletionTimestamp"))
 
 
-async def _charge(context: Context, budgets: Target, call: Call, pod: Object, *, dry_run: bool) -> None:
+async def _charge(context: Writing, budgets: Target, call: Call, pod: Object, *, dry_run: bool) -> None:
     """Take one disruption from the pod's budget, if it has one."""
     labels = pod["metadata"].get("labels") or {}
     namespace = call.info.namespace

@@ -7,11 +7,11 @@ from orchtw.request import Response
 from orchtw.rules.options import get_revision
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Reading
 from orchtw.watch.entry import Entry
 
 
-async def get(context: Context, call: Call) -> Response:
+async def get(context: Reading, call: Call) -> Response:
     """The object as it is now: 200, or NotFound (404), or Timeout (504) for a version that does not come."""
     wanted = get_revision(call.request.params)
     if (wait := call.target.stored.cache.freshness.due(wanted)) is not None:

@@ -1,4 +1,4 @@
-"""Last stage: from what a request asks for to the verb that does it."""
+"""The end of the line: from what a request asks for to the verb that does it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ResourceHandler:
         self._virtual = virtual
         self._deprecated = deprecated
 
-    async def handle(self, request: Request) -> Response | None:
+    async def handle(self, request: Request) -> Response:
         """Answer the request; NotFound (404) or MethodNotAllowed (405) where no verb can."""
         info = request.info
         assert info is not None

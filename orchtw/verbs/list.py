@@ -7,12 +7,12 @@ from typing import Any
 from orchtw.request import Response
 from orchtw.rules.options import ListOptions, list_options
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Reading
 from orchtw.verbs.state import scope_of, state_of
 from orchtw.watch.selection import Selection
 
 
-async def list_objects(context: Context, call: Call) -> Response:
+async def list_objects(context: Reading, call: Call) -> Response:
     """200 and a list whose version is constant through all its chunks.
 
     Raises BadRequest (400), Expired (410, the version or token is too old), Invalid (422), Timeout (504).
@@ -36,7 +36,7 @@ async def list_objects(context: Context, call: Call) -> Response:
     return response
 
 
-def options_of(context: Context, call: Call) -> ListOptions:
+def options_of(context: Reading, call: Call) -> ListOptions:
     """The call's list options; without chunked lists `limit` and `continue` have no meaning."""
     params = call.request.params
     if not context.chunked_lists:

@@ -19,12 +19,12 @@ from orchtw.schema.codec.mismatch import describe
 from orchtw.schema.codec.strict_fields import IGNORE, STRICT, strict_error
 from orchtw.verbs.bodies import directive_of
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 
 _TOO_DEEP = "error decoding patch: nested too deeply"
 
 
-async def patch(context: Context, call: Call) -> Response:
+async def patch(context: Writing, call: Call) -> Response:
     """200 and the patched object, in the asked version.
 
     Raises BadRequest (400, not a patch), UnsupportedMediaType (415), NotFound (404), Conflict (409, the
@@ -43,7 +43,7 @@ async def patch(context: Context, call: Call) -> Response:
     return await context.representations.written(call.target, written.entry, call.accept, params=call.request.params)
 
 
-async def read_changes(context: Context, request: Request, codec: KindCodec) -> Changes:
+async def read_changes(context: Writing, request: Request, codec: KindCodec) -> Changes:
     """The patch in a request; a large one is read off the reactor. Raises as `Changes` does."""
     return await context.offload.run(len(request.body), partial(Changes, request, codec))
 

@@ -19,7 +19,7 @@ from orchtw.schema.tables.partial import partial_metadata
 from orchtw.verbs.apply import read_document, write_applied
 from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 from orchtw.verbs.patch import read_changes
 
@@ -35,45 +35,47 @@ COLUMNS = (
 """Of a Scale's Table (facts, printer columns)."""
 
 
-async def get_scale(context: Context, call: Call) -> Response:
+async def get_scale(context: Writing, call: Call) -> Response:
     """200 and the Scale of a workload; NotFound (404)."""
     return _answer(context, call, call.target.load(await find_most_recent(call)))
 
 
-async def update_scale(context: Context, call: Call) -> Response:
+async def update_scale(context: Writing, call: Call) -> Response:
     """200 and the new Scale. Raises NotFound (404), Conflict (409, a stale version), Invalid (422)."""
     options = update_options(call.request.params, context.naming)
-    scale = await read(context.offload, call.request, context.scale, context.negotiator)
+    scale = await read(context.offload, call.request, context.kinds.scale, context.negotiator)
     _refuse(scale)
-    return await _write(context, call, lambda _: scale, call.write(options, view=ScaleView(context.scale)))
+    return await _write(context, call, lambda _: scale, call.write(options, view=ScaleView(context.kinds.scale)))
 
 
-async def patch_scale(context: Context, call: Call) -> Response:
+async def patch_scale(context: Writing, call: Call) -> Response:
     """200 and the patched Scale. Raises as `update_scale` does, and UnsupportedMediaType (415)."""
     if patch_type(call.request.headers.get("content-type", "")) == "apply":
         return await _apply(context, call)
     options = patch_options(call.request.params, context.naming, apply=False)
-    changes = await read_changes(context, call.request, context.scale)
-    return await _write(context, call, changes.of, call.write(options, from_live=True, view=ScaleView(context.scale)))
+    changes = await read_changes(context, call.request, context.kinds.scale)
+    write = call.write(options, from_live=True, view=ScaleView(context.kinds.scale))
+    return await _write(context, call, changes.of, write)
 
 
-async def _apply(context: Context, call: Call) -> Response:
+async def _apply(context: Writing, call: Call) -> Response:
     """The applied Scale as an apply of the workload's replicas (supplement B6, sub-resources)."""
     options = patch_options(call.request.params, context.naming, apply=True)
+    codec = context.kinds.scale
     document = await read_document(context, call.request)
     found = document.get("apiVersion") or ""
-    if found != context.scale.api_version:
+    if found != codec.api_version:
         raise BadRequest(
             "Incorrect version specified in apply patch. "
-            f"Specified patch version: {found}, expected: {context.scale.api_version}"
+            f"Specified patch version: {found}, expected: {codec.api_version}"
         )
-    if (kind := document.get("kind") or "") != context.scale.kind:
-        raise BadRequest(f"the kind in the apply patch ({kind}) is not the expected kind ({context.scale.kind})")
-    wanted = context.scale.normalise(document)
+    if (kind := document.get("kind") or "") != codec.kind:
+        raise BadRequest(f"the kind in the apply patch ({kind}) is not the expected kind ({codec.kind})")
+    wanted = codec.normalise(document)
     if (document.get("metadata") or {}).get("managedFields") is not None:
         raise BadRequest("metadata.managedFields must be nil")
-    if findings := context.scale.strict_findings(document):
-        raise context.scale.refusal(", ".join(findings))
+    if findings := codec.strict_findings(document):
+        raise codec.refusal(", ".join(findings))
     meta = wanted["metadata"]
     named = {key: meta[key] for key in ("name", "namespace", "resourceVersion") if meta.get(key)}
     resource = call.target.resource
@@ -81,19 +83,19 @@ async def _apply(context: Context, call: Call) -> Response:
     if "replicas" in (document.get("spec") or {}):
         _refuse({**wanted, "metadata": {"namespace": call.info.namespace, **named}})
         workload["spec"] = {"replicas": wanted["spec"].get("replicas", 0)}
-    scale_of(context.scale, call.target.load(await find_most_recent(call)))  # refuses before anything is stored
-    written = await write_applied(context, call, workload, options, ScaleView(context.scale))
+    scale_of(context.kinds.scale, call.target.load(await find_most_recent(call)))  # refuses before anything is stored
+    written = await write_applied(context, call, workload, options, ScaleView(context.kinds.scale))
     return _answer(context, call, call.target.load(written.entry))
 
 
-async def _write(context: Context, call: Call, change: Callable[[Object], Object], write: Write) -> Response:
+async def _write(context: Writing, call: Call, change: Callable[[Object], Object], write: Write) -> Response:
     """Store the replicas of the Scale that `change` makes of the present one."""
 
     def replicas_only(live: Object | None) -> Object:
         if live is None:
             resource = call.target.resource
             raise NotFound.of(resource.plural, resource.group, write.name)
-        wanted = change(scale_of(context.scale, live))
+        wanted = change(scale_of(context.kinds.scale, live))
         _refuse(wanted)
         asked = {key: wanted["metadata"].get(key, "") for key in ("name", "namespace", "uid", "resourceVersion")}
         meta = {**live["metadata"], **asked}
@@ -151,14 +153,14 @@ def _refuse(scale: Object) -> None:
         raise Invalid.of("Scale", "autoscaling", scale["metadata"].get("name", ""), causes)
 
 
-def _answer(context: Context, call: Call, obj: Object) -> Response:
-    return context.representations.obj(_shown(context, call, scale_of(context.scale, obj)), call.accept)
+def _answer(context: Writing, call: Call, obj: Object) -> Response:
+    return context.representations.obj(_shown(context, call, scale_of(context.kinds.scale, obj)), call.accept)
 
 
-def _shown(context: Context, call: Call, scale: Object) -> Object:
+def _shown(context: Writing, call: Call, scale: Object) -> Object:
     """The Scale, or the Table or metadata that stands for it; raises NotAcceptable (406) for a list's metadata."""
     form, version = call.accept.transform, call.accept.transform_version
-    check_transform(call.accept, context.scale.kind, is_list=False)
+    check_transform(call.accept, context.kinds.scale.kind, is_list=False)
     if form == "Table":
         layout = TableLayout(COLUMNS, scale_cells, context.naming)
         include = include_object(call.request.params)

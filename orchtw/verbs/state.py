@@ -16,7 +16,7 @@ from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue
 from orchtw.storage.ordered import Entries
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Reading
 from orchtw.verbs.turns import in_turns
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
@@ -38,7 +38,7 @@ class State:
     beyond: int = 0
 
 
-async def state_of(context: Context, call: Call, options: ListOptions, selection: Selection) -> State:
+async def state_of(context: Reading, call: Call, options: ListOptions, selection: Selection) -> State:
     """What is selected of the state that the options ask for."""
     stored = call.target.stored
     if options.consistency in ("exact", "continue"):
@@ -49,7 +49,7 @@ async def state_of(context: Context, call: Call, options: ListOptions, selection
     return await _chosen(context, stored.cache.candidates(selection), selection, options.limit, revision)
 
 
-async def _chosen(context: Context, entries: Entries, selection: Selection, limit: int, revision: int) -> State:
+async def _chosen(context: Reading, entries: Entries, selection: Selection, limit: int, revision: int) -> State:
     """The selected ones of `entries`, which are those of the namespace."""
     if selection.whole:
         return State(entries, revision)
@@ -69,7 +69,7 @@ def _select(entries: Entries, selection: Selection, limit: int) -> Generator[Non
     return found
 
 
-async def _past(context: Context, call: Call, options: ListOptions, selection: Selection) -> State:
+async def _past(context: Reading, call: Call, options: ListOptions, selection: Selection) -> State:
     """What is selected at an exact revision, or from where a continue token goes on."""
     if options.position is None:
         return await _exactly(context, call, options, selection, options.revision or 0, "")
@@ -90,7 +90,7 @@ async def _past(context: Context, call: Call, options: ListOptions, selection: S
 
 
 async def _exactly(
-    context: Context, call: Call, options: ListOptions, selection: Selection, revision: int, start: str
+    context: Reading, call: Call, options: ListOptions, selection: Selection, revision: int, start: str
 ) -> State:
     """The state at a revision: out of the cache as far as its log reaches, else out of the store's history."""
     if revision > context.cacher.revision:
@@ -104,7 +104,7 @@ async def _exactly(
 
 
 async def _of_history(
-    context: Context, call: Call, options: ListOptions, selection: Selection, revision: int, start: str
+    context: Reading, call: Call, options: ListOptions, selection: Selection, revision: int, start: str
 ) -> State:
     """The same out of the store, page by page."""
     stored, limit = call.target.stored, options.limit
@@ -140,7 +140,7 @@ def _build(call: Call, items: Sequence[KeyValue], selection: Selection) -> Gener
     return found
 
 
-async def _build_large(context: Context, call: Call, item: KeyValue, selection: Selection) -> list[Entry]:
+async def _build_large(context: Reading, call: Call, item: KeyValue, selection: Selection) -> list[Entry]:
     """The same of one large value, and its JSON, in the thread."""
 
     def work() -> list[Entry]:

@@ -7,10 +7,10 @@ from orchtw.request import Response
 from orchtw.rules.options import update_options
 from orchtw.verbs.bodies import decode, read
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Writing
 
 
-async def update(context: Context, call: Call) -> Response:
+async def update(context: Writing, call: Call) -> Response:
     """200 and the stored object, or 201 where the PUT created it.
 
     Raises BadRequest (400), NotFound (404), Conflict (409, a stale resourceVersion), Invalid (422).

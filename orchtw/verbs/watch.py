@@ -6,11 +6,11 @@ from orchtw.request import Response
 from orchtw.serving.watch_stream import WatchStream
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.verbs.call import Call
-from orchtw.verbs.context import Context
+from orchtw.verbs.context import Reading, WatchTimes
 from orchtw.verbs.list import options_of, selection_of
 
 
-async def watch(context: Context, call: Call) -> Response:
+async def watch(context: Reading, times: WatchTimes, call: Call) -> Response:
     """200 and a stream of events that ends at the deadline.
 
     Without a version it begins with what is there now, at version 0 with what the cache has. Raises BadRequest (400),
@@ -28,13 +28,6 @@ async def watch(context: Context, call: Call) -> Response:
         wire,
         since=options.revision or None,
         bookmarks=options.bookmarks,
-        deadline=context.clock.seconds() + _duration_s(context, options.timeout_s),
+        deadline=times.deadline(options.timeout_s),
     )
     return Response(content_type=call.accept.content_type, stream=WatchStream(member))
-
-
-def _duration_s(context: Context, asked_s: int | None) -> float:
-    """The asked duration, or a random one between the least default and its double (supplement A8)."""
-    if asked_s:
-        return float(asked_s)
-    return context.min_request_timeout_s * (1.0 + context.random.random())

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from twisted.logger import Logger
 
 from orchtw.errors import Expired, InternalError, StatusError
-from orchtw.request import chunk, chunks
+from orchtw.request import Ending, chunk, chunks
 from orchtw.watch.dispatch import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import ADDED, Wire
@@ -29,8 +29,8 @@ class Sink(Protocol):
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
         """Send one HTTP chunk of these contents, without a copy of them; else as `write`."""
 
-    def finish(self) -> None:
-        """The stream is complete."""
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
+        """The stream is over."""
 
 
 def _unwritable(framed: bytes) -> None:
@@ -207,7 +207,7 @@ class Member:
         if self._ended:
             return
         if now >= self._deadline:
-            self.end()
+            self.end(Ending.DEADLINE)
             return
         if now >= self._next_bookmark:
             self._next_bookmark = next_bookmark(now, now, self._deadline)
@@ -231,13 +231,13 @@ class Member:
             self.write(chunk(self._wire.error(error)))
             self.end()
 
-    def end(self) -> None:
+    def end(self, ending: Ending = Ending.COMPLETE) -> None:
         """End the stream normally: what is written is sent, then the body is complete."""
         sink = self._sink
         if not self._ended:
             self.close()
             if sink is not None:
-                sink.finish()
+                sink.finish(ending)
 
     def close(self) -> None:
         """The client is gone, or the stream is over: leave everything, write nothing more."""

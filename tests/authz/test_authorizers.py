@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, cast
 
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.method import ANONYMOUS
-from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, PathRule, Rules
+from orchtw.authz import MODES
+from orchtw.authz.decision import ALLOWED, EVERYTHING, NO_OPINION, Decision, Host, PathRule, Rules
 from orchtw.authz.refusal import forbidden
-from orchtw.authz.union import Union, chain
-from orchtw.config import AUTHORIZATION_MODES
+from orchtw.authz.union import Union
+from orchtw.authz.union import chain as chain_of_flags
+from orchtw.config import Config
 from orchtw.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 
-NAMING = Naming.orch()
+HOST = Host(naming=Naming.orch(), clock=Clock(), targets=cast(Any, None))
 MASTER = UserInfo(name="root", groups=("system:masters", "system:authenticated"))
 BOB = UserInfo(name="bob", groups=("system:authenticated",))
 PODS = RequestInfo(
@@ -30,9 +33,14 @@ def path(path: str, verb: str = "get") -> RequestInfo:
     return RequestInfo(is_resource=False, verb=verb, path=path)
 
 
+def chain(*modes: str) -> Union:
+    """What these modes make of the flags."""
+    return chain_of_flags(HOST, Config(authorization_mode=modes))
+
+
 def allowed(user: UserInfo, info: RequestInfo, modes: tuple[str, ...] = ("Node", "RBAC")) -> Any:
     """Whether the modes let the user do it."""
-    decision = chain(modes, NAMING).authorize(user, info)
+    decision = chain(*modes).authorize(user, info)
     assert isinstance(decision, Decision)
     return decision.allowed
 
@@ -40,7 +48,7 @@ def allowed(user: UserInfo, info: RequestInfo, modes: tuple[str, ...] = ("Node",
 class ChainTests(SynchronousTestCase):
     def test_masters(self) -> None:
         """Members of system:masters may do everything under every mode, even AlwaysDeny (supplement Z2)."""
-        for modes in [*((mode,) for mode in AUTHORIZATION_MODES), ("Node", "RBAC"), ("AlwaysDeny", "RBAC")]:
+        for modes in [*((mode,) for mode in MODES), ("Node", "RBAC"), ("AlwaysDeny", "RBAC")]:
             self.assertTrue(allowed(MASTER, PODS, modes))
             self.assertTrue(allowed(MASTER, path("/metrics", "delete"), modes))
 
@@ -74,7 +82,7 @@ class ChainTests(SynchronousTestCase):
     def test_fixed_modes(self) -> None:
         """AlwaysAllow lets everybody, AlwaysDeny nobody, with its reason (supplement Z2)."""
         self.assertTrue(allowed(BOB, PODS, ("AlwaysAllow",)))
-        decision = chain(("AlwaysDeny",), NAMING).authorize(BOB, PODS)
+        decision = chain("AlwaysDeny").authorize(BOB, PODS)
         self.assertEqual(decision, Decision(False, "Everything is forbidden."))
 
 
@@ -140,19 +148,19 @@ class RulesTests(SynchronousTestCase):
         """Who is refused a group by its name in the other vocabulary is told so."""
         plural = "selfsubjectaccessreviews"
         asked = RequestInfo(is_resource=True, verb="create", path="", group="authorization.k8s.io", resource=plural)
-        decision = chain(("RBAC",), NAMING).authorize(BOB, asked)
+        decision = chain("RBAC").authorize(BOB, asked)
         assert isinstance(decision, Decision)
         self.assertIn("start it with --vocabulary kubernetes", decision.reason)
 
     def test_rules_agree_with_decisions(self) -> None:
         """What a rules review lists is what is allowed."""
-        rules = chain(("RBAC",), NAMING).rules_for(BOB, "default")
+        rules = chain("RBAC").rules_for(BOB, "default")
         (reviews,) = rules.resources
         self.assertEqual((reviews.verbs, reviews.groups), (("create",), ("authorization.orch.io",)))
         for name in rules.paths[0].paths:
             self.assertTrue(allowed(BOB, path(name.replace("*", "x"))), name)
-        self.assertEqual(chain(("RBAC",), NAMING).rules_for(MASTER, "default").resources[0], EVERYTHING.resources[0])
-        self.assertEqual(chain(("AlwaysDeny",), NAMING).rules_for(BOB, "default"), Rules())
+        self.assertEqual(chain("RBAC").rules_for(MASTER, "default").resources[0], EVERYTHING.resources[0])
+        self.assertEqual(chain("AlwaysDeny").rules_for(BOB, "default"), Rules())
 
     def test_joined(self) -> None:
         """The rules of all modes count, and so do the reasons why they may not be all."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw import config
+from orchtw.assembly.flags import parse
 from orchtw.client.leader_election import Terms
-from orchtw.config import Config, parse
-from orchtw.controllers import CONTROLLERS, enabled
+from orchtw.config import Config
+from orchtw.controllers import CONTROLLERS, chosen, enabled
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.errors import ConfigError
 from tests.client.world import World, WorldTestCase
@@ -16,11 +16,7 @@ from tests.controllers.controlled import host
 
 class FlagTests(SynchronousTestCase):
     def enabled(self, *flags: str) -> list[str]:
-        return sorted(parse(flags).enabled_controllers)
-
-    def test_names(self) -> None:
-        """The flags know exactly the controllers that there are."""
-        self.assertEqual(set(config.CONTROLLERS), set(CONTROLLERS))
+        return sorted(chosen(parse(flags).controllers))
 
     def test_selection(self) -> None:
         """`*` is all, a name is that one, -name is all but it (G10, controllers)."""
@@ -29,7 +25,13 @@ class FlagTests(SynchronousTestCase):
         self.assertEqual(self.enabled("--controllers=-namespace,*"), ["garbagecollector"])
         self.assertEqual(self.enabled("--controllers=namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=-namespace"), [])
-        self.assertEqual(self.enabled("--enable-garbage-collector=false"), ["namespace"])
+        self.assertEqual(self.enabled("--controllers="), [])
+
+    def test_none(self) -> None:
+        """`-*` is none but those that are named: for a process that leaves them to others."""
+        self.assertEqual(self.enabled("--controllers=-*"), [])
+        self.assertEqual(self.enabled("--controllers=-*,namespace"), ["namespace"])
+        self.assertEqual(self.enabled("--controllers=*,-*"), [])
 
     def test_unknown_names(self) -> None:
         """An unknown name is refused, and the known ones are listed."""

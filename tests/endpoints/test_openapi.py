@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 from twisted.internet.defer import Deferred
-from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.endpoints.openapi import OpenAPI, preferred
 from orchtw.endpoints.paths import Paths
 from orchtw.errors import MethodNotAllowed
-from orchtw.filters.chain import App, Placed
-from orchtw.filters.deadline import Deadline
+from orchtw.filters.chain import Placed, line
+from orchtw.filters.common_headers import CommonHeaders
 from orchtw.naming import Naming
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request, Response
@@ -190,14 +187,10 @@ class CacheControlTests(SynchronousTestCase):
     def values(self, response: Response) -> list[str]:
         """Every Cache-Control of `response` after it went through the line of stages."""
 
-        class Answer:
-            async def handle(self, request: Request) -> Response:
-                return response
+        async def answer(_request: Request) -> Response:
+            return response
 
-        def refuse(request: Request, error: Any) -> Response:
-            raise error
-
-        app = App([Placed("handler", Answer())], refuse, Deadline(Clock(), 60.0))
+        app = line([Placed("common-headers", CommonHeaders())], answer)
         found: Response = self.successResultOf(Deferred.fromCoroutine(app(request("/"))))
         return [value for name, value in found.headers if name == "Cache-Control"]
 

@@ -1,116 +1,133 @@
-"""The line of stages: its order, its refusals, and the places that are not taken yet (DESIGN rule 4)."""
+"""The line of stages: its order, what a stage may do, and what a refused head passes (DESIGN rule 4)."""
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import Any
 
-import orjson
 from twisted.internet.defer import Deferred
-from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.errors import Forbidden, StatusError
-from orchtw.filters.chain import ORDER, App, Placed
-from orchtw.filters.deadline import Deadline
-from orchtw.request import Peer, Request, Response
+from orchtw.errors import Forbidden, Unauthorized
+from orchtw.filters.chain import ORDER, Placed, Proceed, Stage, line, refused
+from orchtw.request import Ending, Peer, Request, Response, UserInfo
 
 
 class Mark:
-    """A stage that leaves its place's name on the request, and answers if it is told to."""
+    """A stage that leaves its place's name on the request and passes it on."""
 
-    def __init__(self, place: str, answer: Response | Exception | Deferred[None] | None = None) -> None:
+    def __init__(self, place: str) -> None:
         self.place = place
-        self.answer = answer
 
-    async def handle(self, request: Request) -> Response | None:
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         request.warnings.append(self.place)
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        if isinstance(self.answer, Deferred):
-            await self.answer
-            return Response(body=b"late")
-        return self.answer
+        return proceed(request)
 
 
-def refuse(request: Request, error: StatusError) -> Response:
-    return Response(code=error.code, body=orjson.dumps(error.to_status()))
+class Looker:
+    """A stage that keeps what came out of the rest of the line, and how its sending ended."""
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+
+    async def handle(self, request: Request, proceed: Proceed) -> Response:
+        try:
+            response = await proceed(request)
+        except Forbidden as error:
+            self.seen.append(error.code)
+            raise
+        self.seen.append(response.code)
+        response.on_end(self.seen.append)
+        return response
+
+
+class Answering:
+    """A stage that answers by itself."""
+
+    async def handle(self, request: Request, proceed: Proceed) -> Response:
+        return Response(code=204)
 
 
 def request(method: str = "GET", **more: Any) -> Request:
     return Request(method=method, path="/x", peer=Peer(address="1.2.3.4", port=5), **more)
 
 
-class ChainTests(SynchronousTestCase):
-    """`App`."""
+async def handler(asked: Request) -> Response:
+    asked.warnings.append("handler")
+    return Response()
 
-    def setUp(self) -> None:
-        self.clock = Clock()
 
-    def app(self, *stages: Mark) -> App:
-        return App([Placed(stage.place, stage) for stage in stages], refuse, Deadline(self.clock, 60.0))
+class LineTests(SynchronousTestCase):
+    """`line`."""
+
+    def answer(self, proceed: Proceed, asked: Request) -> Response:
+        response: Response = self.successResultOf(Deferred.fromCoroutine(proceed(asked)))
+        return response
 
     def test_every_place_is_passed_in_order(self) -> None:
-        """A stage may stand at each place, and each is passed once, in the written order."""
+        """A stage may stand at each place, and each is passed once, in the written order; the handler is last."""
         asked = request()
-        last = Mark(ORDER[-1], Response())
-        self.successResultOf(Deferred.fromCoroutine(self.app(*map(Mark, ORDER[:-1]), last)(asked)))
-        self.assertEqual(asked.warnings, list(ORDER))
+        self.answer(line([Placed(place, Mark(place)) for place in ORDER], handler), asked)
+        self.assertEqual(asked.warnings, [*ORDER, "handler"])
+
+    def test_one_place_twice(self) -> None:
+        """Two stages may share a place."""
+        asked = request()
+        self.answer(line([Placed("audit", Mark("1")), Placed("audit", Mark("2"))], handler), asked)
+        self.assertEqual(asked.warnings, ["1", "2", "handler"])
 
     def test_wrong_order(self) -> None:
         """Stages that stand in another order, or at an unknown place, are a fault of the composition."""
-        self.assertRaises(ValueError, self.app, Mark("authorization"), Mark("authentication"))
-        self.assertRaises(ValueError, self.app, Mark("nowhere"))
+        for places in (("authorization", "authentication"), ("nowhere",)):
+            stages = [Placed(place, Mark(place)) for place in places]
+            self.assertRaises(ValueError, line, stages, handler)
 
-    def test_first_answer_ends_it(self) -> None:
-        """What one stage answers, no later one sees."""
-        asked = request()
-        app = self.app(Mark("authentication", Response(code=204)), Mark("handler", Response()))
-        response = self.successResultOf(Deferred.fromCoroutine(app(asked)))
-        self.assertEqual((response.code, asked.warnings), (204, ["authentication"]))
+    def test_answers_itself(self) -> None:
+        """What one stage answers, no later one sees; those around it do."""
+        asked, looker = request(), Looker()
+        stages: list[tuple[str, Stage]] = [
+            ("cors", looker), ("authentication", Answering()), ("authorization", Mark("authorization"))
+        ]
+        response = self.answer(line([Placed(*each) for each in stages], handler), asked)
+        self.assertEqual((response.code, asked.warnings, looker.seen), (204, [], [204]))
 
-    def test_refusal(self) -> None:
-        """A StatusError becomes its Status; warnings and the audit id go with it."""
-        app = self.app(Mark("authorization", Forbidden.path("no")))
-        response = self.successResultOf(Deferred.fromCoroutine(app(request(headers={"audit-id": "mine"}))))
-        self.assertEqual(response.code, 403)
-        headers = dict(response.headers)
-        self.assertEqual((headers["Audit-Id"], headers["Warning"]), ("mine", '299 - "authorization"'))
+    def test_sees_the_answer(self) -> None:
+        """A stage that awaits the rest sees its answer, and can have itself told when that has been sent."""
+        looker = Looker()
+        response = self.answer(line([Placed("audit", looker)], handler), request())
+        response.end(Ending.COMPLETE)
+        self.assertEqual(looker.seen, [200, Ending.COMPLETE])
 
-    def test_fault(self) -> None:
-        """Anything else is a 500 with the audit id, logged once with its traceback; the process goes on."""
-        app = self.app(Mark("handler", RuntimeError("secret detail")))
-        response = self.successResultOf(Deferred.fromCoroutine(app(request())))
-        self.assertEqual(response.code, 500)
-        self.assertNotIn(b"secret detail", bytes(response.body))
-        self.assertIn(dict(response.headers)["Audit-Id"].encode(), bytes(response.body))
-        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
+    def test_sees_a_refusal(self) -> None:
+        """A refusal comes through the stages in front of the one that refuses, as it was raised."""
 
-    def test_nobody_answers(self) -> None:
-        """A request that no stage answers is a 404."""
-        response = self.successResultOf(Deferred.fromCoroutine(self.app()(request())))
-        self.assertEqual(response.code, 404)
+        class Refusing:
+            def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+                raise Forbidden.path("no")
 
-    def test_deadline(self) -> None:
-        """A write that takes too long is answered with 504 and runs to its end (supplement C4)."""
-        done: Deferred[None] = Deferred()
-        answer = Deferred.fromCoroutine(self.app(Mark("handler", done))(request("POST")))
-        self.assertNoResult(answer)
-        self.clock.advance(60)
-        self.assertEqual(self.successResultOf(answer).code, 504)
-        done.callback(None)
-        self.assertEqual(self.clock.getDelayedCalls(), [])
+        looker = Looker()
+        app = line([Placed("audit", looker), Placed("authorization", Refusing())], handler)
+        self.failureResultOf(Deferred.fromCoroutine(app(request())), Forbidden)
+        self.assertEqual(looker.seen, [403])
 
-    def test_in_time(self) -> None:
-        """A write that ends in time leaves no timer behind."""
-        done: Deferred[None] = Deferred()
-        answer = Deferred.fromCoroutine(self.app(Mark("handler", done))(request("POST", query="timeout=5s")))
-        self.clock.advance(4)
-        done.callback(None)
-        self.assertEqual(self.successResultOf(answer).body, b"late")
-        self.assertEqual(self.clock.getDelayedCalls(), [])
 
-    def test_asked_timeout(self) -> None:
-        """The query's `timeout` shortens the limit."""
-        answer = Deferred.fromCoroutine(self.app(Mark("handler", Deferred()))(request("PUT", query="timeout=5s")))
-        self.clock.advance(5)
-        self.assertEqual(self.successResultOf(answer).code, 504)
+class RefusedTests(SynchronousTestCase):
+    """`refused`."""
+
+    STAGES = [Placed(place, Mark(place)) for place in ORDER]
+
+    def test_unknown_user(self) -> None:
+        """Wrong credentials pass what stands in front of authentication, then they are refused."""
+        asked, error = request(), Unauthorized()
+        self.assertIs(self.failureResultOf(self.refused(asked, error)).value, error)
+        self.assertEqual(tuple(asked.warnings), ORDER[: ORDER.index("authentication")])
+
+    def test_known_user(self) -> None:
+        """What a user may not do is audited as well; nothing is decided a second time."""
+        anonymous = UserInfo(name="system:anonymous")
+        asked, error = request(authenticated=anonymous, user=anonymous), Forbidden.path("no")
+        self.assertIs(self.failureResultOf(self.refused(asked, error)).value, error)
+        self.assertEqual(tuple(asked.warnings), (*ORDER[: ORDER.index("authentication")], "audit"))
+
+    def refused(self, asked: Request, error: Forbidden | Unauthorized) -> Deferred[Response]:
+        return Deferred.fromCoroutine(refused(self.STAGES, asked, error))

@@ -27,24 +27,34 @@ class Recorder:
 class ImpersonationTests(SynchronousTestCase):
     """`ImpersonationStage`."""
 
-    def passed(self, *denied: str, **headers: str) -> tuple[Request, Response | None, Recorder]:
+    async def proceed(self, _request: Request) -> Response:
+        return Response()
+
+    def passed(self, *denied: str, **headers: str) -> tuple[Request, Recorder]:
         recorder = Recorder(*denied)
         named = {name.replace("_", "-"): text for name, text in headers.items()}
+        bob = UserInfo(name="bob")
         request = Request(
-            method="GET", path="/x", headers=named, peer=Peer(address="", port=0), user=UserInfo(name="bob")
+            method="GET", path="/x", headers=named, peer=Peer(address="", port=0), authenticated=bob, user=bob
         )
         stage = ImpersonationStage(recorder, Naming.orch())
-        response = self.successResultOf(Deferred.fromCoroutine(stage.handle(request)))
-        return request, response, recorder
+        self.successResultOf(Deferred.fromCoroutine(stage.handle(request, self.proceed)))
+        return request, recorder
 
     def test_without_headers(self) -> None:
         """Nobody is asked, nothing changes."""
-        request, response, recorder = self.passed(accept="x")
-        self.assertEqual((request.user, response, recorder.asked), (UserInfo(name="bob"), None, []))
+        request, recorder = self.passed(accept="x")
+        self.assertEqual((request.user, recorder.asked), (UserInfo(name="bob"), []))
+
+    def test_requester_is_kept(self) -> None:
+        """The request acts as the named user, and still says whose credentials it came with."""
+        request, _ = self.passed(impersonate_user="ann")
+        assert request.user is not None and request.authenticated is not None
+        self.assertEqual((request.user.name, request.authenticated.name), ("ann", "bob"))
 
     def test_user_and_groups(self) -> None:
         """Each part is authorized in order; the headers are gone afterwards."""
-        request, _, recorder = self.passed(
+        request, recorder = self.passed(
             impersonate_user="ann", impersonate_group="a, b", impersonate_extra_Scopes="x", impersonate_uid="7"
         )
         group = "authentication.orch.io"
@@ -65,7 +75,7 @@ class ImpersonationTests(SynchronousTestCase):
 
     def test_service_account(self) -> None:
         """A service account is asked for as one, and gets its groups when none are named."""
-        request, _, recorder = self.passed(impersonate_user="system:serviceaccount:ns:sa")
+        request, recorder = self.passed(impersonate_user="system:serviceaccount:ns:sa")
         self.assertEqual(recorder.asked, [("", "serviceaccounts", "", "ns", "sa")])
         assert request.user is not None
         self.assertEqual(
@@ -75,7 +85,7 @@ class ImpersonationTests(SynchronousTestCase):
 
     def test_anonymous(self) -> None:
         """The anonymous user is unauthenticated."""
-        request, _, _ = self.passed(impersonate_user="system:anonymous")
+        request, _ = self.passed(impersonate_user="system:anonymous")
         assert request.user is not None
         self.assertEqual(request.user.groups, ("system:unauthenticated",))
 
@@ -86,7 +96,7 @@ class ImpersonationTests(SynchronousTestCase):
             method="GET", path="/x", headers={"impersonate-user": "root"}, peer=Peer(address="", port=0),
             user=UserInfo(name="bob"),
         )
-        error = self.failureResultOf(Deferred.fromCoroutine(stage.handle(request)), Forbidden).value
+        error = self.failureResultOf(Deferred.fromCoroutine(stage.handle(request, self.proceed)), Forbidden).value
         self.assertEqual(
             error.message,
             'users "root" is forbidden: User "bob" cannot impersonate resource "users" in API group "" at the '
@@ -98,14 +108,14 @@ class ImpersonationTests(SynchronousTestCase):
         for header, text in (("impersonate-group", "a, b"), ("impersonate-uid", "7"), ("impersonate-extra-k", "v")):
             request = Request(method="GET", path="/x", headers={header: text}, peer=Peer(address="", port=0))
             stage = ImpersonationStage(Recorder(), Naming.orch())
-            error = self.failureResultOf(Deferred.fromCoroutine(stage.handle(request)), BadRequest).value
+            error = self.assertRaises(BadRequest, stage.handle, request, self.proceed)
             named = {"impersonate-group": "a b", "impersonate-uid": "7", "impersonate-extra-k": "k"}[header]
             self.assertEqual(error.message, f"requested [{named}] without impersonating a user")
 
     def test_not_ascii(self) -> None:
         """Names are UTF-8, of which the head's characters are the bytes; what is none is replaced."""
         user = "J\u00fcrgen".encode().decode("latin-1")
-        request, _, recorder = self.passed(impersonate_user=user, impersonate_group="\xfc", impersonate_uid="\xc3")
+        request, recorder = self.passed(impersonate_user=user, impersonate_group="\xfc", impersonate_uid="\xc3")
         names = [name for *_, name in recorder.asked]
         self.assertEqual(names, ["J\u00fcrgen", "\ufffd", "\ufffd"])
         assert request.user is not None

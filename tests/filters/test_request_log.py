@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
@@ -15,6 +16,14 @@ from orchtw.request import Peer, Request, RequestInfo, Response
 class RequestLogTests(SynchronousTestCase):
     """`RequestLog`."""
 
+    def setUp(self) -> None:
+        self.clock = Clock()
+
+    async def proceed(self, _request: Request) -> Response:
+        """The rest of the line takes 12 ms."""
+        self.clock.advance(0.012)
+        return Response()
+
     def line(self, **more: Any) -> str:
         lines: list[str] = []
 
@@ -25,7 +34,7 @@ class RequestLogTests(SynchronousTestCase):
         try:
             request = Request(**{"method": "GET", "path": "/x", "peer": Peer(address="1.2.3.4", port=5), **more})
             request.audit_id = "mine"
-            RequestLog(Clock()).answered(request, Response(), 0.0)
+            self.successResultOf(Deferred.fromCoroutine(RequestLog(self.clock).handle(request, self.proceed)))
         finally:
             globalLogPublisher.removeObserver(observe)
         (line,) = lines
@@ -35,7 +44,7 @@ class RequestLogTests(SynchronousTestCase):
         """The line of an ordinary request (supplement G8)."""
         self.assertEqual(
             self.line(headers={"user-agent": "kubectl/v1.32.4"}),
-            'HTTP verb="GET" URI="/x" latency="0.000ms" userAgent="kubectl/v1.32.4" '
+            'HTTP verb="GET" URI="/x" latency="12.000ms" userAgent="kubectl/v1.32.4" '
             'audit-ID="mine" srcIP="1.2.3.4:5" resp=200',
         )
 

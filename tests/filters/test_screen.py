@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from functools import partial
 from typing import Any
 
 import orjson
-from twisted.internet.task import Clock
+from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.bearer import BearerTokens
@@ -14,11 +15,15 @@ from orchtw.authn.method import ANONYMOUS, authenticated
 from orchtw.authn.union import Union
 from orchtw.authz.decision import Decision
 from orchtw.errors import StatusError
+from orchtw.filters.audit_id import AuditIdStage
 from orchtw.filters.authentication import AuthenticationStage
-from orchtw.filters.chain import App, Placed
-from orchtw.filters.deadline import Deadline
+from orchtw.filters.chain import Placed, refused
+from orchtw.filters.common_headers import CommonHeaders
+from orchtw.filters.cors import CORS
+from orchtw.filters.refusals import Refusals
 from orchtw.filters.screen import Screen
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
+from orchtw.rules.origins import AllowedOrigins
 
 USER = authenticated(UserInfo(name="alice"))
 
@@ -57,13 +62,23 @@ class ScreenTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.authorizer = Allowing()
         self.union = Union([BearerTokens([Tokens()])], anonymous=True)
-        self.app = App([Placed("authentication", AuthenticationStage(self.union))], refuse, Deadline(Clock(), 60.0))
-        self.screen = Screen(self.union, self.authorizer, self.app.refused)
+        stages = [
+            Placed("cors", CORS(AllowedOrigins(["^https://console$"]))),
+            Placed("audit-id", AuditIdStage()),
+            Placed("common-headers", CommonHeaders()),
+            Placed("refusals", Refusals(refuse)),
+            Placed("authentication", AuthenticationStage(self.union)),
+        ]
+        self.screen = Screen(self.union, self.authorizer, partial(refused, stages))
 
     def see(self, path: str = "/x", **headers: str) -> Response | bool:
         given: dict[str, Any] = {name.replace("_", "-"): value for name, value in headers.items()}
         peer = Peer(address="1.2.3.4", port=5)
-        return self.screen(Request(method="POST", path=path, headers=given, peer=peer))
+        verdict = self.screen(Request(method="POST", path=path, headers=given, peer=peer))
+        if isinstance(verdict, bool):
+            return verdict
+        response: Response = self.successResultOf(Deferred.fromCoroutine(verdict))
+        return response
 
     def test_known(self) -> None:
         """A user with credentials is known; what they may do is for the stages to say."""
@@ -75,7 +90,14 @@ class ScreenTests(SynchronousTestCase):
         response = self.see(authorization="Bearer wrong", audit_id="mine")
         assert isinstance(response, Response)
         self.assertEqual(response.code, 401)
-        self.assertEqual(dict(response.headers), {"Audit-Id": "mine", "Cache-Control": "no-cache, private"})
+        common = {"Audit-Id": "mine", "Cache-Control": "no-cache, private", "Vary": "Origin"}
+        self.assertEqual(dict(response.headers), common)
+
+    def test_other_origin(self) -> None:
+        """Pages of allowed origins may read the refusal."""
+        response = self.see(authorization="Bearer wrong", origin="https://console")
+        assert isinstance(response, Response)
+        self.assertEqual(dict(response.headers)["Access-Control-Allow-Origin"], "https://console")
 
     def test_anonymous(self) -> None:
         """An anonymous user gets the 403 that the stages would give, or is anonymous still."""

@@ -60,7 +60,7 @@ class ObjectTests(TestCase):
 
     async def test_withdrawn_at_the_end(self) -> None:
         """A server that ends is no longer an endpoint of its Service."""
-        await self.server.core.withdraw()
+        await self.server.instance.withdraw()
         self.assertNotIn("subsets", await self.got(f"{ENDPOINTS}/{self.product}"))
 
 

@@ -124,7 +124,7 @@ class LargeAdmissionTests(TestCase):
         server = InProcessServer(reactor, self.mktemp(), enable_admission_plugins=(PLUGIN,))
         await server.start()
         self.addCleanup(server.stop)
-        target = server.core.targets.find("events.orch.io", "v1", "events")
+        target = server.instance.resources.targets.find("events.orch.io", "v1", "events")
         assert target is not None
         threads: list[bool] = []
 
@@ -165,7 +165,7 @@ class DeleteCollectionTests(TestCase):
     async def test_a_few_at_a_time(self) -> None:
         """Some are under way together, never all, and the answer keeps the list's order (issue 7)."""
         under_way = most = 0
-        delete = self.server.core.deletion.delete
+        delete = self.server.instance.deletion.delete
 
         async def counting(*args: Any) -> Any:
             nonlocal under_way, most
@@ -176,7 +176,7 @@ class DeleteCollectionTests(TestCase):
             finally:
                 under_way -= 1
 
-        self.patch(self.server.core.deletion, "delete", counting)
+        self.patch(self.server.instance.deletion, "delete", counting)
         for query in ("?dryRun=All", ""):
             answer = await self.server.request("DELETE", MAPS + query)
             names = [item["metadata"]["name"] for item in answer.json["items"]]

@@ -150,9 +150,9 @@ class ScreenTests(SynchronousTestCase):
     def wire(self, verdict: Response | bool) -> Wire:
         self.heads: list[Request] = []
 
-        def screen(head: Request) -> Response | bool:
+        def screen(head: Request) -> Any:
             self.heads.append(head)
-            return verdict
+            return answering(verdict)(head) if isinstance(verdict, Response) else verdict
 
         return Wire(limits=LIMITS, screen=screen)
 

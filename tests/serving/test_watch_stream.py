@@ -9,7 +9,7 @@ from twisted.internet.interfaces import IPushProducer
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface.verify import verifyObject
 
-from orchtw.request import chunks
+from orchtw.request import Ending, chunks
 from orchtw.serving.watch_stream import WatchStream
 from orchtw.watch.member import Member
 from orchtw.watch.selection import Selection
@@ -39,7 +39,7 @@ class Channel:
         self.calls.append("register")
         self.producer = producer
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         self.calls.append("finish")
 
     def abort(self) -> None:

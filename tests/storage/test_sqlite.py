@@ -6,18 +6,20 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import Clock
-from twisted.python.reflect import namedAny
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw import errors
+from orchtw.config import Config
+from orchtw.errors import ConfigError
 from orchtw.storage import STORES, sqlite_reader
-from orchtw.storage.interface import Change, KeyValue, Op, Store
+from orchtw.storage.interface import Change, Host, KeyValue, Op, Store, Translation
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.storage.sqlite_reader import prefix_end
 from orchtw.storage.testing import PODS, Recorder, StoreConformance
@@ -35,9 +37,24 @@ class SqliteConformanceTests(StoreConformance, TestCase):
 class FileTests(FileCase):
     """What is accepted as a store, and what is refused how."""
 
-    def test_registry_names_the_backend(self) -> None:
-        """`sqlite` in the registry is this class (DESIGN, ground rule 7)."""
-        self.assertIs(namedAny(STORES["sqlite"]), SqliteStore)
+    def host(self, checked: list[Path]) -> Host:
+        def none(vocabulary: str) -> Translation:
+            raise ConfigError(vocabulary)
+
+        return Host(reactor=reactor, vocabulary="orch", translation=none, check_path=checked.append)
+
+    async def test_registry_makes_the_backend(self) -> None:
+        """`sqlite` in the registry is this store, in the data folder; none of its files may be a link."""
+        checked: list[Path] = []
+        folder = Path(self.mktemp())
+        folder.mkdir()
+        store = STORES["sqlite"](self.host(checked), Config(data_dir=folder))
+        self.assertIsInstance(store, SqliteStore)
+        names = ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "store.sqlite.lock"]
+        self.assertEqual(checked, [folder / name for name in names])
+        store.probe()
+        self.assertTrue((folder / "store.sqlite").exists())
+        store.release()
 
     async def test_new_file_is_private(self) -> None:
         """The file and its side files are the owner's alone (DESIGN, command-line contract)."""

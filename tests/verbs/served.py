@@ -76,7 +76,7 @@ class ServedCase(SynchronousTestCase):
         settings: dict[str, Any] = {"enable_admission_plugins": (PLUGIN,), "controllers": ()}
         self.server = InProcessServer(self.clock, self.mktemp(), **settings)
         self.run_async(self.server.start())
-        self.addCleanup(lambda: self.run_async(self.server.core.stop()))
+        self.addCleanup(lambda: self.run_async(self.server.instance.stop()))
 
     def make_plugin(self) -> Plugin:
         """The plugin that is in the chain."""

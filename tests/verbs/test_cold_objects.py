@@ -32,7 +32,7 @@ class ColdObjectTests(TestCase):
         for name, data in (("large", DATA), ("small", {"a": "b"})):
             answer = await self.server.request("POST", MAPS, {"metadata": {"name": name}, "data": data})
             self.version = answer.json["metadata"]["resourceVersion"]
-        found = self.server.core.targets.find("", "v1", "configmaps")
+        found = self.server.instance.resources.targets.find("", "v1", "configmaps")
         assert found is not None
         self.target = found
         self.threads: list[Thread] = []

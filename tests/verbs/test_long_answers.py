@@ -55,7 +55,7 @@ class SlicedTests(TestCase):
         request = Request(
             method="GET", path=path, query=query, headers=headers, peer=Peer(address="test", port=0)
         )
-        return await self.server.core.app(request)
+        return await self.server.instance.app(request)
 
     async def test_same_bytes(self) -> None:
         """However short the slices are, the answer is the same, and takes many turns."""
@@ -66,7 +66,7 @@ class SlicedTests(TestCase):
         for url in urls:
             for accept in accepts:
                 at_once[url, accept] = bytes_of(await self.ask(MAPS + url, accept))
-        turns = self.server.core.cacher.turns
+        turns = self.server.instance.resources.cacher.turns
         seconds, turns.seconds = turns.seconds, Stepping()
         lazy = 0
         try:
@@ -88,7 +88,7 @@ class SlicedTests(TestCase):
         await self.server.request("PATCH", f"{MAPS}/m005", {"data": {"n": "new"}}, {
             "content-type": "application/merge-patch+json"
         })
-        turns = self.server.core.cacher.turns
+        turns = self.server.instance.resources.cacher.turns
         seconds, turns.seconds = turns.seconds, Stepping()
         try:
             url = f"{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact&labelSelector=half"
@@ -103,14 +103,14 @@ class SlicedTests(TestCase):
         found = bytes_of(await self.ask(MAPS, f"{binary};{PARTIAL}"))
         plain = orjson.loads(bytes_of(await self.ask(MAPS, f"{JSON};{PARTIAL}")))
         api_version, kind, raw = unwrap(found)
-        codec = self.server.core.codecs.kind(api_version, kind)
+        codec = self.server.instance.resources.codecs.kind(api_version, kind)
         self.assertEqual((kind, codec.encode_protobuf(plain)), ("PartialObjectMetadataList", raw))
 
     async def test_large_object(self) -> None:
         """Requests for a large object share its bytes; its text forms come in parts."""
         body = {"metadata": {"name": "large"}, "data": {f"k{i:05}": "x" * 100 for i in range(4000)}}
         await self.server.request("POST", MAPS, body)
-        entry = self.server.core.targets.find("", "v1", "configmaps").stored.get("default", "large")  # type: ignore[union-attr]
+        entry = self.server.instance.resources.targets.find("", "v1", "configmaps").stored.get("default", "large")  # type: ignore[union-attr]
         assert entry is not None
         for accept, shared in ((JSON, entry.json), (self.server.naming.protobuf_media_type, entry.proto)):
             response = await self.ask(f"{MAPS}/large", accept)
@@ -127,7 +127,7 @@ class SlicedTests(TestCase):
         body = {"metadata": {"name": "large"}, "data": {f"k{i:05}": "x" * 100 for i in range(4000)}}
         await self.server.request("POST", MAPS, body)
         asked: list[int] = []
-        offload = self.server.core.offload
+        offload = self.server.instance.resources.offload
         run = offload.run
 
         def counting(size: int, work: Any) -> Any:
@@ -148,7 +148,7 @@ class SlicedTests(TestCase):
         for i in range(60):
             await self.server.request("POST", MAPS, {"metadata": {"name": f"x{i}"}, "data": {"t": "x" * 9000}})
         response = await self.ask(MAPS)
-        cache = self.server.core.targets.find("", "v1", "configmaps").stored.cache  # type: ignore[union-attr]
+        cache = self.server.instance.resources.targets.find("", "v1", "configmaps").stored.cache  # type: ignore[union-attr]
         self.assertEqual(len(cache.pins), 1)
         pieces = iter(response.body)
         next(pieces)

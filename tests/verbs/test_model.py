@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from orchtw.request import Peer, Request, chunks
+from orchtw.request import Ending, Peer, Request, chunks
 from orchtw.testing.in_process import TOKEN, InProcessServer
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -59,7 +59,7 @@ class Recorder:
     def registerProducer(self, producer: Any, streaming: bool) -> None:
         pass
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         pass
 
     def abort(self) -> None:
@@ -189,7 +189,7 @@ class Run:
             headers={"authorization": f"Bearer {TOKEN}"},
             peer=Peer(address="test", port=0),
         )
-        response = await self.server.core.app(request)
+        response = await self.server.instance.app(request)
         recorder = Recorder()
         assert response.stream is not None
         response.stream.start(recorder)
@@ -206,13 +206,13 @@ class Run:
         if revision <= self.compacted:
             return
         self.compacted = revision
-        cache = self.server.core.targets.stored_target("", "v1", "configmaps").stored.cache
+        cache = self.server.instance.resources.targets.stored_target("", "v1", "configmaps").stored.cache
         cache.log.oldest = max(cache.log.oldest, revision)
-        await self.server.core.store.compact(revision)
+        await self.server.instance.resources.store.compact(revision)
 
     async def end(self) -> None:
         """Every watch has seen every event after its start once, in order."""
-        self.server.core.cacher.end_watches()
+        self.server.instance.resources.cacher.end_watches()
         for revision, recorder in self.watches:
             seen = []
             for event in recorder.events():

@@ -141,9 +141,9 @@ class ListTests(Case):
         """An exact version older than the history is a 410 Expired."""
         before = await self.version()
         await self.put("d")
-        cache = next(cache for cache in self.server.core.cacher.caches if cache.get("default/a"))
+        cache = next(cache for cache in self.server.instance.resources.cacher.caches if cache.get("default/a"))
         cache.log.oldest = before + 1
-        await self.server.core.store.compact(before + 1)
+        await self.server.instance.resources.store.compact(before + 1)
         status = await self.refused(f"resourceVersion={before}&resourceVersionMatch=Exact", 410, "too old")
         self.assertEqual(status["reason"], "Expired")
 
@@ -151,7 +151,7 @@ class ListTests(Case):
         """What the cache's log no longer reaches back to comes from the store's history."""
         before = await self.version()
         await self.put("d")
-        cache = next(cache for cache in self.server.core.cacher.caches if cache.get("default/a"))
+        cache = next(cache for cache in self.server.instance.resources.cacher.caches if cache.get("default/a"))
         cache.log.oldest = before + 1
         names = await self.names(f"resourceVersion={before}&resourceVersionMatch=Exact")
         self.assertEqual(names, ["a", "b", "c"])
@@ -186,9 +186,9 @@ class ChunkTests(Case):
         meta = (await self.get(f"{CONFIG_MAPS}?limit=1")).json["metadata"]
         version = int(meta["resourceVersion"])
         await self.put("bb")
-        cache = next(cache for cache in self.server.core.cacher.caches if cache.get("default/a"))
+        cache = next(cache for cache in self.server.instance.resources.cacher.caches if cache.get("default/a"))
         cache.log.oldest = version + 1
-        await self.server.core.store.compact(version + 1)
+        await self.server.instance.resources.store.compact(version + 1)
         status = await self.refused(f"limit=9&continue={meta['continue']}", 410, "inconsistent list")
         fresh = status["metadata"]["continue"]
         self.assertEqual(await self.names(f"limit=9&continue={fresh}"), ["b", "bb", "c"])

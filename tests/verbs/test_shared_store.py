@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import NotFound, Timeout
 from orchtw.objects import Object
 from orchtw.registry.target import Target
-from orchtw.registry.write_path import Write
+from orchtw.registry.write import Write
 from orchtw.request import Peer, Request, RequestInfo, UserInfo
 from orchtw.rules.negotiation import Negotiated
 from orchtw.rules.options import DeleteOptions, list_options
@@ -21,6 +21,7 @@ from orchtw.rules.selectors import ALL_FIELDS, ALL_LABELS
 from orchtw.storage.freshness import WAIT_S
 from orchtw.storage.interface import Op
 from orchtw.verbs.call import Call
+from orchtw.verbs.context import WatchTimes
 from orchtw.verbs.get import get
 from orchtw.verbs.state import State, state_of
 from orchtw.verbs.watch import watch
@@ -89,9 +90,6 @@ class ReaderTests(Case):
             store=self.store,
             tokens=Tokens(b"s" * 32, self.world.naming),
             representations=SimpleNamespace(entry=entry, wire=lambda *args, **params: None),
-            clock=self.world.clock,
-            random=self.world.random,
-            min_request_timeout_s=1800,
             chunked_lists=True,
             naming=self.world.naming,
         )
@@ -132,9 +130,10 @@ class ReaderTests(Case):
 
     def test_watch(self) -> None:
         """A watch without a version begins with the most recent state; others begin at once."""
+        times = WatchTimes(clock=self.world.clock, random=self.world.random, min_s=1800)  # type: ignore[arg-type]
         for query in ("resourceVersion=0", "resourceVersion=1"):
-            self.successResultOf(self.begin(watch(self.context, self.call(query))))
-        self.waits(watch(self.context, self.call()))
+            self.successResultOf(self.begin(watch(self.context, times, self.call(query))))
+        self.waits(watch(self.context, times, self.call()))
 
 
 class WriterTests(Case):

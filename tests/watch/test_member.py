@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.request import Ending
 from orchtw.rules.selectors import parse_labels
 from orchtw.watch import group as group_module
 from orchtw.watch.recent import Batch, Budget, Recent
@@ -399,7 +400,7 @@ class TimeTests(SynchronousTestCase):
         self.assertEqual((sink.lines, sink.finished), (["BOOKMARK 0"], 0))
         watched.timers.tick(10.0)
         self.assertEqual((sink.lines, sink.finished), (["BOOKMARK 0"], 1))
-        self.assertEqual(watched.dispatcher.groups, 0)
+        self.assertEqual((sink.ending, watched.dispatcher.groups), (Ending.DEADLINE, 0))
 
     def test_short_watch_without_bookmark(self) -> None:
         """A watch that is shorter than 2 s ends without a bookmark."""

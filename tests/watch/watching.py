@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 
 from orchtw.errors import StatusError
-from orchtw.request import chunks
+from orchtw.request import Ending, chunks
 from orchtw.watch.dispatch import Dispatcher
 from orchtw.watch.entry import NO_LABELS, Entry
 from orchtw.watch.frames import Wire
@@ -75,6 +75,7 @@ class RecordingSink:
         self.writes: list[bytes] = []
         self.pieces: list[bytes] = []
         self.finished = 0
+        self.ending: Ending | None = None
         self.room: int | None = None
         self.member: Member | None = None
         self.on_write: Callable[[], None] = lambda: None
@@ -92,8 +93,9 @@ class RecordingSink:
         self.pieces += pieces
         self.write(chunks(pieces))
 
-    def finish(self) -> None:
+    def finish(self, ending: Ending = Ending.COMPLETE) -> None:
         self.finished += 1
+        self.ending = ending
 
     @property
     def lines(self) -> list[str]:

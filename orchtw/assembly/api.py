@@ -1,0 +1,165 @@
+"""What is served: the verbs on resources, the kinds that are never stored, and the endpoints beside them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from random import SystemRandom
+
+import attrs
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.assembly.resources import Resources
+from orchtw.authn.method import Authenticator
+from orchtw.authz.decision import Authorizer
+from orchtw.config import Config
+from orchtw.endpoints.checks import Checks
+from orchtw.endpoints.discovery import Discovery
+from orchtw.endpoints.health import Health
+from orchtw.endpoints.metrics import Metrics
+from orchtw.endpoints.openapi import OpenAPI
+from orchtw.endpoints.paths import Paths
+from orchtw.endpoints.version import Version
+from orchtw.registry.admissions import Admissions
+from orchtw.registry.deletion import Deletion
+from orchtw.registry.write_path import WritePath
+from orchtw.rules.negotiation import Negotiator
+from orchtw.rules.origins import AllowedOrigins
+from orchtw.rules.paging import Tokens
+from orchtw.schema import descriptors
+from orchtw.schema.compiler import SchemaCompiler
+from orchtw.verbs.accept import Acceptance
+from orchtw.verbs.binding import create_binding
+from orchtw.verbs.componentstatuses import ComponentStatuses
+from orchtw.verbs.context import Kinds, Reading, WatchTimes, Writing
+from orchtw.verbs.dispatch import object_verbs, subresource_verbs
+from orchtw.verbs.handler import Endpoint, ResourceHandler, Virtual
+from orchtw.verbs.representation import Representations
+from orchtw.verbs.reviews import Reviews
+from orchtw.verbs.transforms import Transforms
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Parts:
+    """What requests are answered with.
+
+    `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
+    authenticator and the authorizer answer reviews; pages of `origins` may watch over WebSockets.
+    """
+
+    resources: Resources
+    clock: IReactorTime
+    admissions: Admissions
+    writes: WritePath
+    deletion: Deletion
+    authenticator: Authenticator
+    authorizer: Authorizer
+    checks: Checks
+    address: str
+    secret: bytes
+    origins: AllowedOrigins
+
+
+class API:
+    """`handler` stands at the end of the line of stages; `acceptance` says in which form a request is answered."""
+
+    def __init__(self, parts: Parts, config: Config) -> None:
+        self._parts = parts
+        self._config = config
+        resources = parts.resources
+        self._negotiator = Negotiator(resources.naming)
+        self._representations = Representations(
+            resources.codecs,
+            Transforms(resources.codecs, resources.naming, time.time),
+            resources.cacher.turns,
+            resources.offload,
+        )
+        self.acceptance = Acceptance(self._negotiator, self._representations)
+        self._metrics = Metrics()
+        self._metrics.count_damaged(lambda: resources.cacher.damaged)
+        reading, writing = self._reading(), self._writing()
+        times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
+        self.handler = ResourceHandler(
+            resources.naming,
+            resources.targets,
+            self.acceptance,
+            object_verbs(reading, writing, times, parts.origins),
+            subresource_verbs(reading, writing, resources.targets),
+            self._endpoints(),
+            self._virtual(writing),
+            self._metrics.deprecated_requested,
+        )
+
+    def _reading(self) -> Reading:
+        resources = self._parts.resources
+        return Reading(
+            naming=resources.naming,
+            store=resources.store,
+            cacher=resources.cacher,
+            tokens=Tokens(self._parts.secret, resources.naming),
+            offload=resources.offload,
+            representations=self._representations,
+            chunked_lists=self._config.gates["APIListChunking"],
+        )
+
+    def _writing(self) -> Writing:
+        parts = self._parts
+        return Writing(
+            naming=parts.resources.naming,
+            codecs=parts.resources.codecs,
+            writes=parts.writes,
+            deletion=parts.deletion,
+            negotiator=self._negotiator,
+            offload=parts.resources.offload,
+            kinds=Kinds.of(parts.resources.codecs),
+            representations=self._representations,
+        )
+
+    def _endpoints(self) -> Paths:
+        """The answers that are not about objects."""
+        parts, resources = self._parts, self._parts.resources
+        compiler = SchemaCompiler(descriptors.pool(), resources.naming)
+        return Paths(
+            [
+                Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
+                Version(resources.naming),
+                self._metrics,
+                Discovery(
+                    resources.catalogue,
+                    resources.enabled,
+                    parts.address,
+                    self._negotiator,
+                    self._representations.document,
+                ),
+                OpenAPI(resources.catalogue, compiler, resources.enabled, time.time, resources.offload),
+            ]
+        )
+
+    def _virtual(self, writing: Writing) -> Virtual:
+        """The served kinds that are asked or done, never stored."""
+        parts, resources = self._parts, self._parts.resources
+        reviews = Reviews(
+            codecs=resources.codecs,
+            negotiator=self._negotiator,
+            acceptance=self.acceptance,
+            representations=self._representations,
+            authorizer=parts.authorizer,
+            authenticator=parts.authenticator,
+            offload=resources.offload,
+            admissions=parts.admissions,
+        )
+        components = ComponentStatuses(
+            resources.codecs, self.acceptance, self._representations, resources.store.check
+        )
+        pods = resources.targets.stored_target("", "v1", "pods")
+        verbs: dict[str, Mapping[str, Endpoint]] = {
+            "bindings": {"create": partial(create_binding, writing, pods, self.acceptance)},
+            "componentstatuses": {"get": components.get, "list": components.list},
+            **{plural: {"create": review} for plural, review in reviews.by_plural().items()},
+        }
+        return {
+            (each.group, each.version, each.plural): verbs[each.plural]
+            for each in resources.enabled
+            if each.storage_version is None
+        }

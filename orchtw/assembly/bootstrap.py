@@ -1,0 +1,72 @@
+"""What every cluster has: made at the start and looked after by one of its processes (supplement F1, G1)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.logger import Logger
+
+from orchtw.errors import StatusError
+from orchtw.registry.bootstrap.authentication_info import publish_authentication_info
+from orchtw.registry.bootstrap.maker import Maker
+from orchtw.registry.bootstrap.namespaces import create_namespaces
+from orchtw.registry.bootstrap.priority_classes import create_priority_classes
+from orchtw.registry.bootstrap.service import ServerService
+from orchtw.registry.bootstrap.upkeep import Step, Upkeep
+
+STEPS = (
+    "bootstrap-controller",
+    "scheduling/bootstrap-system-priority-classes",
+    "start-cluster-authentication-info-controller",
+)
+"""Start steps that make objects, in the order in which they run."""
+
+
+class Bootstrap:
+    """The steps, the server's Service in the first of them.
+
+    `client_ca_pem` are the authorities of client certificates; others are published in the next look of the upkeep.
+    `ended` gives what is told after each try of a step.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        maker: Maker,
+        service: ServerService,
+        client_ca_pem: str,
+        ended: Callable[[str], Callable[[bool], None]],
+        clock: IReactorTime,
+    ) -> None:
+        self.client_ca_pem = client_ca_pem
+        self._maker = maker
+        self._service = service
+        runs: Sequence[Callable[[], Awaitable[None]]] = (
+            self._namespaces_and_service,
+            partial(create_priority_classes, maker),
+            lambda: publish_authentication_info(maker, self.client_ca_pem),
+        )
+        steps = [Step(name=name, run=run, ended=ended(name)) for name, run in zip(STEPS, runs, strict=True)]
+        self._upkeep = Upkeep(steps, clock)
+
+    async def start(self) -> None:
+        """Carry out all steps, then look after what they made."""
+        await self._upkeep.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._upkeep.stop()
+
+    async def withdraw(self) -> None:
+        """Take this server out of its Service's endpoints; a store that refuses to write does not hold up the end."""
+        try:
+            await self._service.withdraw(self._maker)
+        except StatusError as error:
+            self._log.warn("the server's endpoints could not be withdrawn: {why}", why=error.message)
+
+    async def _namespaces_and_service(self) -> None:
+        await create_namespaces(self._maker)
+        await self._service.publish(self._maker)

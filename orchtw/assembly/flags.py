@@ -1,0 +1,20 @@
+"""The flags with what this server has to offer: their choices are the names in the registries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchtw import config
+from orchtw.authz import MODES
+from orchtw.config import Choices, Config
+from orchtw.controllers import CONTROLLERS
+from orchtw.storage import STORES
+
+CHOICES = Choices(stores=tuple(STORES), authorization_modes=tuple(MODES), controllers=tuple(CONTROLLERS))
+
+FLAGS = config.flags_of(CHOICES)
+
+
+def parse(arguments: Sequence[str]) -> Config:
+    """The Config of a command line (without the program's name). Raises ConfigError with every problem."""
+    return config.parse(arguments, CHOICES)

@@ -1,0 +1,172 @@
+"""One API server without its network: all parts joined, started and stopped in order (supplement G4)."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from typing import Any
+
+from twisted.application.service import MultiService
+
+from orchtw.assembly.api import API, Parts
+from orchtw.assembly.bootstrap import STEPS, Bootstrap
+from orchtw.assembly.readiness import Readiness
+from orchtw.assembly.resources import Resources
+from orchtw.assembly.stages import Host, stages
+from orchtw.assembly.writes import admission, write_path
+from orchtw.authn.method import Authenticator
+from orchtw.authn.method import Host as AuthnHost
+from orchtw.authn.refused_log import RefusedLog
+from orchtw.authn.union import chain as authenticators
+from orchtw.authz.decision import Authorizer
+from orchtw.authz.decision import Host as AuthzHost
+from orchtw.authz.union import chain as authorizers
+from orchtw.client.in_process import Registry
+from orchtw.config import Config, host_and_port
+from orchtw.controllers.embedded import embedded
+from orchtw.controllers.manager import Manager
+from orchtw.filters.chain import line, refused
+from orchtw.filters.screen import Screen
+from orchtw.naming import Naming
+from orchtw.registry.bootstrap.maker import Maker
+from orchtw.registry.bootstrap.service import ServerService
+from orchtw.registry.deletion import Deletion
+from orchtw.reloads import Reloads
+from orchtw.rules.origins import AllowedOrigins
+from orchtw.storage.interface import Store
+
+
+class Instance:
+    """One process' share of a cluster. Its flags say whether it bootstraps, and which controllers it runs.
+
+    `app` answers requests; `screen` looks at heads whose bodies are yet to come. `store` is what `claim_store`
+    returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
+    bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
+    certificates. `reactor` measures every duration: its time should be one that nobody sets (see `monotonic`). Stamps
+    are the wall clock's.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        naming: Naming,
+        reactor: Any,
+        *,
+        store: Store,
+        address: str,
+        port: int,
+        secret: bytes,
+        client_ca_pem: str = "",
+    ) -> None:
+        self._config = config
+        self._reactor = reactor
+        self.resources = Resources(config, naming, reactor, store)
+        self.reloads = Reloads()
+        self._services = MultiService()  # type: ignore[no-untyped-call]
+        admissions = admission(self.resources, config)
+        self.writes = write_path(self.resources, admissions)
+        self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
+        controllers = self._controllers()
+        steps = STEPS if config.bootstrap else ()
+        self._readiness = Readiness(self.resources, controllers, steps, reactor)
+        self._bootstrap: Bootstrap | None = None
+        if config.bootstrap:
+            service = ServerService(cluster_ip=_first_service_ip(config), address=address, port=port)
+            maker = Maker(targets=self.resources.targets, writes=self.writes, naming=naming)
+            self._bootstrap = Bootstrap(maker, service, client_ca_pem, self._readiness.step_ended, reactor)
+        authenticator, authorizer = self._authenticator(), self._authorizer()
+        origins = AllowedOrigins(config.cors_allowed_origins)
+        parts = Parts(
+            resources=self.resources,
+            clock=reactor,
+            admissions=admissions,
+            writes=self.writes,
+            deletion=self.deletion,
+            authenticator=authenticator,
+            authorizer=authorizer,
+            checks=self._readiness.checks,
+            address=host_and_port(address, port),
+            secret=secret,
+            origins=origins,
+        )
+        api = API(parts, config)
+        host = Host(
+            naming=naming,
+            clock=reactor,
+            targets=self.resources.targets,
+            services=self._services,
+            authenticator=authenticator,
+            authorizer=authorizer,
+            origins=origins,
+            refuse=api.acceptance.refusal,
+        )
+        table = stages(host, config)
+        self.app = line(table, api.handler.handle)
+        self.screen = Screen(authenticator, authorizer, partial(refused, table))
+
+    def _controllers(self) -> Manager:
+        resources = self.resources
+        registry = Registry(
+            targets=resources.targets, writes=self.writes, deletion=self.deletion, cacher=resources.cacher
+        )
+        made = embedded(self._config, resources.naming, registry, self._reactor, self._reactor.stop)
+        made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        return made
+
+    def _authenticator(self) -> Authenticator:
+        host = AuthnHost(
+            naming=self.resources.naming,
+            seconds=time.time,
+            key=os.urandom(32),
+            reloads=self.reloads,
+            targets=self.resources.targets,
+        )
+        return authenticators(host, self._config, refused=RefusedLog(self._reactor).refused)
+
+    def _authorizer(self) -> Authorizer:
+        resources = self.resources
+        host = AuthzHost(naming=resources.naming, clock=self._reactor, targets=resources.targets)
+        return authorizers(host, self._config)
+
+    async def start(self) -> None:
+        """Open the store, fill the caches and make what every cluster has, if that is this process' task.
+
+        Raises ConfigError for a store that is damaged or in use.
+        """
+        await self.resources.start()
+        self._readiness.caches_filled()
+        if self._bootstrap is not None:
+            await self._bootstrap.start()
+        self._services.startService()  # type: ignore[no-untyped-call]
+
+    def trust_clients_of(self, client_ca_pem: str) -> None:
+        """Publish other authorities of client certificates from now on: in the next look of the upkeep."""
+        if self._bootstrap is not None:
+            self._bootstrap.client_ca_pem = client_ca_pem
+
+    def begin_shutdown(self) -> None:
+        """Tell load balancers by `/readyz` that the end is near; everything is served on."""
+        self._readiness.begin_shutdown()
+        if self._bootstrap is not None:
+            self._bootstrap.stop()
+
+    async def withdraw(self) -> None:
+        """Take this server out of its Service's endpoints, if it has put itself there."""
+        if self._bootstrap is not None:
+            await self._bootstrap.withdraw()
+
+    def end_watches(self) -> None:
+        """End all watches in good order; those that start from now on end at once."""
+        self.resources.cacher.end_watches()
+
+    async def stop(self) -> None:
+        """End the upkeep and the controllers, then the caches and the store, which commits what was accepted."""
+        if self._bootstrap is not None:
+            self._bootstrap.stop()
+        await self._services.stopService()  # type: ignore[no-untyped-call]
+        await self.resources.stop()
+
+
+def _first_service_ip(config: Config) -> str:
+    return str(next(config.service_networks[0].hosts()))

@@ -1,0 +1,63 @@
+"""The checks behind /livez and /readyz, in the order of supplement G1, and the conditions that the start meets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.assembly.resources import Resources
+from orchtw.controllers.manager import Manager
+from orchtw.endpoints.checks import EVERYWHERE, LIVEZ, READYZ, Checks, Condition, LogFlow, filled, store_check
+from orchtw.naming import Naming
+
+
+class Readiness:
+    """`steps` are the names of the bootstrap steps that this process carries out; each is a start hook."""
+
+    def __init__(
+        self, resources: Resources, controllers: Manager, steps: Sequence[str], clock: IReactorTime
+    ) -> None:
+        store, cacher, ready = resources.store, resources.cacher, frozenset({READYZ})
+        self.checks = checks = Checks(resources.naming)
+        checks.add("ping", _pass)
+        checks.add("log", LogFlow(clock))
+        checks.add("etcd", store_check(store.check, clock), EVERYWHERE - {LIVEZ})
+        checks.add("etcd", store_check(store.alive, clock), frozenset({LIVEZ}))
+        started = Condition("caches are not filled yet")
+        checks.add("informer-sync", filled(started, lambda: cacher.damaged), ready)
+        self._filled = [started, *map(checks.hook, cache_hooks(resources.naming))]
+        self._steps = {name: checks.hook(name) for name in steps}
+        for controller in controllers.controllers:
+            checks.add(f"controller/{controller.name}", partial(controllers.check, controller))
+        self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
+
+    def caches_filled(self) -> None:
+        """The caches hold what the store does."""
+        for condition in self._filled:
+            condition.met = True
+
+    def step_ended(self, name: str) -> Callable[[bool], None]:
+        """What is to be told after each try whether a bootstrap step has been carried out."""
+        hook = self._steps[name]
+        return lambda done: hook.ended(done=done)
+
+    def begin_shutdown(self) -> None:
+        """Tell load balancers that the end is near."""
+        self._serving.met = False
+
+
+def cache_hooks(naming: Naming) -> tuple[str, ...]:
+    """Names of the start steps that are done once all caches are filled (supplement G1)."""
+    return (
+        naming.admission_hook,
+        "generic-apiserver-start-informers",
+        "start-apiextensions-informers",
+        "crd-informer-synced",
+        naming.aggregator_hook,
+    )
+
+
+async def _pass() -> None:
+    """The check that only shows that the process answers."""

@@ -1,0 +1,58 @@
+"""The served resources: their types and codecs, the store that keeps their objects, and the caches over it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.config import Config
+from orchtw.naming import Naming
+from orchtw.registry.offload import Offload
+from orchtw.registry.targets import Targets
+from orchtw.rules.runtime_config import enabled
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.storage.cache import Cacher
+from orchtw.storage.interface import Store
+from orchtw.watch.log import HISTORY_S
+
+
+class Resources:
+    """What everything else works on; `store` is what `claim_store` returned.
+
+    `offload` are the threads for computations that take long.
+    """
+
+    def __init__(self, config: Config, naming: Naming, reactor: Any, store: Store) -> None:
+        self.naming = naming
+        self.store = store
+        self.offload = Offload(reactor)
+        self.catalogue = Catalogue.load(naming)
+        self.codecs = Codecs(self.catalogue)
+        self.enabled = enabled(self.catalogue, config.runtime_config)
+        self.targets = Targets(self.catalogue, self.codecs, self.enabled)
+        self.cacher = Cacher(
+            store,
+            reactor,
+            lambda flush: reactor.callLater(0, flush),
+            history_s=config.etcd_compaction_interval_s or HISTORY_S,
+        )
+
+    async def start(self) -> None:
+        """Open the store and fill the caches. Raises ConfigError for a store that is damaged or in use."""
+        self.offload.start()
+        await self.store.start()
+        stored = list(self.targets.stored())
+        await self.cacher.start(stored)
+        for each in stored:
+            each.cache = self.cacher.of(each)
+
+    async def stop(self) -> None:
+        """Stop following the store, commit what was accepted, and close it."""
+        await self.cacher.stop()
+        await self.store.stop()
+        self.offload.stop()
+
+    @property
+    def objects(self) -> int:
+        """How many objects there are."""
+        return sum(map(len, self.cacher.caches))

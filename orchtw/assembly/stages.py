@@ -1,0 +1,71 @@
+"""The line of stages that every request passes, as one table: to add a stage is to add a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+from twisted.application.service import MultiService
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.authn.method import Authenticator
+from orchtw.authz.decision import Authorizer
+from orchtw.config import Config
+from orchtw.errors import StatusError
+from orchtw.filters.audit_id import AuditIdStage
+from orchtw.filters.authentication import AuthenticationStage
+from orchtw.filters.authorization import AuthorizationStage
+from orchtw.filters.chain import Placed, Stage
+from orchtw.filters.common_headers import CommonHeaders
+from orchtw.filters.cors import CORS
+from orchtw.filters.deadline import Deadline
+from orchtw.filters.impersonation import ImpersonationStage
+from orchtw.filters.refusals import Refusals
+from orchtw.filters.request_info import RequestInfoStage
+from orchtw.filters.request_log import VERBOSITY, RequestLog
+from orchtw.naming import Naming
+from orchtw.registry.targets import Targets
+from orchtw.request import Request, Response
+from orchtw.rules.origins import AllowedOrigins
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Host:
+    """What the process gives to its stages.
+
+    `refuse` makes the answer of a refusal. `targets` lead to the stored objects that a stage follows. A stage that
+    works in the background is a child of `services`, which start once the caches are filled and stop when the last
+    request has been answered.
+    """
+
+    naming: Naming
+    clock: IReactorTime
+    targets: Targets
+    services: MultiService
+    authenticator: Authenticator
+    authorizer: Authorizer
+    origins: AllowedOrigins
+    refuse: Callable[[Request, StatusError], Response]
+
+
+Factory = Callable[[Host, Config], Stage | None]
+
+STAGES: Sequence[tuple[str, Factory]] = (
+    ("cors", lambda host, config: CORS(host.origins) if host.origins else None),
+    ("audit-id", lambda host, config: AuditIdStage()),
+    ("common-headers", lambda host, config: CommonHeaders()),
+    ("request-log", lambda host, config: RequestLog(host.clock) if config.v >= VERBOSITY else None),
+    ("refusals", lambda host, config: Refusals(host.refuse)),
+    ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s)),
+    ("request-info", lambda host, config: RequestInfoStage()),
+    ("authentication", lambda host, config: AuthenticationStage(host.authenticator)),
+    ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),
+    ("authorization", lambda host, config: AuthorizationStage(host.authorizer)),
+)
+"""Place (see `filters.chain.ORDER`) and factory; None: the flags do without the stage."""
+
+
+def stages(host: Host, config: Config) -> list[Placed]:
+    """The stages that the flags ask for, each at its place."""
+    made = [(place, make(host, config)) for place, make in STAGES]
+    return [Placed(place, stage) for place, stage in made if stage is not None]

@@ -1,0 +1,41 @@
+"""The store that the flags ask for, claimed before anything else is done."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Any
+
+from orchtw.config import Config
+from orchtw.naming import Naming
+from orchtw.pki.files import refuse_link
+from orchtw.registry.rewriting import StoredNames
+from orchtw.storage import STORES
+from orchtw.storage.interface import Host, Store
+
+
+def claim_store(config: Config, naming: Naming, reactor: Any) -> Store:
+    """The store, yet to be started; from now on ours, if it is one that cannot be shared.
+
+    A store of the other vocabulary is rewritten once, which standard error says, since it may take a while.
+    Raises ConfigError for a store that cannot be used or is another process'.
+    """
+    host = Host(
+        reactor=reactor,
+        vocabulary=naming.vocabulary,
+        translation=partial(_other_names, naming),
+        check_path=refuse_link,
+    )
+    store = STORES[config.storage_backend](host, config)
+    store.probe()
+    return store
+
+
+def _other_names(new: Naming, vocabulary: str) -> StoredNames:
+    """What rewrites a store of `vocabulary`. Raises ConfigError for one that a later version may know."""
+    old = Naming.of(vocabulary)
+    if sys.__stderr__ is not None:
+        made, wanted = old.vocabulary, new.vocabulary
+        text = f"The store was made with --vocabulary {made}: it is being rewritten for {wanted}"
+        print(text, file=sys.__stderr__, flush=True)
+    return StoredNames(old, new)

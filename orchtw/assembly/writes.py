@@ -1,0 +1,34 @@
+"""What every write goes through, whoever makes it: admission, ownership of fields, stamps."""
+
+from __future__ import annotations
+
+import os
+import time
+from random import SystemRandom
+
+from orchtw.admission.chain import Chain
+from orchtw.admission.host import Host, Settings
+from orchtw.admission.selection import selected
+from orchtw.assembly.resources import Resources
+from orchtw.config import Config
+from orchtw.registry.admissions import Admissions
+from orchtw.registry.metadata import Stamp
+from orchtw.registry.ownership import Ownership
+from orchtw.registry.surface import ServedSurface
+from orchtw.registry.write_path import WritePath
+from orchtw.rules.uuids import SIZE, uuid_text
+
+
+def admission(resources: Resources, config: Config) -> Admissions:
+    """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
+    settings = Settings(enable=config.enable_admission_plugins, disable=config.disable_admission_plugins)
+    chain = Chain(selected(Host(naming=resources.naming, targets=resources.targets), settings))
+    surface = ServedSurface(resources.targets, resources.naming, resources.offload)
+    return Admissions(chain, surface, resources.offload)
+
+
+def write_path(resources: Resources, admissions: Admissions) -> WritePath:
+    """The one loop that all writes go through."""
+    stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
+    ownership = Ownership(resources.targets, resources.naming)
+    return WritePath(resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload)

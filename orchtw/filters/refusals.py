@@ -1,0 +1,39 @@
+"""What is raised becomes an answer: a refusal its Status, a fault of the server a 500."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.internet.defer import CancelledError
+from twisted.logger import Logger
+
+from orchtw.errors import InternalError, StatusError
+from orchtw.filters.chain import Proceed
+from orchtw.filters.request_log import shown
+from orchtw.request import Request, Response
+
+
+class Refusals:
+    """Only cancellation comes out of it as an exception.
+
+    `refuse` makes a response of a StatusError in the format that the request accepts.
+    """
+
+    _log = Logger()
+
+    def __init__(self, refuse: Callable[[Request, StatusError], Response]) -> None:
+        self._refuse = refuse
+
+    async def handle(self, request: Request, proceed: Proceed) -> Response:
+        """A fault is logged with its traceback, under the audit id that the answer names; the client sees no more."""
+        try:
+            return await proceed(request)
+        except StatusError as error:
+            return self._refuse(request, error)
+        except CancelledError:
+            raise
+        except Exception:
+            self._log.failure("request {audit_id} failed: {method} {path}", audit_id=request.audit_id,
+                              method=request.method, path=shown(request.path))
+            text = f"an error on the server prevented the request from succeeding; its audit id is {request.audit_id}"
+            return self._refuse(request, InternalError.of(text))

@@ -1,0 +1,49 @@
+"""What flags can pick is what the registries have."""
+
+from __future__ import annotations
+
+import attrs
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw import config
+from orchtw.assembly.flags import CHOICES, FLAGS
+from orchtw.authz import MODES
+from orchtw.controllers import CONTROLLERS
+from orchtw.errors import ConfigError
+from orchtw.storage import STORES
+
+MORE = attrs.evolve(
+    CHOICES, stores=("sqlite", "shared"), authorization_modes=("Node", "RBAC", "Opinion"), controllers=("job",)
+)
+
+
+class ChoicesTests(SynchronousTestCase):
+    """`CHOICES`, and flags with other ones."""
+
+    def test_registries(self) -> None:
+        """Each name of a registry can be picked, and no other."""
+        found = (CHOICES.stores, CHOICES.authorization_modes, CHOICES.controllers)
+        self.assertEqual(found, (tuple(STORES), tuple(MODES), tuple(CONTROLLERS)))
+
+    def test_new_names(self) -> None:
+        """What is new in a registry is accepted, and what has gone from it is refused with the names there are."""
+        picked = config.parse(["--storage-backend=shared", "--authorization-mode=Opinion", "--controllers=job"], MORE)
+        self.assertEqual((picked.storage_backend, picked.controllers), ("shared", ("job",)))
+        error = self.assertRaises(ConfigError, config.parse, ["--controllers=namespace"], MORE)
+        self.assertEqual(
+            error.problems, ('--controllers: "namespace" is not in the list of known controllers: job',)
+        )
+
+    def test_other_modes(self) -> None:
+        """A mode that others serve is told apart from one that nobody knows."""
+        available = "is not available; available are Node, RBAC, Opinion"
+        for mode, problem in (("ABAC", available), ("AlwaysDeny", "is not a valid mode")):
+            error = self.assertRaises(ConfigError, config.parse, [f"--authorization-mode={mode}"], MORE)
+            self.assertEqual(error.problems, (f'--authorization-mode: "{mode}" {problem}',))
+
+    def test_help(self) -> None:
+        """The help names them."""
+        texts = {flag.name: flag.help for flag in config.flags_of(MORE)}
+        self.assertEqual(texts["storage-backend"], "Store to use: sqlite, shared.")
+        self.assertTrue(texts["controllers"].endswith("there are job."))
+        self.assertFalse([flag.name for flag in FLAGS if "{" in flag.help])

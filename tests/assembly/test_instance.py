@@ -1,0 +1,129 @@
+"""Processes with different roles, alone and on one store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import orjson
+from twisted.internet.defer import Deferred
+from twisted.internet.testing import MemoryReactorClock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.assembly.instance import Instance
+from orchtw.config import Config
+from orchtw.naming import Naming
+from orchtw.request import Peer, Request
+from orchtw.storage.interface import Change, Subscription
+from tests.client.world import MemoryStore
+
+NAMESPACES = "/api/v1/namespaces"
+MAPS = f"{NAMESPACES}/default/configmaps"
+
+
+class SharedStore(MemoryStore):
+    """A store of several processes: nobody is given another's notes, and no process ends it."""
+
+    async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
+        def without_notes(changes: Sequence[Change]) -> None:
+            deliver([attrs.evolve(change, note=None) for change in changes])
+
+        return await super().subscribe(after_revision, without_notes)
+
+
+class RoleTests(SynchronousTestCase):
+    """`Instance` with and without bootstrap and controllers."""
+
+    def setUp(self) -> None:
+        self.clock: Any = MemoryReactorClock()
+        self.store = SharedStore(self.clock)
+        self.tokens = Path(self.mktemp())
+        self.tokens.write_text('t,admin,1,"system:masters"\n')
+        self.running: list[Instance] = []
+        self.addCleanup(lambda: [self.end(each) for each in tuple(self.running)])
+
+    def run_to_end(self, work: Coroutine[Any, Any, Any]) -> Any:
+        done = Deferred.fromCoroutine(work)
+        for _ in range(1000):
+            if done.called:
+                break
+            self.clock.advance(0.001)
+        return self.successResultOf(done)
+
+    def process(self, **settings: Any) -> Instance:
+        config = Config(token_auth_file=self.tokens, **settings)
+        instance = Instance(
+            config, Naming.orch(), self.clock, store=self.store, address="127.0.0.1", port=1, secret=b"s" * 32
+        )
+        self.run_to_end(instance.start())
+        self.running.append(instance)
+        return instance
+
+    def end(self, instance: Instance) -> None:
+        self.running.remove(instance)
+        self.run_to_end(instance.stop())
+
+    def ask(self, instance: Instance, method: str, url: str, body: Any = None) -> tuple[int, Any]:
+        path, _, query = url.partition("?")
+        headers = {"authorization": "Bearer t", "content-type": "application/json"}
+        data = b"" if body is None else orjson.dumps(body)
+        request = Request(
+            method=method, path=path, query=query, headers=headers, body=data, peer=Peer(address="", port=0)
+        )
+        response = self.run_to_end(instance.app(request))
+        body = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+        return response.code, orjson.loads(body) if response.content_type == "application/json" else body.decode()
+
+    def names(self, instance: Instance, url: str) -> list[str]:
+        return [each["metadata"]["name"] for each in self.ask(instance, "GET", url)[1]["items"]]
+
+    def test_everything(self) -> None:
+        """A process with the defaults makes what every cluster has and runs all controllers."""
+        instance = self.process()
+        self.assertIn("default", self.names(instance, NAMESPACES))
+        checks = self.ask(instance, "GET", "/readyz?verbose")[1]
+        for name in ("poststarthook/bootstrap-controller", "controller/namespace", "controller/garbagecollector"):
+            self.assertIn(f"[+]{name} ok", checks)
+
+    def test_neither(self) -> None:
+        """A process without bootstrap and controllers serves, is ready, and writes nothing of its own."""
+        instance = self.process(bootstrap=False, controllers=("-*",))
+        code, checks = self.ask(instance, "GET", "/readyz?verbose")
+        self.assertEqual((code, self.names(instance, NAMESPACES), self.store.now), (200, [], 1))
+        self.assertNotIn("bootstrap-controller", checks)
+        self.assertNotIn("controller/", checks)
+        self.run_to_end(instance.withdraw())
+        self.assertEqual(self.store.now, 1)
+
+    def test_idle_controllers(self) -> None:
+        """Without its finalizers there is no garbage collector, whatever --controllers says."""
+        checks = self.ask(self.process(enable_garbage_collector=False), "GET", "/readyz?verbose")[1]
+        self.assertIn("controller/namespace", checks)
+        self.assertNotIn("controller/garbagecollector", checks)
+
+    def test_two_on_one_store(self) -> None:
+        """What one process writes the others serve; the controllers of one work for all."""
+        first = self.process()
+        second = self.process(bootstrap=False, controllers=("-*",))
+        self.assertEqual(self.names(second, NAMESPACES), self.names(first, NAMESPACES))
+        for name in ("a", "b"):
+            self.assertEqual(self.ask(second, "POST", MAPS, {"metadata": {"name": name}})[0], 201)
+        self.assertEqual(self.names(first, MAPS), ["a", "b"])
+        token = self.ask(first, "GET", f"{MAPS}?limit=1")[1]["metadata"]["continue"]
+        self.assertEqual(self.names(second, f"{MAPS}?continue={token}"), ["b"])
+        self.ask(second, "POST", NAMESPACES, {"metadata": {"name": "mine"}})
+        self.ask(second, "DELETE", f"{NAMESPACES}/mine")
+        for _ in range(1000):
+            self.clock.advance(0.01)
+        self.assertNotIn("mine", self.names(second, NAMESPACES))
+
+    def test_one_leaves(self) -> None:
+        """The end of one process is not that of the others."""
+        first = self.process()
+        second = self.process(bootstrap=False, controllers=("-*",))
+        first.begin_shutdown()
+        self.end(first)
+        self.assertEqual(self.ask(second, "POST", MAPS, {"metadata": {"name": "a"}})[0], 201)
+        self.assertEqual(self.names(second, MAPS), ["a"])

@@ -1,0 +1,57 @@
+"""The table of stages."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from twisted.application.service import MultiService
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.assembly.stages import STAGES, Host, stages
+from orchtw.authn.union import Union as Authenticators
+from orchtw.authz.union import Union as Authorizers
+from orchtw.config import Config
+from orchtw.errors import StatusError
+from orchtw.filters.chain import ORDER, line
+from orchtw.naming import Naming
+from orchtw.request import Request, Response
+from orchtw.rules.origins import AllowedOrigins
+
+
+async def handler(_request: Request) -> Response:
+    return Response()
+
+
+class TableTests(SynchronousTestCase):
+    def places(self, **settings: Any) -> list[str]:
+        """Where stages stand with these flags; the line accepts them."""
+
+        def refuse(_request: Request, error: StatusError) -> Response:
+            raise error
+
+        config = Config(**settings)
+        host = Host(
+            naming=Naming.orch(),
+            clock=Clock(),
+            targets=cast(Any, None),
+            services=MultiService(),
+            authenticator=Authenticators([], anonymous=True),
+            authorizer=Authorizers([]),
+            origins=AllowedOrigins(config.cors_allowed_origins),
+            refuse=refuse,
+        )
+        made = stages(host, config)
+        line(made, handler)
+        return [placed.place for placed in made]
+
+    def test_order(self) -> None:
+        """The table stands in the order of the places."""
+        positions = [ORDER.index(place) for place, _ in STAGES]
+        self.assertEqual(positions, sorted(positions))
+
+    def test_flags(self) -> None:
+        """Stages that the flags do without are not there."""
+        least = set(self.places())
+        self.assertEqual(set(self.places(v=3)) - least, {"request-log"})
+        self.assertEqual(set(self.places(cors_allowed_origins=("//a$",))) - least, {"cors"})

@@ -1,0 +1,94 @@
+"""What every answer has, and what becomes of refusals and faults (supplement C3)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import orjson
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.errors import Forbidden, StatusError
+from orchtw.filters.audit_id import AuditIdStage
+from orchtw.filters.authentication import AuthenticationStage
+from orchtw.filters.chain import Placed, line
+from orchtw.filters.common_headers import CommonHeaders
+from orchtw.filters.refusals import Refusals
+from orchtw.request import Peer, Request, Response, UserInfo
+
+USER = UserInfo(name="alice")
+
+
+def refuse(_request: Request, error: StatusError) -> Response:
+    return Response(code=error.code, body=orjson.dumps(error.to_status()))
+
+
+class AnswersTests(SynchronousTestCase):
+    """The stages `audit-id`, `common-headers` and `refusals` around a handler."""
+
+    def setUp(self) -> None:
+        self.raised: Exception | None = None
+
+    async def handler(self, request: Request) -> Response:
+        request.warnings.append("seen")
+        if self.raised is not None:
+            raise self.raised
+        return Response()
+
+    def serve(self, **headers: str) -> Deferred[Response]:
+        stages = [
+            Placed("audit-id", AuditIdStage()),
+            Placed("common-headers", CommonHeaders()),
+            Placed("refusals", Refusals(refuse)),
+        ]
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        request = Request(method="GET", path="/x", headers=named, peer=Peer(address="", port=0))
+        return Deferred.fromCoroutine(line(stages, self.handler)(request))
+
+    def test_every_answer(self) -> None:
+        """An answer has the audit id that the client asked for, the warnings, and may not be kept."""
+        headers = dict(self.successResultOf(self.serve(audit_id="mine")).headers)
+        common = {"Audit-Id": "mine", "Warning": '299 - "seen"', "Cache-Control": "no-cache, private"}
+        self.assertEqual(headers, common)
+
+    def test_refusal(self) -> None:
+        """A StatusError becomes its Status; warnings and the audit id go with it."""
+        self.raised = Forbidden.path("no")
+        response = self.successResultOf(self.serve(audit_id="mine"))
+        headers = dict(response.headers)
+        self.assertEqual((response.code, headers["Audit-Id"], headers["Warning"]), (403, "mine", '299 - "seen"'))
+
+    def test_fault(self) -> None:
+        """Anything else is a 500 with the audit id, logged once with its traceback; the process goes on."""
+        self.raised = RuntimeError("secret detail")
+        response = self.successResultOf(self.serve())
+        self.assertEqual(response.code, 500)
+        self.assertNotIn(b"secret detail", bytes(response.body))  # type: ignore[arg-type]
+        self.assertIn(dict(response.headers)["Audit-Id"].encode(), bytes(response.body))  # type: ignore[arg-type]
+        self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
+
+    def test_cancelled(self) -> None:
+        """A read whose client has left gets no answer, and is no fault."""
+        self.raised = CancelledError()
+        self.failureResultOf(self.serve(), CancelledError)
+
+
+class AuthenticationStageTests(SynchronousTestCase):
+    """`AuthenticationStage`."""
+
+    def test_both_users(self) -> None:
+        """Whoever asks is whom the request acts as, whether the authenticator knows at once or has to ask."""
+
+        async def later(_request: Request) -> UserInfo | None:
+            return USER
+
+        ways: tuple[Callable[[Request], UserInfo | Awaitable[UserInfo | None]], ...] = (lambda _: USER, later)
+        for authenticate in ways:
+            request = Request(method="GET", path="/x", peer=Peer(address="", port=0))
+
+            async def proceed(_request: Request) -> Response:
+                return Response()
+
+            authenticator = type("Fixed", (), {"authenticate": staticmethod(authenticate)})()
+            self.successResultOf(Deferred.fromCoroutine(AuthenticationStage(authenticator).handle(request, proceed)))
+            self.assertEqual((request.authenticated, request.user), (USER, USER))

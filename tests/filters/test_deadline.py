@@ -1,0 +1,85 @@
+"""The time limit of writes (supplement C4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.errors import BadRequest, Conflict, Timeout
+from orchtw.filters.deadline import Deadline
+from orchtw.request import Ending, Peer, Request, Response
+
+
+class DeadlineTests(SynchronousTestCase):
+    """`Deadline`."""
+
+    def setUp(self) -> None:
+        self.clock = Clock()
+        self.done: Deferred[Response] = Deferred()
+        self.asked = 0
+
+    async def proceed(self, _request: Request) -> Response:
+        self.asked += 1
+        return await self.done
+
+    def handle(self, method: str = "POST", query: str = "") -> Deferred[Response]:
+        request = Request(method=method, path="/x", query=query, peer=Peer(address="", port=0))
+        return Deferred.fromCoroutine(Deadline(self.clock, 60.0).handle(request, self.proceed))
+
+    def test_too_late(self) -> None:
+        """A write that takes too long is answered with 504 and runs to its end; its own answer is dropped."""
+        answer, ended = self.handle(), list[Any]()
+        self.assertNoResult(answer)
+        self.clock.advance(60)
+        self.failureResultOf(answer, Timeout)
+        late = Response()
+        late.on_end(ended.append)
+        self.done.callback(late)
+        self.assertEqual((ended, self.clock.getDelayedCalls()), ([Ending.DEADLINE], []))
+
+    def test_late_failures(self) -> None:
+        """A late refusal is nobody's business any more; a late fault is logged."""
+        for error, logged in ((Conflict("no"), 0), (RuntimeError("boom"), 1)):
+            self.done = Deferred()
+            answer = self.handle()
+            self.clock.advance(60)
+            self.failureResultOf(answer, Timeout)
+            self.done.errback(error)
+            self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), logged)
+
+    def test_in_time(self) -> None:
+        """A write that ends in time leaves no timer behind."""
+        answer, response = self.handle(query="timeout=5s"), Response()
+        self.clock.advance(4)
+        self.done.callback(response)
+        self.assertIs(self.successResultOf(answer), response)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_asked_timeout(self) -> None:
+        """The query's `timeout` shortens the limit."""
+        answer = self.handle("PUT", "timeout=5s")
+        self.clock.advance(5)
+        self.failureResultOf(answer, Timeout)
+
+    def test_bad_timeout(self) -> None:
+        """One that cannot be read is a 400, and nothing is done."""
+        self.assertRaises(BadRequest, self.handle, "POST", "timeout=soon")
+        self.assertEqual(self.asked, 0)
+
+    def test_reads(self) -> None:
+        """A GET has no timer: reads answer out of memory or have limits of their own."""
+        self.assertNoResult(self.handle("GET"))
+        self.assertEqual((self.asked, self.clock.getDelayedCalls()), (1, []))
+
+    def test_left(self) -> None:
+        """A client that leaves before the answer does not hear of it, and the answer's listeners are told so."""
+        answer, ended = self.handle("HEAD"), list[Any]()
+        answer.addErrback(lambda _: None)
+        answer.cancel()
+        late = Response()
+        late.on_end(ended.append)
+        self.done.callback(late)
+        self.assertEqual((ended, self.clock.getDelayedCalls()), ([Ending.CLIENT_GONE], []))
