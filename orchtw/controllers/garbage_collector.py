@@ -22,6 +22,7 @@ from orchtw.client.work_queue import Retry
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.ownership import Graph, Node, Presence
 from orchtw.errors import Conflict, NotFound
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.deletion import FOREGROUND, ORPHAN
 from orchtw.rules.options import DeleteOptions, Propagation
@@ -47,6 +48,12 @@ class Verdict(Enum):
 
 class Unresolvable(Exception):
     """A cluster-scoped object names a namespaced owner: it is kept, and nothing will change that."""
+
+
+def is_followed(resource: Resource, naming: Naming) -> bool:
+    """Whether a resource's objects can be owners and dependents: all that can be watched and deleted, but events."""
+    ignored = GroupKind.of(resource.group, resource.kind, naming) in _IGNORED
+    return resource.allows("delete", "list", "watch") and not ignored
 
 
 class Monitor:
@@ -130,8 +137,7 @@ class GarbageCollector(Controller):
         found = {
             resource
             for resource in (await self.client.discover()).resources
-            if resource.allows("delete", "list", "watch")
-            and GroupKind.of(resource.group, resource.kind, self.host.naming) not in _IGNORED
+            if is_followed(resource, self.host.naming)
         }
         for resource in found - self._monitors.keys():
             monitor = Monitor(self.graph, resource)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from orchtw.controllers.garbage_collector import DISCOVERY_PERIOD_S, GarbageCollector
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.client.interface import Resource
+from orchtw.controllers.garbage_collector import DISCOVERY_PERIOD_S, GarbageCollector, is_followed
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions, Propagation
 from tests.client.world import reference
@@ -337,6 +341,25 @@ class ScopeTests(GarbageCollectorCase):
         self.world.run(self.world.client.create(self.world.resource("events"), "a", event))
         self.world.settle()
         self.assertEqual(self.world.names("events"), ["e"])
+
+
+class FollowedTests(SynchronousTestCase):
+    """`is_followed`."""
+
+    def test_kinds(self) -> None:
+        """Events are left out by exact group and kind, and what cannot be watched or deleted."""
+        verbs = ("delete", "list", "watch")
+        for group, kind, allowed, expected in [
+            ("", "ConfigMap", verbs, True),
+            ("", "ConfigMap", ("delete", "list"), False),
+            ("", "Event", verbs, False),
+            ("events.k8s.io", "Event", verbs, False),
+            ("events.example.com", "Event", verbs, True),
+        ]:
+            resource = Resource(
+                group=group, version="v1", plural=f"{kind.lower()}s", kind=kind, namespaced=True, verbs=allowed
+            )
+            self.assertEqual(is_followed(resource, Naming.kubernetes()), expected, (group, kind))
 
 
 class RestartTests(GarbageCollectorCase):
