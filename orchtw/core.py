@@ -66,10 +66,8 @@ from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
 from orchtw.rules.runtime_config import enabled
 from orchtw.rules.uuids import SIZE, uuid_text
-from orchtw.schema import descriptors
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.compiler import SchemaCompiler
 from orchtw.storage import STORES
 from orchtw.storage.cache import Cacher
 from orchtw.storage.sqlite import SqliteStore
@@ -204,10 +202,7 @@ class Core:
         """
         self.offload.start()
         await self.store.start()
-        stored = list(self.targets.stored())
-        await self.cacher.start(stored)
-        for each in stored:
-            each.cache = self.cacher.of(each)
+        await self.targets.open(self.cacher)
         self._started.met = True
         for hook in self._filled:
             hook.met = True
@@ -299,12 +294,11 @@ class Core:
                 Health(self.checks, self._reactor, config.livez_grace_period_s),
                 Version(naming),
                 metrics,
-                Discovery(self.catalogue, self._enabled, address, negotiator, representations.document),
-                OpenAPI(
-                    self.catalogue, SchemaCompiler(descriptors.pool(), naming), self._enabled, time.time, self.offload
-                ),
+                Discovery(self.targets, address, negotiator, representations.document),
+                OpenAPI(self.targets, self.codecs.schemas, time.time, self.offload),
             ]
         )
+        self.targets.listen(endpoints.forget)
         handler = ResourceHandler(
             naming,
             self.targets,

@@ -75,7 +75,7 @@ class Deletion:
 
     async def _try_delete(self, write: Write, options: DeleteOptions, live: Entry) -> Deleted | None:
         """One round; None: another writer was faster."""
-        stored, size, run = write.target.stored, len(live.proto), self._writes.offload.run
+        stored, size, run = write.target.stored, len(live.raw), self._writes.offload.run
         old = await run(size, lambda: stored.load(live))
         self._check_preconditions(write, options, old["metadata"])
         attributes = self._writes.attributes(write, "DELETE", None, old)

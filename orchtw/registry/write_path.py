@@ -149,7 +149,7 @@ class WritePath:
         """
         prepared = stored.prepare(obj)
         size = len(prepared.raw)
-        if size > MAX_KEYS and (live is None or size > len(live.proto)):
+        if size > MAX_KEYS and (live is None or size > len(live.raw)):
             if size > MAX_STORED_BYTES:
                 raise RequestEntityTooLarge.limit(MAX_STORED_BYTES)
             try:
@@ -203,7 +203,7 @@ class WritePath:
 
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
-        stored, size = write.target.stored, write.size_bytes + len(live.proto)
+        stored, size = write.target.stored, write.size_bytes + len(live.raw)
         new, old, asked_version = await self.offload.run(size, lambda: self._changed(write, transform, live))
         attributes = self.attributes(write, "UPDATE", new, old)
         await self.chain.admit(attributes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -95,7 +95,7 @@ class Field:
 
     `name` is the JSON key ("" when inline: the struct's keys stand in the parent), `proto` and `number` its place
     in Protobuf. `pointer`: absence differs from zero. `omitempty`: left out of JSON when zero. `default` is the
-    JSON value that fills an absent field, or MISSING.
+    JSON value that fills an absent field, or MISSING. `description` is for OpenAPI, where the protos have none.
     """
 
     name: str
@@ -115,33 +115,45 @@ class Field:
     union_discriminator: bool = False
     element_pointer: bool = False
     markers: tuple[str, ...] = ()
+    description: str = ""
+
+
+StructKind = Literal["", "object", "list"]
 
 
 class StructSchema:
     """An object with known keys, in emission order.
 
-    `name` is the full message name, or any unique name. `atomic`: merges replace it as a whole. `union`: at most
-    one of its members is set. `recursive`: it contains itself, so its depth has no bound of its own. `unknown` is
-    what keys without a field hold; None: there may be none.
+    `name` is the full message name, or any unique name, or "" for a part of one other struct. `kind`: it stands for
+    whole objects or lists, which carry kind and apiVersion in JSON; "" for every other struct. `atomic`: merges
+    replace it as a whole. `union`: at most one of its members is set. `recursive`: it contains itself, so its depth
+    has no bound of its own. `unknown` is what keys without a field hold; None: there may be none. `description`: see
+    `Field`.
     """
 
-    __slots__ = ("_fields", "_flat", "_load", "atomic", "name", "recursive", "union", "unknown")
+    __slots__ = (
+        "_fields", "_flat", "_load", "atomic", "description", "kind", "name", "recursive", "union", "unknown",
+    )  # fmt: skip
 
     def __init__(
         self,
         name: str,
         fields: Sequence[Field] | Callable[[], Sequence[Field]],
         *,
+        kind: StructKind = "",
         atomic: bool = False,
         union: bool = False,
         recursive: bool = False,
         unknown: Node | None = None,
+        description: str = "",
     ) -> None:
         self.name = name
+        self.kind = kind
         self.atomic = atomic
         self.unknown = unknown
         self.union = union
         self.recursive = recursive
+        self.description = description
         self._load = fields if callable(fields) else lambda: fields
         self._fields: tuple[Field, ...] | None = None
         self._flat: dict[str, Field] | None = None

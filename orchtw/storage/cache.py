@@ -24,6 +24,7 @@ from orchtw.watch.turns import SLICE_S, Turns
 
 ROOT: Final = "/registry/"
 PAGE_ITEMS: Final = 500  # at start: a page of 6 KiB objects is 3 MiB
+LATER_PAGE_ITEMS: Final = 50  # at run time: a page is taken over in a few milliseconds, then others have their turn
 WAIT_S: Final = 3.0  # supplement A5: how long a read waits for a revision to come
 TRIM_INTERVAL_S: Final = 15.0  # how long a quiet resource's log may outlive its history
 
@@ -93,7 +94,7 @@ class Cacher:
         """
         for resource in resources:
             self._caches[resource.prefix] = self._new_cache(resource)
-        revision = await self._load(ROOT)
+        revision = await self._load(ROOT, PAGE_ITEMS)
         for cache in self._caches.values():
             cache.begin(revision)
         self._head.revision = revision
@@ -121,14 +122,16 @@ class Cacher:
     async def add(self, resource: StoredResource) -> ResourceCache:
         """Take in a resource that came up at run time, with what the store holds of it.
 
-        What changes while it is being listed is kept and applied afterwards.
+        What changes while it is being listed is kept and applied afterwards. Raises what the store raises, and
+        Timeout (504) when it has a revision that does not come.
         """
         cache = self._caches[resource.prefix] = self._new_cache(resource)
         kept = self._loading[cache] = []
         try:
-            revision = await self._load(resource.prefix)
+            revision = await self._load(resource.prefix, LATER_PAGE_ITEMS)
+            await self.wait_for(revision)  # else a list's version could be older than what is on it
         except BaseException:
-            self._caches.pop(resource.prefix, None)
+            self.remove(resource)
             raise
         finally:
             del self._loading[cache]
@@ -139,11 +142,11 @@ class Cacher:
         return cache
 
     def remove(self, resource: StoredResource) -> None:
-        """Forget a resource and end its watches."""
+        """Forget a resource and end all watches on it. Its cache stays as it is for those who still hold it."""
         cache = self._caches.pop(resource.prefix, None)
         if cache is not None:
             self._touched.pop(cache, None)
-            cache.dispatcher.close()
+            cache.close()
             self._shared.superseded.leave(cache.log)
 
     async def wait_for(self, revision: int, timeout_s: float = WAIT_S) -> None:
@@ -173,11 +176,11 @@ class Cacher:
     def _new_cache(self, resource: StoredResource) -> ResourceCache:
         return ResourceCache(resource, self._shared)
 
-    async def _load(self, prefix: str) -> int:
+    async def _load(self, prefix: str, page_items: int) -> int:
         """Build the entries of all keys below `prefix`, page by page at one revision, which is returned."""
         revision, start, more = 0, "", True
         while more:
-            page = await self._store.list(prefix, revision=revision, limit=PAGE_ITEMS, start=start)
+            page = await self._store.list(prefix, revision=revision, limit=page_items, start=start)
             revision, more = page.revision, page.more
             for item in page.items:
                 cache = self._find(item.key)

@@ -20,7 +20,7 @@ def decode(request: Request, codec: KindCodec, negotiator: Negotiator) -> Object
     Fields that are unknown or come twice are dropped, as fieldValidation says: with a warning on the request unless
     it says otherwise. Raises UnsupportedMediaType (415), or BadRequest (400) naming the place that does not fit.
     """
-    form = negotiator.body_format(request.headers.get("content-type", ""))
+    form = negotiator.body_format(request.headers.get("content-type", ""), protobuf=codec.protobuf)
     if form == "json":
         value = codec.parse_json(request.body)
         obj = codec.normalise(value)

@@ -58,9 +58,9 @@ class Representations:
         A large one that must be decoded for it is made in a thread. Raises TooManyRequests (429) when too much waits
         for that.
         """
-        if len(entry.proto) > INLINE_BYTES and not _at_hand(target, entry, accept):
+        if len(entry.raw) > INLINE_BYTES and not _at_hand(target, entry, accept):
             work = partial(self._whole, target, entry, accept, code, params)
-            return await self._offload.run(len(entry.proto), work)
+            return await self._offload.run(len(entry.raw), work)
         ready = self._encoded(target, entry, accept, code)
         return ready or self.obj(self._decoded(target, entry, accept, params), accept, code)
 
@@ -166,7 +166,7 @@ class Representations:
         return self._wires.plain(target, accept.format)
 
     async def _json_list(self, target: Target, held: Held, meta: Object, accept: Negotiated) -> Response:
-        items = await self._items(held, JsonForm(target.json_tail, b"{"))
+        items = await self._items(held, JsonForm(target.json_tail, target.codec.item_prefix))
         head = orjson.dumps(_list_head(target, meta))[:-1] + b',"items":['
         return _framed(head, items, b"]}", accept)
 
@@ -208,9 +208,10 @@ def _shared(code: int, accept: Negotiated, pieces: tuple[bytes, ...]) -> Respons
 
 
 def _item(target: Target, entry: Entry) -> Object:
-    """An object as list items show it: without kind and apiVersion (supplement A1)."""
+    """An object as list items show it: kinds that have a Protobuf form leave kind and apiVersion out (supplement A1)."""
     obj = target.load(entry)
-    del obj["kind"], obj["apiVersion"]
+    if target.codec.protobuf:
+        del obj["kind"], obj["apiVersion"]
     return obj
 
 

@@ -39,8 +39,6 @@ class Transforms:
         self._codecs = codecs
         self._naming = naming
         self._now = now
-        self._layouts: dict[Target, TableLayout] = {}
-        self._wires: dict[tuple[Target, Negotiated, str], Wire] = {}
 
     def one(self, target: Target, entry: Entry, accept: Negotiated, params: Params) -> Object:
         """One object as a one-row Table, or its metadata."""
@@ -159,18 +157,18 @@ class Transforms:
     def wire(self, target: Target, accept: Negotiated, params: Params) -> Wire:
         """The form of a watch's events; one per resource, form and included object."""
         include = include_object(params)
-        key = target, accept, include
-        wire = self._wires.get(key)
+        key = Transforms, accept, include
+        wire: Wire | None = target.kept.get(key)
         if wire is None:
-            wire = self._wires[key] = TransformedWire(self, self._codecs, self._naming, target, accept, include)
+            wire = target.kept[key] = TransformedWire(self, self._codecs, self._naming, target, accept, include)
         return wire
 
     def _layout(self, target: Target) -> TableLayout:
-        layout = self._layouts.get(target)
+        layout: TableLayout | None = target.kept.get(TableLayout)
         if layout is None:
             resource = target.resource
             layout = TableLayout(resource.group, resource.kind, resource.columns, self._naming)
-            self._layouts[target] = layout
+            target.kept[TableLayout] = layout
         return layout
 
 

@@ -149,10 +149,7 @@ class World:
         """Registry and cache over what is in the store."""
         self.targets = Targets(self.catalogue, self.codecs, self._served)
         self.cacher = Cacher(self.store, self.clock, lambda flush: self.clock.callLater(0, flush))
-        stored = list(self.targets.stored())
-        self.run(self.cacher.start(stored))
-        for each in stored:
-            each.cache = self.cacher.of(each)
+        self.run(self.targets.open(self.cacher))
         lifecycle = NamespaceLifecycle(self.naming, Namespaces(self.targets).phase_of)
         stamp = Stamp(now=self.now, new_uid=lambda: f"uid-{next(self._uids)}")
         writes = WritePath(

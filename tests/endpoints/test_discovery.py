@@ -16,6 +16,7 @@ from orchtw.endpoints.version import Version
 from orchtw.errors import MethodNotAllowed, NotAcceptable
 from orchtw.naming import Naming
 from orchtw.registry.offload import Offload
+from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.runtime_config import enabled
@@ -33,7 +34,7 @@ CODECS = Codecs(CATALOGUE)
 
 def served(*settings: tuple[str, str]) -> dict[str, Any]:
     """Every document of a server with this --runtime-config."""
-    return documents(CATALOGUE, enabled(CATALOGUE, settings), "127.0.0.1:6443")
+    return documents(CATALOGUE.groups, enabled(CATALOGUE, settings), "127.0.0.1:6443")
 
 
 def entry(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -153,8 +154,8 @@ class ServedTests(SynchronousTestCase):
     def setUp(self) -> None:
         turns = Turns(lambda: 0.0, lambda work: None)
         representations = Representations(CODECS, Transforms(CODECS, NAMING, lambda: 0.0), turns, Offload(None))
-        resources = enabled(CATALOGUE, ())
-        discovery = Discovery(CATALOGUE, resources, "127.0.0.1:6443", Negotiator(NAMING), representations.document)
+        targets = Targets(CATALOGUE, CODECS, enabled(CATALOGUE, ()))
+        discovery = Discovery(targets, "127.0.0.1:6443", Negotiator(NAMING), representations.document)
         self.paths = Paths([discovery, Version(NAMING)])
 
     def ask(

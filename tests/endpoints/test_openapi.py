@@ -16,13 +16,14 @@ from orchtw.filters.chain import App, Placed
 from orchtw.filters.deadline import Deadline
 from orchtw.naming import Naming
 from orchtw.registry.offload import Offload
+from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 
 CATALOGUE = Catalogue.load(Naming.orch())
-COMPILER = Codecs(CATALOGUE).compiler
+CODECS = Codecs(CATALOGUE)
 AT = "application/com.github.proto-openapi.spec.{}@v1.0+protobuf"
 DOT = "application/com.github.proto-openapi.spec.{}.v1.0+protobuf"
 APPS = "/openapi/v3/apis/apps/v1"
@@ -30,7 +31,8 @@ APPS = "/openapi/v3/apis/apps/v1"
 
 def endpoint(*settings: tuple[str, str]) -> OpenAPI:
     """Of a server with this --runtime-config, at second 0 of 1970."""
-    return OpenAPI(CATALOGUE, COMPILER, enabled(CATALOGUE, settings), lambda: 0.0, Offload(None))
+    targets = Targets(CATALOGUE, CODECS, enabled(CATALOGUE, settings))
+    return OpenAPI(targets, CODECS.schemas, lambda: 0.0, Offload(None))
 
 
 SHARED = endpoint()
@@ -181,9 +183,9 @@ class PathTests(OpenAPICase):
         """Making the endpoint and learning its paths makes no document."""
         fresh = endpoint()
         list(fresh.paths())
-        self.assertNotIn("_published", vars(fresh))
+        self.assertIsNone(fresh._documents)
         list(fresh.aliases())
-        self.assertLessEqual({"v2", "v3"} & set(vars(fresh._published)), set())
+        self.assertLessEqual({"v2", "v3"} & set(vars(fresh._present().published)), set())
 
 
 class CacheControlTests(SynchronousTestCase):

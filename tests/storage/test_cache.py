@@ -231,7 +231,7 @@ class FollowTests(CacheTestCase):
         self.store.put("/registry/pods/a/x", b"two")
         entry = pods.get("a/x")
         assert entry is not None
-        self.assertEqual((entry.proto, entry.revision, pods.revision), (b"two", 3, 3))
+        self.assertEqual((entry.raw, entry.revision, pods.revision), (b"two", 3, 3))
         self.store.write([Op("/registry/pods/a/x", None)])
         self.assertEqual((pods.get("a/x"), len(pods), list(pods.snapshot()), pods.revision), (None, 0, [], 4))
 
@@ -468,7 +468,7 @@ class RunTimeResourceTests(CacheTestCase):
         self.store.put("/registry/example.com/widgets/y")
         gate.callback(None)
         cache = self.successResultOf(adding)
-        self.assertEqual([(entry.key, entry.proto) for entry in cache.snapshot()], [("x", b"new"), ("y", b"")])
+        self.assertEqual([(entry.key, entry.raw) for entry in cache.snapshot()], [("x", b"new"), ("y", b"")])
         self.assertEqual(cache.log.oldest, 2)
 
     def test_removed(self) -> None:

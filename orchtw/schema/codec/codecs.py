@@ -14,8 +14,7 @@ import attrs
 import orjson
 
 from orchtw.errors import BadRequest
-from orchtw.schema import descriptors
-from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.bodies import mishandled, unparseable
 from orchtw.schema.codec.envelope import unwrap, wrap
 from orchtw.schema.codec.generated import Functions
@@ -28,9 +27,9 @@ from orchtw.schema.codec.protobuf_size import check_size
 from orchtw.schema.codec.strict_fields import KnownKeys, may_repeat, pairs_of
 from orchtw.schema.codec.wire import read_varint
 from orchtw.schema.codec.yaml_codec import decode_yaml
-from orchtw.schema.compiler import SchemaCompiler
 from orchtw.schema.defaults import Defaults
 from orchtw.schema.nodes import StructSchema
+from orchtw.schema.schemas import Schemas
 
 _TOO_DEEP = "nested too deeply"
 _METADATA_TAG = 10  # field 1, length-delimited
@@ -44,16 +43,11 @@ class _Generated:
     encode: Functions = attrs.field(factory=encoders)
     decode: Functions = attrs.field(factory=decoders)
     default: Defaults = attrs.field(init=False)
-    known: KnownKeys = attrs.field(factory=lambda: KnownKeys(_is_typed))
+    known: KnownKeys = attrs.field(factory=KnownKeys)
 
     @default.default
     def _default(self) -> Defaults:
         return Defaults(self.normalise)
-
-
-def _is_typed(schema: StructSchema) -> bool:
-    """Whether objects of this struct may say their kind and apiVersion."""
-    return bool(descriptors.message_options(descriptors.pool().FindMessageTypeByName(schema.name)).kind)
 
 
 class MessageCodec:
@@ -148,20 +142,30 @@ class KindCodec(MessageCodec):
     """Reads and writes the objects of one kind in one version, lists and options included.
 
     `type_prefix` is how their JSON begins: `{"kind":"Pod","apiVersion":"v1",`. A kind without a type of its own
-    (WatchEvent) has neither key, and the prefix `{`.
+    (WatchEvent) has neither key, and the prefix `{`. `protobuf` False: the kind has no Protobuf form, and the methods
+    that read or write one must not be called. `item_prefix` is how their JSON begins in a list: only items without a
+    Protobuf form name their kind (supplement A1).
     """
 
     def __init__(
-        self, api_version: str, kind: str, schema: StructSchema, generated: _Generated, catalogue: Catalogue
+        self,
+        api_version: str,
+        kind: str,
+        schema: StructSchema,
+        generated: _Generated,
+        schemas: Schemas,
+        *,
+        protobuf: bool = True,
     ) -> None:
         super().__init__(schema, generated)
         self.api_version = api_version
         self.kind = kind
-        options = descriptors.message_options(descriptors.pool().FindMessageTypeByName(schema.name))
-        self._types = {"kind": kind, "apiVersion": api_version} if options.kind else {}
-        self._is_list = options.kind == "list"
-        self._catalogue = catalogue
+        self.protobuf = protobuf
+        self._types = {"kind": kind, "apiVersion": api_version} if schema.kind else {}
+        self._is_list = schema.kind == "list"
+        self._schemas = schemas
         self.type_prefix = orjson.dumps(self._types)[:-1] + (b"," if self._types else b"")
+        self.item_prefix = b"{" if protobuf else self.type_prefix
 
     def refusal(self, why: str) -> BadRequest:
         """The 400 for an object that does not fit (supplement A4)."""
@@ -214,13 +218,13 @@ class KindCodec(MessageCodec):
         if type(found_version) is not str or type(found) is not str:
             name, value = ("kind", found) if type(found_version) is str else ("apiVersion", found_version)
             raise self.refusal(str(Mismatch("a string", value).within(name)))
-        message = self._catalogue.message_of(found_version, found)
+        message = self._schemas.message_of(found_version, found)
         if message == self.message:
             return
         found_version, found = shortened(found_version), shortened(found)
         if message is None:
             why = f'no kind "{found}" is registered for version "{found_version}"'
-            if foreign := self._catalogue.naming.foreign(found_version.rpartition("/")[0]):
+            if foreign := self._schemas.naming.foreign(found_version.rpartition("/")[0]):
                 why += f" ({foreign})"
             raise mishandled(found_version, found, self.kind, why)
         if found != self.kind:
@@ -241,7 +245,7 @@ class Codecs:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
-        self.compiler = SchemaCompiler(descriptors.pool(), catalogue.naming)
+        self.schemas = Schemas(catalogue)
         self._generated = _Generated()
         self._kinds: dict[tuple[str, str], KindCodec] = {}
         self._messages: dict[str, MessageCodec] = {}
@@ -250,17 +254,36 @@ class Codecs:
         """The codec of a kind. Raises KeyError when it is unknown."""
         found = self._kinds.get((api_version, kind))
         if found is None:
-            message = self.catalogue.message_of(api_version, kind)
+            message = self.schemas.message_of(api_version, kind)
             if message is None:
                 raise KeyError(f"{kind} in {api_version}")
-            schema = self.compiler.struct(message)
-            found = KindCodec(api_version, kind, schema, self._generated, self.catalogue)
+            schema = self.schemas.struct(message)
+            found = KindCodec(api_version, kind, schema, self._generated, self.schemas)
             self._kinds[api_version, kind] = found
         return found
+
+    def add(self, resource: ResourceType, schema: StructSchema) -> None:
+        """Make codecs of a resource's kind and of its lists, which are none of the release, from `schema`.
+
+        They speak JSON and YAML only. Raises ValueError for a kind or a schema's name that is taken.
+        """
+        self.schemas.add(resource, schema)
+        generated = _Generated()  # of its own: they go with the kind
+        for kind in filter(None, (resource.kind, resource.list_kind)):
+            message = self.schemas.message_of(resource.api_version, kind) or ""
+            own = self.schemas.struct(message)
+            codec = KindCodec(resource.api_version, kind, own, generated, self.schemas, protobuf=resource.protobuf)
+            self._kinds[resource.api_version, kind] = codec
+
+    def remove(self, resource: ResourceType) -> None:
+        """Forget what `add` made; codecs that somebody still holds go on working."""
+        self.schemas.remove(resource)
+        known = self.schemas.message_of
+        self._kinds = {key: codec for key, codec in self._kinds.items() if known(*key) is not None}
 
     def message(self, full_name: str) -> MessageCodec:
         """The codec of a message. Raises KeyError when it is unknown or has a special JSON form."""
         found = self._messages.get(full_name)
         if found is None:
-            found = self._messages[full_name] = MessageCodec(self.compiler.struct(full_name), self._generated)
+            found = self._messages[full_name] = MessageCodec(self.schemas.struct(full_name), self._generated)
         return found
