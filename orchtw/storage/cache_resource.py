@@ -240,7 +240,11 @@ class ResourceCache:
         self._followers = tuple(each for each in self._followers if each is not follower)
 
     def close(self) -> None:
-        """The resource is gone: end all watches in good order, those that start from now on too."""
+        """The resource is gone: end all watches in good order, those that start from now on too.
+
+        What has happened by now is still told, as far as a slice lasts.
+        """
+        self.dispatcher.flush()
         self.dispatcher.close()
         followers, self._followers = self._followers, ()
         for follower in followers:

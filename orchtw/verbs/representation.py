@@ -208,7 +208,7 @@ def _shared(code: int, accept: Negotiated, pieces: tuple[bytes, ...]) -> Respons
 
 
 def _item(target: Target, entry: Entry) -> Object:
-    """An object as list items show it: kinds that have a Protobuf form leave kind and apiVersion out (supplement A1)."""
+    """An object as list items show it: without kind and apiVersion if it has a Protobuf form (supplement A1)."""
     obj = target.load(entry)
     if target.codec.protobuf:
         del obj["kind"], obj["apiVersion"]

@@ -98,7 +98,9 @@ class Definitions:
         self._naming = schemas.naming
         self._texts = Descriptions(self._naming)
         self._resources = {resource.message: resource for resource in enabled}
-        self._versions = sorted({(each.group, each.version) for each in self._resources.values()})
+        # Added kinds do not show in definitions of the release: its documents stay the same when they come and go.
+        self._versions = sorted({(each.group, each.version) for each in self._resources.values() if each.protobuf})
+        self._added = sorted({(each.group, each.version) for each in self._resources.values() if not each.protobuf})
         self._nodes: dict[str, Node] = {}
         self._messages: dict[str, str] = {}
         self._made: dict[str, Schema] = {}
@@ -199,7 +201,7 @@ class Definitions:
         kind = short_name(message)
         return [
             group_version_kind(group, version, kind)
-            for group, version in self._versions
+            for group, version in (self._versions if is_message(message) else self._added)
             if self._schemas.message_of(joined(group, version), kind) == message
         ]
 
