@@ -33,6 +33,7 @@ from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.storage.cache import Cacher
 from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from tests.registry.widgets import versions
 
 T = TypeVar("T")
 EPOCH_S = 1_700_000_000
@@ -226,8 +227,15 @@ class World:
         return self.run(self.client.patch(resource, namespace, name, {"metadata": meta}))
 
     def stop(self) -> None:
-        """Let go of the clock."""
+        """Let go of the clock, and of kinds that have been added: worlds share their codecs."""
         self.run(self.cacher.stop())
+        for resource in self.targets.resources:
+            if not resource.protobuf:
+                self.codecs.remove(resource)
+
+    def add_widgets(self, *names: str) -> None:
+        """Serve widgets in these versions from now on (default: v1)."""
+        self.run(self.targets.add(versions(self.codecs.schemas, *names)))
 
 
 def reference(owner: Object, *, blocking: bool = True) -> Object:

@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Expired, NotFound, Timeout
 from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.storage import cache
-from orchtw.storage.cache import PAGE_ITEMS, Cacher
+from orchtw.storage.cache import LATER_PAGE_ITEMS, PAGE_ITEMS, Cacher
 from orchtw.storage.cache_resource import DamagedObject, ResourceCache
 from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Outcome, Page, Store, Subscription
 from orchtw.watch.entry import Entry
+from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection
 from orchtw.watch.timers import RESOLUTION_S
 from tests.watch.watching import RecordingSink, TextWire
@@ -115,6 +117,19 @@ class Prepared:
 
     def entry(self, revision: int) -> Entry:
         return make_entry(self.key, self.value, revision)
+
+
+class RecordingFollower:
+    """Notes the keys of events, and the end."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def take(self, event: Event) -> None:
+        self.seen.append(event.key)
+
+    def closed(self) -> None:
+        self.seen.append("closed")
 
 
 def make_entry(key: str, value: bytes, revision: int) -> Entry:
@@ -481,3 +496,59 @@ class RunTimeResourceTests(CacheTestCase):
         self.turn()
         self.assertEqual(sink.finished, 1)
         self.assertRaises(NotFound, self.cacher.of, self.pods)
+
+    def test_removed_in_good_order(self) -> None:
+        """What has happened by then is still told, and whoever follows inside the process learns that it is over."""
+        pods = self.start()
+        sink, follower = RecordingSink(), RecordingFollower()
+        pods.watch(Selection(), TextWire(), since=None).start(sink)
+        pods.follow(follower)
+        self.store.put("/registry/pods/a/x", b"one")
+        self.cacher.remove(self.pods)
+        self.assertEqual((sink.lines, sink.finished), (["ADDED a/x@2 one"], 1))
+        self.assertEqual(follower.seen, ["a/x", "closed"])
+        self.store.put("/registry/pods/a/y")
+        self.assertEqual(follower.seen, ["a/x", "closed"])
+
+    def test_held_after_removal(self) -> None:
+        """Whoever still holds the cache of a removed resource sees its last state; watches on it end at once."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x")
+        self.cacher.remove(self.pods)
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=None).start(sink)
+        self.assertEqual((sink.finished, [entry.key for entry in pods.snapshot()]), (1, ["a/x"]))
+
+    def test_failed_list(self) -> None:
+        """When the list fails, the resource has not been added, and counts for nothing."""
+        self.start()
+        widgets = Resource("/registry/example.com/widgets/")
+        logs = len(self.cacher._shared.superseded._logs)
+        gate = self.store.gate = Deferred()
+        adding = ensureDeferred(self.cacher.add(widgets))
+        gate.errback(Failure(OSError()))
+        self.failureResultOf(adding, OSError)
+        self.assertRaises(NotFound, self.cacher.of, widgets)
+        self.assertEqual(len(self.cacher._shared.superseded._logs), logs)
+
+    def test_list_ahead_of_the_feed(self) -> None:
+        """Nobody gets a list whose version is older than what is on it: the feed must have come as far as the list."""
+        self.start()
+        widgets = Resource("/registry/example.com/widgets/")
+        deliver, self.store.deliver = self.store.deliver, None
+        self.store.put("/registry/example.com/widgets/x")
+        adding = ensureDeferred(self.cacher.add(widgets))
+        self.assertNoResult(adding)
+        assert deliver is not None
+        deliver([Change(2, "/registry/example.com/widgets/x", b"", None)])
+        cache = self.successResultOf(adding)
+        self.assertEqual((cache.revision, [entry.key for entry in cache.snapshot()]), (2, ["x"]))
+
+    def test_small_pages(self) -> None:
+        """At run time a large resource is taken over in many small steps: others have their turn between them."""
+        self.start()
+        for number in range(3 * LATER_PAGE_ITEMS):
+            self.store.put(f"/registry/example.com/widgets/{number}")
+        pages = self.store.pages
+        self.successResultOf(ensureDeferred(self.cacher.add(Resource("/registry/example.com/widgets/"))))
+        self.assertEqual(self.store.pages - pages, 3)

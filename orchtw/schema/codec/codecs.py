@@ -215,6 +215,8 @@ class KindCodec(MessageCodec):
         Raises BadRequest (supplement A4 and B1).
         """
         found_version, found = api_version or self.api_version, kind or self.kind
+        if found_version == self.api_version and found == self.kind:
+            return
         if type(found_version) is not str or type(found) is not str:
             name, value = ("kind", found) if type(found_version) is str else ("apiVersion", found_version)
             raise self.refusal(str(Mismatch("a string", value).within(name)))
