@@ -33,7 +33,7 @@ WARNINGS_REMEMBERED = 1000
 """Dependents and owners of whom events have told: they are not told of at every attempt."""
 PATCHES_AT_A_TIME = 64
 PATCH_ATTEMPTS = 5
-_IGNORED = "Event"
+_IGNORED = ("", "Event")
 
 
 class Verdict(Enum):
@@ -139,7 +139,7 @@ class GarbageCollector(Controller):
         found = {
             resource
             for resource in (await self.client.discover()).resources
-            if resource.allows("delete", "list", "watch") and resource.kind != _IGNORED
+            if resource.allows("delete", "list", "watch") and (resource.group, resource.kind) != _IGNORED
         }
         for resource in found - self._monitors.keys():
             monitor = Monitor(self.graph, resource)

@@ -105,7 +105,8 @@ class StoredAsJsonTests(SynchronousTestCase):
     def test_nameplate(self) -> None:
         """Of an object that cannot be read the names and the version can be shown."""
         found = self.stored.load(self.stored.nameplate("a", "w", 7))
-        self.assertEqual(found["metadata"], {"name": "w", "namespace": "a", "resourceVersion": "7", "creationTimestamp": None})
+        shown = {"name": "w", "namespace": "a", "resourceVersion": "7", "creationTimestamp": None}
+        self.assertEqual(found["metadata"], shown)
 
     def test_protobuf_beside(self) -> None:
         """A kind of the release still lies in the store in its envelope, and an entry has both of its forms."""

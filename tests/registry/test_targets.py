@@ -124,7 +124,7 @@ class AddTests(TargetsCase):
         self.add()
 
     def test_taken(self) -> None:
-        """A path that is there, or is just being added, is refused, and so are versions that do not belong together."""
+        """A path that is there or is being added is refused, and so are versions that do not belong together."""
         gate = self.store.gate = Deferred()
         adding = ensureDeferred(self.targets.add(versions(self.codecs.schemas)))
         again = [*versions(self.codecs.schemas)]
@@ -205,7 +205,7 @@ class RemoveTests(TargetsCase):
         self.targets.remove(GROUP, "widgets")
         self.assertIsNotNone(self.targets.find(GROUP, "v1", "gadgets"))
         self.assertIn((GROUP, "v1"), self.targets.versions)
-        self.assertEqual(self.codecs.schemas.message_of(f"{GROUP}/v1", "DeleteOptions") is None, False)
+        self.assertIsNotNone(self.codecs.schemas.message_of(f"{GROUP}/v1", "DeleteOptions"))
 
     def test_leave(self) -> None:
         """Whoever has left is not told."""

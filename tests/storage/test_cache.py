@@ -532,7 +532,7 @@ class RunTimeResourceTests(CacheTestCase):
         self.assertEqual(len(self.cacher._shared.superseded._logs), logs)
 
     def test_list_ahead_of_the_feed(self) -> None:
-        """Nobody gets a list whose version is older than what is on it: the feed must have come as far as the list."""
+        """No list has a version older than what is on it: the feed must have come as far as what was loaded."""
         self.start()
         widgets = Resource("/registry/example.com/widgets/")
         deliver, self.store.deliver = self.store.deliver, None
