@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
 from twisted.internet import reactor
+from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw.naming import Naming
@@ -264,6 +267,28 @@ class EndTests(AddedResourceCase):
         with self.assertRaises(WatchEnded):
             await watch.next()
         self.assertEqual((await other.next())["type"], "ADDED")
+
+    async def test_nothing_is_held(self) -> None:
+        """Of a removed resource nothing stays in memory: neither objects nor what was made to show them."""
+        watch = await self.server.watch(f"{WIDGETS}?watch=1")
+        await self.create("a")
+        await self.ask("GET", WIDGETS, accept=TABLE)
+        applied = orjson.dumps(widget("a"))
+        await self.ask("PATCH", f"{WIDGETS}/a?fieldManager=m", applied, content_type="application/apply-patch+yaml")
+        await self.ask("GET", "/openapi/v2")
+        target = self.server.core.targets.find(GROUP, "v1", "widgets")
+        assert target is not None
+        held = [weakref.ref(target.stored), weakref.ref(target.stored.cache), weakref.ref(target.codec)]
+        del target
+        self.remove()
+        with self.assertRaises(WatchEnded):
+            while True:
+                await watch.next()
+        watch.close()
+        del watch
+        await deferLater(reactor, 0)  # the garbage collector's turn to leave it
+        gc.collect()
+        self.assertEqual([each() for each in held], [None] * len(held))
 
     async def test_again(self) -> None:
         """Its objects stay in the store: added again, it has them, under the versions that they had."""
