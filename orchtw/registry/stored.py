@@ -24,10 +24,9 @@ METADATA_FIELDS = ("metadata.name", "metadata.namespace")
 class Stored:
     """One stored resource: its keys, its codec in the storage version, its strategy and its cache.
 
-    In which form its objects lie in the store is known here alone (see `at_rest`).
-
     `resource` is the resource type of the storage version (or, where that version is not served, of the
-    preferred one); `prefix` ends in "/" and uses neutral group names.
+    preferred one); `prefix` ends in "/" and uses neutral group names. Nobody else needs to know in which form its
+    objects lie in the store (see `at_rest`).
     """
 
     def __init__(

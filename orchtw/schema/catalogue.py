@@ -22,6 +22,7 @@ _META = "meta.orch.io"
 _METADATA = "PartialObjectMetadata"
 _AGGREGATED = "apiregistration.orch.io"  # the aggregator's own group: first of the named ones, without a priority
 _ADDED_GROUP_PRIORITY = 1000  # of groups that come at run time: behind all of the release
+_ADDED_VERSION_PRIORITY = 100
 # A message that travels at top level without being declared a kind: it has no kind or apiVersion of its own.
 _META_EXTRAS = ("WatchEvent",)
 # Clients send and expect these in the group version of the resource that they are about.
@@ -132,14 +133,23 @@ def with_added(groups: tuple[GroupInfo, ...], added: Iterable[ResourceType]) -> 
     for resource in added:
         versions.setdefault(resource.group, set()).add(resource.version)
     known = tuple(_extended(group, versions.pop(group.name, set())) for group in groups)
-    empty = {"preferred": "", "group_priority_minimum": _ADDED_GROUP_PRIORITY, "version_priority": {}}
-    new = (GroupInfo(name=name, versions=(), **empty) for name in sorted(versions))  # type: ignore[arg-type]
-    return known + tuple(_extended(group, versions[group.name]) for group in new)
+    return known + tuple(_added_group(name, versions[name]) for name in sorted(versions))
 
 
 def _extended(group: GroupInfo, versions: set[str]) -> GroupInfo:
     found = (*group.versions, *sorted(versions - {*group.versions}, key=maturity))
-    return group if found == group.versions else attrs.evolve(group, versions=found, preferred=found[0])
+    return group if found == group.versions else attrs.evolve(group, versions=found)
+
+
+def _added_group(name: str, versions: set[str]) -> GroupInfo:
+    ordered = tuple(sorted(versions, key=maturity))
+    return GroupInfo(
+        name=name,
+        versions=ordered,
+        preferred=ordered[0],
+        group_priority_minimum=_ADDED_GROUP_PRIORITY,
+        version_priority=dict.fromkeys(ordered, _ADDED_VERSION_PRIORITY),
+    )
 
 
 def joined(group: str, version: str) -> str:

@@ -95,7 +95,8 @@ class Field:
 
     `name` is the JSON key ("" when inline: the struct's keys stand in the parent), `proto` and `number` its place
     in Protobuf. `pointer`: absence differs from zero. `omitempty`: left out of JSON when zero. `default` is the
-    JSON value that fills an absent field, or MISSING. `description` is for OpenAPI, where the protos have none.
+    JSON value that fills an absent field, or MISSING. `description` is what OpenAPI says of it; if it is "", that
+    comes from the protos.
     """
 
     name: str

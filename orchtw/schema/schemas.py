@@ -14,6 +14,7 @@ OBJECT_META: Final = "orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 LIST_META: Final = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
 
 Kinds = Mapping[tuple[str, str], StructSchema]
+"""By apiVersion and kind."""
 
 
 class Schemas:
@@ -48,8 +49,8 @@ class Schemas:
         added = self._named.get(message)
         return self._compiler.struct(message) if added is None else added
 
-    def add(self, resource: ResourceType, schema: StructSchema) -> None:
-        """Know a resource's kind, which is not of the release, and its lists from now on.
+    def add(self, resource: ResourceType, schema: StructSchema) -> Kinds:
+        """Know a resource's kind, which is not of the release, and its lists from now on; returns both.
 
         The schema's name must be `resource.message`. Raises ValueError for a kind or name that is taken.
         """
@@ -60,6 +61,7 @@ class Schemas:
         if resource.list_kind:
             kinds[resource.api_version, resource.list_kind] = self._list_of(schema)
         self._set({**self._kinds, **kinds})
+        return kinds
 
     def remove(self, resource: ResourceType) -> None:
         """Forget what `add` made known."""

@@ -269,13 +269,10 @@ class Codecs:
 
         They speak JSON and YAML only. Raises ValueError for a kind or a schema's name that is taken.
         """
-        self.schemas.add(resource, schema)
-        generated = _Generated()  # of its own: they go with the kind
-        for kind in filter(None, (resource.kind, resource.list_kind)):
-            message = self.schemas.message_of(resource.api_version, kind) or ""
-            own = self.schemas.struct(message)
-            codec = KindCodec(resource.api_version, kind, own, generated, self.schemas, protobuf=resource.protobuf)
-            self._kinds[resource.api_version, kind] = codec
+        generated = _Generated()  # functions of its own: they go with the kind
+        for (api_version, kind), own in self.schemas.add(resource, schema).items():
+            codec = KindCodec(api_version, kind, own, generated, self.schemas, protobuf=resource.protobuf)
+            self._kinds[api_version, kind] = codec
 
     def remove(self, resource: ResourceType) -> None:
         """Forget what `add` made; codecs that somebody still holds go on working."""
