@@ -61,7 +61,7 @@ class Targets:
     async def add(
         self, versions: Sequence[tuple[ResourceType, StructSchema]], make_strategy: MakeStrategy = strategy_for
     ) -> None:
-        """Serve a resource that is none of the release, in all of its versions, each with its schema.
+        """Serve a resource that is none of the release, in all of its versions, each with its schema; after `open`.
 
         One of them is the storage version; requests may name those that are on by default. They can when this
         returns, not before: by then all of its objects in the store are in the cache. Raises ValueError for a path or
@@ -90,18 +90,18 @@ class Targets:
         """Serve an added resource no longer, in any version: its watches end in good order.
 
         Requests under way go on with what they have; its objects stay in the store. Raises KeyError for a resource
-        that `add` has not made known.
+        that has not been added.
         """
         assert self._caches is not None
-        gone = [target for target in self._all.values() if _path(target.resource) in self._added]
-        gone = [each for each in gone if (each.resource.group, each.resource.plural) == (group, plural)]
-        if not gone:
+        gone = [resource for path, resource in self._added.items() if (path[0], path[2]) == (group, plural)]
+        stored = self._stored.get((group, plural))
+        if not gone or stored is None:
             raise KeyError(f"{plural}.{group}")
-        for target in gone:
-            del self._all[_path(target.resource)]
-            self._targets.pop(_path(target.resource), None)
-        self._forget([target.resource for target in gone])
-        stored = self._stored.pop((group, plural))
+        del self._stored[group, plural]
+        for resource in gone:
+            del self._all[_path(resource)]
+            self._targets.pop(_path(resource), None)
+        self._forget(gone)
         self._changed()
         self._caches.remove(stored)
 

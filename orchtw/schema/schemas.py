@@ -52,10 +52,11 @@ class Schemas:
     def add(self, resource: ResourceType, schema: StructSchema) -> Kinds:
         """Know a resource's kind, which is not of the release, and its lists from now on; returns both.
 
-        The schema's name must be `resource.message`. Raises ValueError for a kind or name that is taken.
+        The schema's name must be `resource.message`, and its first field the metadata, where versions are spliced in.
+        Raises ValueError for another one, and for a kind or name that is taken.
         """
         taken = self.message_of(resource.api_version, resource.kind) is not None or schema.name in self._named
-        if taken or schema.name != resource.message:
+        if taken or schema.name != resource.message or next(iter(schema.keys), "") != "metadata":
             raise ValueError(f"{resource.kind} of {resource.api_version} cannot be added as {schema.name}")
         kinds = {(resource.api_version, resource.kind): schema}
         if resource.list_kind:

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.nodes import ListSchema
+from orchtw.schema.nodes import ListSchema, StructSchema
 from orchtw.schema.schemas import LIST_META, OBJECT_META, Schemas
 from tests.registry.widgets import GROUP, gadget, schema_of, widget
 
@@ -72,6 +72,13 @@ class SchemasTests(SynchronousTestCase):
         self.assertRaises(ValueError, self.schemas.add, widget(kind="Other"), schema)
         self.assertRaises(ValueError, self.schemas.add, gadget(widget()), schema)
         self.assertRaises(ValueError, self.schemas.add, widget(group="", kind="Pod"), schema)
+
+    def test_metadata_first(self) -> None:
+        """The metadata comes first, before anything that may hold the metadata of another object."""
+        fields = schema_of(widget(), self.schemas).fields
+        odd = StructSchema(widget().message, fields[::-1], kind="object")
+        self.assertRaises(ValueError, self.schemas.add, widget(), odd)
+        self.assertRaises(ValueError, self.schemas.add, widget(), StructSchema(widget().message, [], kind="object"))
 
     def test_copy(self) -> None:
         """A copy stays as it was made."""
