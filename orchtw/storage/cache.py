@@ -122,14 +122,14 @@ class Cacher:
     async def add(self, resource: StoredResource) -> ResourceCache:
         """Take in a resource that came up at run time, with what the store holds of it.
 
-        What changes while it is being listed is kept and applied afterwards. Raises what the store raises, and
-        Timeout (504) when it has a revision that does not come.
+        It is listed as it was at the revision that all caches have reached: the store may be ahead of them, and a
+        list's version must not be older than what is on it. What changes after that is kept and applied afterwards.
+        Raises what the store raises.
         """
         cache = self._caches[resource.prefix] = self._new_cache(resource)
         kept = self._loading[cache] = []
         try:
-            revision = await self._load(resource.prefix, LATER_PAGE_ITEMS)
-            await self.wait_for(revision)  # else a list's version could be older than what is on it
+            revision = await self._load(resource.prefix, LATER_PAGE_ITEMS, self._head.revision)
         except BaseException:
             self.remove(resource)
             raise
@@ -176,9 +176,9 @@ class Cacher:
     def _new_cache(self, resource: StoredResource) -> ResourceCache:
         return ResourceCache(resource, self._shared)
 
-    async def _load(self, prefix: str, page_items: int) -> int:
-        """Build the entries of all keys below `prefix`, page by page at one revision, which is returned."""
-        revision, start, more = 0, "", True
+    async def _load(self, prefix: str, page_items: int, revision: int = 0) -> int:
+        """Build the entries of all keys below `prefix`, page by page at one revision (0: the latest); returns it."""
+        start, more = "", True
         while more:
             page = await self._store.list(prefix, revision=revision, limit=page_items, start=start)
             revision, more = page.revision, page.more

@@ -41,6 +41,7 @@ class FakeStore(Store):
         self.now = 1
         self.deliver: Callable[[Sequence[Change]], None] | None = None
         self.pages = 0
+        self.asked: list[int] = []
         self.gate: Deferred[None] | None = None
         self.damaged: set[str] = set()
 
@@ -62,6 +63,7 @@ class FakeStore(Store):
 
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
         self.pages += 1
+        self.asked.append(revision)
         keys = sorted(key for key in self.items if key.startswith(prefix) and key >= start)
         chosen = [key for key in keys if key not in self.damaged][:limit]
         last = chosen[-1] if len(chosen) == limit else "~"
@@ -531,18 +533,23 @@ class RunTimeResourceTests(CacheTestCase):
         self.assertRaises(NotFound, self.cacher.of, widgets)
         self.assertEqual(len(self.cacher._shared.superseded._logs), logs)
 
-    def test_list_ahead_of_the_feed(self) -> None:
-        """No list has a version older than what is on it: the feed must have come as far as what was loaded."""
+    def test_store_ahead_of_the_feed(self) -> None:
+        """It is listed at the revision that the cache has reached, however far the store is, and goes on from there."""
         self.start()
-        widgets = Resource("/registry/example.com/widgets/")
+        self.store.put("/registry/pods/a/x")
+        self.store.asked.clear()
         deliver, self.store.deliver = self.store.deliver, None
-        self.store.put("/registry/example.com/widgets/x")
+        widgets = Resource("/registry/example.com/widgets/")
+        self.store.put("/registry/pods/a/y")
+        gate = self.store.gate = Deferred()
         adding = ensureDeferred(self.cacher.add(widgets))
-        self.assertNoResult(adding)
+        self.store.put("/registry/example.com/widgets/x")
         assert deliver is not None
-        deliver([Change(2, "/registry/example.com/widgets/x", b"", None)])
+        deliver([Change(3, "/registry/pods/a/y", b"", None), Change(4, "/registry/example.com/widgets/x", b"", None)])
+        gate.callback(None)
         cache = self.successResultOf(adding)
-        self.assertEqual((cache.revision, [entry.key for entry in cache.snapshot()]), (2, ["x"]))
+        self.assertEqual((self.store.asked, cache.log.oldest), ([2], 2))
+        self.assertEqual([(entry.key, entry.revision) for entry in cache.snapshot()], [("x", 4)])
 
     def test_small_pages(self) -> None:
         """At run time a large resource is taken over in many small steps: others have their turn between them."""
