@@ -534,7 +534,7 @@ class RunTimeResourceTests(CacheTestCase):
         self.assertEqual(len(self.cacher._shared.superseded._logs), logs)
 
     def test_store_ahead_of_the_feed(self) -> None:
-        """It is listed at the revision that the cache has reached, however far the store is, and goes on from there."""
+        """It is listed at the revision that the cache has reached, wherever the store is, and goes on from there."""
         self.start()
         self.store.put("/registry/pods/a/x")
         self.store.asked.clear()
