@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Final
 
@@ -15,6 +15,9 @@ LIST_META: Final = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
 
 Kinds = Mapping[tuple[str, str], StructSchema]
 """By apiVersion and kind."""
+
+Kind = tuple[ResourceType, StructSchema]
+"""A resource in one version, and the schema of its kind."""
 
 
 class Schemas:
@@ -49,34 +52,45 @@ class Schemas:
         added = self._named.get(message)
         return self._compiler.struct(message) if added is None else added
 
-    def add(self, resource: ResourceType, schema: StructSchema) -> Kinds:
-        """Know a resource's kind, which is not of the release, and its lists from now on; returns both.
+    def is_added(self, message: str) -> bool:
+        """Whether that is the name of an added kind's schema, or of its lists'."""
+        return message in self._named
 
-        The schema's name must be `resource.message`, and its first field the metadata, where versions are spliced in.
-        Raises ValueError for another one, and for a kind or name that is taken.
+    def check(self, gone: Iterable[ResourceType], come: Iterable[Kind]) -> None:
+        """Raises ValueError where `change` would."""
+        self._changed(gone, come)
+
+    def change(self, gone: Iterable[ResourceType], come: Iterable[Kind]) -> None:
+        """Forget the kinds of added resources and know others, which are not of the release; their lists too.
+
+        The resources' `protobuf` is False. A schema's name must be its resource's `message`, and its first field the
+        metadata, where versions are spliced in. Raises ValueError for others, and for a kind or name that is taken;
+        nothing has changed then.
         """
-        taken = self.message_of(resource.api_version, resource.kind) is not None or schema.name in self._named
-        if taken or schema.name != resource.message or next(iter(schema.keys), "") != "metadata":
-            raise ValueError(f"{resource.kind} of {resource.api_version} cannot be added as {schema.name}")
-        kinds = {(resource.api_version, resource.kind): schema}
-        if resource.list_kind:
-            kinds[resource.api_version, resource.list_kind] = self._list_of(schema)
-        self._set({**self._kinds, **kinds})
-        return kinds
-
-    def remove(self, resource: ResourceType) -> None:
-        """Forget what `add` made known."""
-        gone = {(resource.api_version, resource.kind), (resource.api_version, resource.list_kind)}
-        self._set({key: schema for key, schema in self._kinds.items() if key not in gone})
+        kinds = self._changed(gone, come)
+        self._named = {schema.name: schema for schema in kinds.values()}
+        self._api_versions = frozenset(api_version for api_version, _ in kinds)
+        self._kinds = kinds
 
     def copy(self) -> Schemas:
         """All that is known at present, for a thread to read while kinds come and go."""
         return copy(self)
 
-    def _set(self, kinds: Kinds) -> None:
-        self._kinds = kinds
-        self._named = {schema.name: schema for schema in kinds.values()}
-        self._api_versions = frozenset(api_version for api_version, _ in kinds)
+    def _changed(self, gone: Iterable[ResourceType], come: Iterable[Kind]) -> Kinds:
+        lost = {(each.api_version, kind) for each in gone for kind in (each.kind, each.list_kind)}
+        kinds = {key: schema for key, schema in self._kinds.items() if key not in lost}
+        names = {schema.name for schema in kinds.values()}
+        for resource, schema in come:
+            key = resource.api_version, resource.kind
+            known = key in kinds or self._catalogue.message_of(*key) is not None or schema.name in names
+            fits = schema.name == resource.message and not resource.protobuf
+            if known or not fits or next(iter(schema.keys), "") != "metadata":
+                raise ValueError(f"{resource.kind} of {resource.api_version} cannot be added as {schema.name}")
+            kinds[key] = schema
+            names.add(schema.name)
+            if resource.list_kind:
+                kinds[resource.api_version, resource.list_kind] = self._list_of(schema)
+        return kinds
 
     def _list_of(self, schema: StructSchema) -> StructSchema:
         fields = [

@@ -229,9 +229,7 @@ class World:
     def stop(self) -> None:
         """Let go of the clock, and of kinds that have been added: worlds share their codecs."""
         self.run(self.cacher.stop())
-        for resource in self.targets.resources:
-            if not resource.protobuf:
-                self.codecs.remove(resource)
+        self.codecs.change([each for each in self.targets.resources if not each.protobuf], ())
 
     def add_widgets(self, *names: str) -> None:
         """Serve widgets in these versions from now on (default: v1)."""

@@ -18,8 +18,7 @@ from tests.registry.widgets import GROUP, PREFIX, schema_of, widget
 
 CATALOGUE = Catalogue.load(Naming.orch())
 CODECS = Codecs(CATALOGUE)
-CODECS.add(widget(), schema_of(widget(), CODECS.schemas))
-WIDGETS = CODECS.kind(f"{GROUP}/v1", "Widget")
+WIDGETS = CODECS.made(widget(), schema_of(widget(), CODECS.schemas))
 CONFIG_MAPS = CODECS.kind("v1", "ConfigMap")
 HEAD = b'{"kind":"Widget","apiVersion":"%b/v1",' % GROUP.encode()
 

@@ -124,19 +124,60 @@ class AddTests(TargetsCase):
         self.add()
 
     def test_taken(self) -> None:
-        """A path that is there or is being added is refused, and so are versions that do not belong together."""
+        """A path of the release or one that is being added is refused, and so are versions that do not fit together."""
         gate = self.store.gate = Deferred()
         adding = ensureDeferred(self.targets.add(versions(self.codecs.schemas)))
-        again = [*versions(self.codecs.schemas)]
+        again = versions(self.codecs.schemas)
         self.failureResultOf(ensureDeferred(self.targets.add(again)), ValueError)
+        twin = widget(plural="twins")
+        pairs = [(twin, schema_of(twin, self.codecs.schemas))]
+        self.failureResultOf(ensureDeferred(self.targets.add(pairs)), ValueError)
+        self.assertRaises(KeyError, self.targets.remove, GROUP, "widgets")
         gate.callback(None)
         self.successResultOf(adding)
-        self.failureResultOf(ensureDeferred(self.targets.add(again)), ValueError)
-        other = gadget(widget("v2"))
-        odd = ((other, schema_of(other, self.codecs.schemas)),)
-        self.failureResultOf(ensureDeferred(self.targets.add(odd)), ValueError)
+        pods = widget(group="", storage_group="", plural="pods")
+        for odd in ([widget("v2")], [widget(), gadget(widget())], [pods]):
+            pairs = [(each, schema_of(each, self.codecs.schemas)) for each in odd]
+            self.failureResultOf(ensureDeferred(self.targets.add(pairs)), ValueError)
         self.assertIsNotNone(self.codecs.kind(f"{GROUP}/v1", "Widget"))
         self.assertEqual(self.told, 1)
+
+    def test_again(self) -> None:
+        """Added again, it is served as it was until it can be served as it is, and not named otherwise in between."""
+        self.add("v1", "v1beta1")
+        first = self.targets.find(GROUP, "v1", "widgets")
+        assert first is not None
+        gate = self.store.gate = Deferred()
+        adding = ensureDeferred(self.targets.add(versions(self.codecs.schemas, "v1", "v2")))
+        self.assertIs(self.targets.find(GROUP, "v1", "widgets"), first)
+        self.assertIs(self.codecs.kind(f"{GROUP}/v1", "Widget"), first.codec)
+        self.assertFalse(first.stored.cache.dispatcher.closed)
+        self.assertRaises(KeyError, self.targets.remove, GROUP, "widgets")
+        gate.callback(None)
+        self.successResultOf(adding)
+        second = self.targets.find(GROUP, "v1", "widgets")
+        assert second is not None
+        self.assertIsNot(second.stored, first.stored)
+        self.assertIs(self.codecs.kind(f"{GROUP}/v1", "Widget"), second.codec)
+        self.assertIs(self.cacher.of(second.stored), second.stored.cache)
+        self.assertTrue(first.stored.cache.dispatcher.closed)
+        self.assertIsNone(self.targets.find(GROUP, "v1beta1", "widgets"))
+        self.assertEqual([each.version for each in self.targets.resources if each.group == GROUP], ["v1", "v2"])
+        self.assertEqual(self.told, 2)
+
+    def test_again_and_failed(self) -> None:
+        """When the store fails, what was there goes on as if nothing had been asked."""
+        self.add()
+        first = self.targets.find(GROUP, "v1", "widgets")
+        assert first is not None
+        gate = self.store.gate = Deferred()
+        adding = ensureDeferred(self.targets.add(versions(self.codecs.schemas, "v1", "v2")))
+        gate.errback(Failure(OSError("the disk is gone")))
+        self.failureResultOf(adding, OSError)
+        self.assertIs(self.targets.find(GROUP, "v1", "widgets"), first)
+        self.assertIs(self.cacher.of(first.stored), first.stored.cache)
+        self.assertEqual((first.stored.cache.dispatcher.closed, self.told), (False, 1))
+        self.targets.remove(GROUP, "widgets")
 
     def test_taken_kind(self) -> None:
         """A kind that another resource has is refused, and stays with that one."""
@@ -187,7 +228,7 @@ class RemoveTests(TargetsCase):
         assert held is not None
         self.assertEqual(len(held.stored.cache), 0)
 
-    def test_again(self) -> None:
+    def test_comes_back(self) -> None:
         """It can come back, as another one."""
         self.add()
         first = self.targets.find(GROUP, "v1", "widgets")

@@ -20,7 +20,7 @@ class SchemasTests(SynchronousTestCase):
 
     def add(self, version: str = "v1") -> None:
         resource = widget(version)
-        self.schemas.add(resource, schema_of(resource, self.schemas))
+        self.schemas.change((), [(resource, schema_of(resource, self.schemas))])
 
     def test_release(self) -> None:
         """A message of the release has one schema, whoever asks for it."""
@@ -50,14 +50,14 @@ class SchemasTests(SynchronousTestCase):
         self.add()
         self.assertEqual(self.schemas.message_of(V1, "DeleteOptions"), self.schemas.message_of("v1", "DeleteOptions"))
         self.assertIsNone(self.schemas.message_of(V1, "Status"))
-        self.schemas.remove(widget())
+        self.schemas.change([widget()], ())
         self.assertIsNone(self.schemas.message_of(V1, "DeleteOptions"))
 
     def test_removed(self) -> None:
         """What is removed is not known any more, and its names are free; its sibling in another version stays."""
         self.add()
         self.add("v2")
-        self.schemas.remove(widget())
+        self.schemas.change([widget()], ())
         for kind in ("Widget", "WidgetList"):
             self.assertIsNone(self.schemas.message_of(V1, kind))
         self.assertRaises(KeyError, self.schemas.struct, "com.example.shop.v1.Widget")
@@ -69,22 +69,32 @@ class SchemasTests(SynchronousTestCase):
         self.add()
         self.assertRaises(ValueError, self.add)
         schema = schema_of(widget(), self.schemas)
-        self.assertRaises(ValueError, self.schemas.add, widget(kind="Other"), schema)
-        self.assertRaises(ValueError, self.schemas.add, gadget(widget()), schema)
-        self.assertRaises(ValueError, self.schemas.add, widget(group="", kind="Pod"), schema)
+        for resource in (widget(kind="Other"), gadget(widget()), widget(group="", kind="Pod"), widget(protobuf=True)):
+            self.assertRaises(ValueError, self.schemas.check, (), [(resource, schema)])
+            self.assertRaises(ValueError, self.schemas.change, (), [(resource, schema)])
+        self.assertEqual(self.schemas.message_of(V1, "Widget"), schema.name)
+
+    def test_replaced(self) -> None:
+        """A kind that goes and comes in one step has its new schema."""
+        self.add()
+        schema = schema_of(widget(), self.schemas)
+        self.schemas.check([widget()], [(widget(), schema)])
+        self.schemas.change([widget()], [(widget(), schema)])
+        self.assertIs(self.schemas.node(schema.name), schema)
+        self.assertEqual((self.schemas.is_added(schema.name), self.schemas.is_added(OBJECT_META)), (True, False))
 
     def test_metadata_first(self) -> None:
         """The metadata comes first, before anything that may hold the metadata of another object."""
         fields = schema_of(widget(), self.schemas).fields
         odd = StructSchema(widget().message, fields[::-1], kind="object")
-        self.assertRaises(ValueError, self.schemas.add, widget(), odd)
-        self.assertRaises(ValueError, self.schemas.add, widget(), StructSchema(widget().message, [], kind="object"))
+        for schema in (odd, StructSchema(widget().message, [], kind="object")):
+            self.assertRaises(ValueError, self.schemas.change, (), [(widget(), schema)])
 
     def test_copy(self) -> None:
         """A copy stays as it was made."""
         self.add()
         kept = self.schemas.copy()
-        self.schemas.remove(widget())
+        self.schemas.change([widget()], ())
         self.add("v2")
         self.assertEqual(kept.message_of(V1, "Widget"), "com.example.shop.v1.Widget")
         self.assertEqual(kept.struct("com.example.shop.v1.Widget").kind, "object")

@@ -551,6 +551,23 @@ class RunTimeResourceTests(CacheTestCase):
         self.assertEqual((self.store.asked, cache.log.oldest), ([2], 2))
         self.assertEqual([(entry.key, entry.revision) for entry in cache.snapshot()], [("x", 4)])
 
+    def test_replaced(self) -> None:
+        """One with the same keys takes the other's place when it is loaded; until then nothing has changed."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"one")
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=1).start(sink)
+        gate = self.store.gate = Deferred()
+        adding = ensureDeferred(self.cacher.add(Resource("/registry/pods/")))
+        self.store.put("/registry/pods/a/y", b"two")
+        self.turn()
+        self.assertIs(self.cacher.of(self.pods), pods)
+        self.assertEqual((sink.lines, sink.finished), (["ADDED a/x@2 one", "ADDED a/y@3 two"], 0))
+        gate.callback(None)
+        cache = self.successResultOf(adding)
+        self.assertIs(self.cacher.of(self.pods), cache)
+        self.assertEqual(([entry.key for entry in cache.snapshot()], sink.finished), (["a/x", "a/y"], 1))
+
     def test_small_pages(self) -> None:
         """At run time a large resource is taken over in many small steps: others have their turn between them."""
         self.start()

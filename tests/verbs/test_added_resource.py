@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 from twisted.internet import reactor
+from twisted.internet.defer import ensureDeferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
@@ -289,6 +290,21 @@ class EndTests(AddedResourceCase):
         await deferLater(reactor, 0)  # the garbage collector's turn to leave it
         gc.collect()
         self.assertEqual([each() for each in held], [None] * len(held))
+
+    async def test_changed(self) -> None:
+        """Added with another schema while it is served, it is never missing; watches end, its objects are there."""
+        made = await self.create("a")
+        watch = await self.watch(f"{WIDGETS}?watch=1")
+        self.assertEqual(await self.seen(watch, 1), [("ADDED", "a")])
+        adding = ensureDeferred(self.add("v1", "v2"))
+        self.assertEqual(await self.ask("GET", f"{WIDGETS}/a"), made)
+        await adding
+        with self.assertRaises(WatchEnded):
+            await watch.next()
+        self.assertEqual(await self.ask("GET", f"{WIDGETS}/a"), made)
+        found = await self.ask("GET", f"{WIDGETS.replace('/v1/', '/v2/')}/a")
+        self.assertEqual(found["apiVersion"], f"{GROUP}/v2")
+        await self.create("b")
 
     async def test_again(self) -> None:
         """Its objects stay in the store: added again, it has them, under the versions that they had."""

@@ -6,7 +6,7 @@ Go has them, special forms in their canonical text. So writing it with orjson gi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -260,25 +260,32 @@ class Codecs:
             if message is None:
                 raise KeyError(f"{kind} in {api_version}")
             schema = self.schemas.struct(message)
-            found = KindCodec(api_version, kind, schema, self._generated, self.schemas)
+            if self.schemas.is_added(message):
+                found = self._own(api_version, kind, schema)
+            else:
+                found = KindCodec(api_version, kind, schema, self._generated, self.schemas)
             self._kinds[api_version, kind] = found
         return found
 
-    def add(self, resource: ResourceType, schema: StructSchema) -> None:
-        """Make codecs of a resource's kind and of its lists, which are none of the release, from `schema`.
+    def made(self, resource: ResourceType, schema: StructSchema) -> KindCodec:
+        """A codec of a resource's kind, which is none of the release; `change` makes it known."""
+        return self._own(resource.api_version, resource.kind, schema)
 
-        They speak JSON and YAML only. Raises ValueError for a kind or a schema's name that is taken.
+    def change(self, gone: Iterable[ResourceType], come: Iterable[tuple[ResourceType, KindCodec]]) -> None:
+        """Forget the kinds of added resources and their lists, and know others by the codecs that were `made`.
+
+        Codecs that somebody still holds go on working. Raises ValueError as `Schemas.change` does.
         """
-        generated = _Generated()  # functions of its own: they go with the kind
-        for (api_version, kind), own in self.schemas.add(resource, schema).items():
-            codec = KindCodec(api_version, kind, own, generated, self.schemas, protobuf=resource.protobuf)
-            self._kinds[api_version, kind] = codec
-
-    def remove(self, resource: ResourceType) -> None:
-        """Forget what `add` made; codecs that somebody still holds go on working."""
-        self.schemas.remove(resource)
+        gone, come = list(gone), list(come)
+        self.schemas.change(gone, [(resource, codec.schema) for resource, codec in come])
+        lost = {(each.api_version, kind) for each in gone for kind in (each.kind, each.list_kind)}
         known = self.schemas.message_of
-        self._kinds = {key: codec for key, codec in self._kinds.items() if known(*key) is not None}
+        kept = {key: codec for key, codec in self._kinds.items() if key not in lost and known(*key) is not None}
+        self._kinds = kept | {(resource.api_version, resource.kind): codec for resource, codec in come}
+
+    def _own(self, api_version: str, kind: str, schema: StructSchema) -> KindCodec:
+        """A codec with functions of its own, which go with it, and without Protobuf."""
+        return KindCodec(api_version, kind, schema, _Generated(), self.schemas, protobuf=False)
 
     def message(self, full_name: str) -> MessageCodec:
         """The codec of a message. Raises KeyError when it is unknown or has a special JSON form."""

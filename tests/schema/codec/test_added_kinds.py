@@ -21,8 +21,8 @@ V1 = f"{GROUP}/v1"
 class AddedKindTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.codecs = Codecs(CATALOGUE)
-        self.codecs.add(widget(), schema_of(widget(), self.codecs.schemas))
-        self.codec: KindCodec = self.codecs.kind(V1, "Widget")
+        self.codec: KindCodec = self.codecs.made(widget(), schema_of(widget(), self.codecs.schemas))
+        self.codecs.change((), [(widget(), self.codec)])
 
     def spec(self, value: Any, *, default: bool = False) -> Any:
         """What becomes of a spec."""
@@ -104,12 +104,28 @@ class AddedKindTests(SynchronousTestCase):
     def test_removed(self) -> None:
         """A removed kind has no codec; one that is held goes on; added again, it has another schema."""
         self.codecs.kind(V1, "DeleteOptions")
-        self.codecs.remove(widget())
+        self.codecs.change([widget()], ())
         for kind in ("Widget", "WidgetList", "DeleteOptions"):
             self.assertRaises(KeyError, self.codecs.kind, V1, kind)
         self.assertEqual(self.spec({"size": 1}), {"size": 1})
-        self.codecs.add(widget(), schema_of(widget(), self.codecs.schemas))
-        self.assertIsNot(self.codecs.kind(V1, "Widget"), self.codec)
+        again = self.codecs.made(widget(), schema_of(widget(), self.codecs.schemas))
+        self.codecs.change((), [(widget(), again)])
+        self.assertIs(self.codecs.kind(V1, "Widget"), again)
+
+    def test_not_known_yet(self) -> None:
+        """A codec that has been made works before anybody finds it."""
+        codec = self.codecs.made(widget("v2"), schema_of(widget("v2"), self.codecs.schemas))
+        self.assertRaises(KeyError, self.codecs.kind, f"{GROUP}/v2", "Widget")
+        typed = {"kind": "Widget", "apiVersion": f"{GROUP}/v2", "metadata": {"name": "a"}}
+        self.assertEqual(codec.normalise(typed)["metadata"]["name"], "a")
+
+    def test_replaced(self) -> None:
+        """A kind can get another schema in one step, and its lists with it."""
+        lists = self.codecs.kind(V1, "WidgetList")
+        other = self.codecs.made(widget(), schema_of(widget(), self.codecs.schemas))
+        self.codecs.change([widget()], [(widget(), other)])
+        self.assertIs(self.codecs.kind(V1, "Widget"), other)
+        self.assertIsNot(self.codecs.kind(V1, "WidgetList"), lists)
 
     def test_prefix_in_lists(self) -> None:
         """Items of added kinds name their kind in lists, those of the release do not (supplement A1)."""

@@ -25,7 +25,7 @@ class AddedKindTests(SynchronousTestCase):
         self.schemas = Schemas(catalogue)
         few = tuple(each for each in catalogue.resources if each.plural in ("configmaps", "leases"))
         self.before = Published(self.schemas, few)
-        self.schemas.add(widget(), schema_of(widget(), self.schemas))
+        self.schemas.change((), [(widget(), schema_of(widget(), self.schemas))])
         self.after = Published(self.schemas, (*few, widget()))
 
     def v2(self) -> Any:
@@ -101,5 +101,5 @@ class AddedKindTests(SynchronousTestCase):
 
     def test_removed_meanwhile(self) -> None:
         """Documents are of the resources as they were, whatever has been removed before they are made."""
-        self.schemas.remove(widget())
+        self.schemas.change([widget()], ())
         self.assertIn("com.example.shop.v1.Widget", self.v2()["definitions"])
