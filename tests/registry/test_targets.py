@@ -124,7 +124,7 @@ class AddTests(TargetsCase):
         self.add()
 
     def test_taken(self) -> None:
-        """A path of the release or one that is being added is refused, and so are versions that do not fit together."""
+        """A path of the release or one that is being added is refused; so are versions that do not fit together."""
         gate = self.store.gate = Deferred()
         adding = ensureDeferred(self.targets.add(versions(self.codecs.schemas)))
         again = versions(self.codecs.schemas)

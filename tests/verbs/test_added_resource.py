@@ -292,7 +292,7 @@ class EndTests(AddedResourceCase):
         self.assertEqual([each() for each in held], [None] * len(held))
 
     async def test_changed(self) -> None:
-        """Added with another schema while it is served, it is never missing; watches end, its objects are there."""
+        """Added with another schema while it is served, it is never missing; its watches end, its objects stay."""
         made = await self.create("a")
         watch = await self.watch(f"{WIDGETS}?watch=1")
         self.assertEqual(await self.seen(watch, 1), [("ADDED", "a")])
