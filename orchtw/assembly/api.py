@@ -27,8 +27,6 @@ from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
-from orchtw.schema import descriptors
-from orchtw.schema.compiler import SchemaCompiler
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.binding import create_binding
 from orchtw.verbs.componentstatuses import ComponentStatuses
@@ -119,22 +117,19 @@ class API:
     def _endpoints(self) -> Paths:
         """The answers that are not about objects."""
         parts, resources = self._parts, self._parts.resources
-        compiler = SchemaCompiler(descriptors.pool(), resources.naming)
-        return Paths(
+        paths = Paths(
             [
                 Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
                 Version(resources.naming),
                 self._metrics,
                 Discovery(
-                    resources.catalogue,
-                    resources.enabled,
-                    parts.address,
-                    self._negotiator,
-                    self._representations.document,
+                    resources.targets, parts.address, self._negotiator, self._representations.document
                 ),
-                OpenAPI(resources.catalogue, compiler, resources.enabled, time.time, resources.offload),
+                OpenAPI(resources.targets, resources.codecs.schemas, time.time, resources.offload),
             ]
         )
+        resources.targets.listen(paths.forget)
+        return paths
 
     def _virtual(self, writing: Writing) -> Virtual:
         """The served kinds that are asked or done, never stored."""

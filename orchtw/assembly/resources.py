@@ -41,10 +41,7 @@ class Resources:
         """Open the store and fill the caches. Raises ConfigError for a store that is damaged or in use."""
         self.offload.start()
         await self.store.start()
-        stored = list(self.targets.stored())
-        await self.cacher.start(stored)
-        for each in stored:
-            each.cache = self.cacher.of(each)
+        await self.targets.open(self.cacher)
 
     async def stop(self) -> None:
         """Stop following the store, commit what was accepted, and close it."""

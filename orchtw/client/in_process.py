@@ -65,10 +65,10 @@ class CachedItem:
         return str(self._entry.revision)
 
     def ties(self) -> Ties:
-        return _ties.read(self._entry.proto) or Ties.of(self.metadata())
+        return _ties.read(self._entry.raw) or Ties.of(self.metadata())
 
     def metadata(self) -> Object:
-        return self._target.stored.codec.decode_metadata(self._entry.proto)
+        return self._target.stored.metadata(self._entry)
 
     def load(self) -> Object:
         return self._target.load(self._entry)
@@ -82,27 +82,30 @@ class Follow:
     def __init__(self, target: Target, receiver: Receiver) -> None:
         self._target = target
         self._receiver: Receiver | None = receiver
-        self._leave: Callable[[], None] = _nothing
 
     def start(self, since: int) -> None:
         """Hand on what the log holds after `since`, then follow; an expired `since` ends the watch."""
+        cache = self._target.stored.cache
         try:
-            missed = self._target.stored.cache.log.since(since)
+            missed = cache.log.since(since)
         except Expired as error:
             self._end(error)
             return
         for event in missed:
-            self._take(event)
+            self.take(event)
         if self._receiver is not None:
-            self._leave = self._target.stored.cache.follow(self._take)
+            cache.follow(self)
 
     def stop(self) -> None:
         """See `Watch.stop`."""
         self._receiver = None
-        self._leave()
-        self._leave = _nothing
+        self._target.stored.cache.leave(self)
 
-    def _take(self, event: Event) -> None:
+    def closed(self) -> None:
+        """See `Follower`, as `take`."""
+        self._end(None)
+
+    def take(self, event: Event) -> None:
         """A receiver that fails must not cost others the event: it begins anew with a list."""
         if self._receiver is None:
             return
@@ -115,7 +118,7 @@ class Follow:
             self._log.failure("a follower of {prefix} failed", prefix=self._target.stored.prefix)
             self._end(Expired.watch(event.revision, event.revision))
 
-    def _end(self, error: StatusError) -> None:
+    def _end(self, error: StatusError | None) -> None:
         receiver = self._receiver
         self.stop()
         if receiver is not None:
@@ -137,33 +140,31 @@ class Registry:
 
 
 class Index:
-    """Resources by path and by kind; read again when something is asked for that is not known yet."""
+    """Resources by path and by kind; read again when the registry's resources have changed."""
 
     def __init__(self, targets: Targets) -> None:
         self._targets = targets
         self._by_path: dict[tuple[str, str, str], Resource] = {}
         self._by_kind: dict[tuple[str, str], Resource] = {}
         self._home: dict[Resource, Target] = {}
+        self._read()
+        targets.listen(self._read)
 
     def resources(self) -> Sequence[Resource]:
         """Each stored resource that is served in any version."""
-        self._read()
         return tuple(self._home)
+
+    def listen(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` whenever `resources` has changed. What comes back ends it."""
+        return self._targets.listen(changed)
 
     def by_path(self, group: str, version: str, plural: str) -> Resource:
         """The resource of that path; KeyError when it is not served."""
-        path = (group, version, plural)
-        if path not in self._by_path:
-            self._read()
-        return self._by_path[path]
+        return self._by_path[group, version, plural]
 
     def by_kind(self, api_version: str, kind: str) -> Resource | None:
         """The resource that serves that kind."""
-        found = self._by_kind.get((api_version, kind))
-        if found is None:
-            self._read()
-            found = self._by_kind.get((api_version, kind))
-        return found
+        return self._by_kind.get((api_version, kind))
 
     def target(self, resource: Resource) -> Target:
         """The target of a resource that has been found before. Raises NotFound (404) once it is gone."""
@@ -216,6 +217,9 @@ class InProcessClient:
     async def discover(self) -> Discovered:
         """Never fails: the resources are this process' own."""
         return Discovered(self._index.resources())
+
+    def follow_discovery(self, changed: Callable[[], None]) -> Callable[[], None]:
+        return self._index.listen(changed)
 
     def resource(self, group: str, version: str, plural: str) -> Resource:
         """See `Client`, as all of these."""
@@ -331,7 +335,3 @@ class InProcessClient:
 
 def _canonical(target: Target, obj: Object) -> Object:
     return target.codec.fit(obj, IGNORE)[0]
-
-
-def _nothing() -> None:
-    """What a watch that follows nothing does to stop."""

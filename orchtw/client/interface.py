@@ -5,7 +5,7 @@ Objects are canonical dicts of the resource's version. Every refusal is a `Statu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import attrs
@@ -113,6 +113,12 @@ class Client(Protocol):
 
     async def discover(self) -> Discovered:
         """All resources, those added at run time too."""
+
+    def follow_discovery(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` when the client learns that the resources have changed. What comes back ends it.
+
+        A client that cannot learn it never calls: whoever depends on it asks `discover` now and then besides.
+        """
 
     def resource(self, group: str, version: str, plural: str) -> Resource:
         """The resource of that path; KeyError when it is not served."""

@@ -5,7 +5,7 @@ The graph is kept by one reflector a resource; whatever it cannot be sure of is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -94,6 +94,7 @@ class GarbageCollector(Controller):
         self._monitors: dict[Resource, Reflector] = {}
         self._discovering: Deferred[None] | None = None
         self._next_discovery: IDelayedCall | None = None
+        self._leave_discovery: Callable[[], None] | None = None
         self._events = EventRecorder(self.client, "garbage-collector-controller", host.now)
         self._next_search = 0.0
         self._warned: set[tuple[str, str]] = set()
@@ -112,9 +113,13 @@ class GarbageCollector(Controller):
         """Follow every resource; the queue is worked on once all of them have been listed."""
         super().startService()
         self._discover()
+        self._leave_discovery = self.client.follow_discovery(self._discover_soon)
 
     def stopService(self) -> Deferred[None]:
         """See `Controller`."""
+        if self._leave_discovery is not None:
+            self._leave_discovery()
+            self._leave_discovery = None
         if self._next_discovery is not None:
             self._next_discovery.cancel()
             self._next_discovery = None
@@ -126,6 +131,11 @@ class GarbageCollector(Controller):
         self._next_discovery = self.host.clock.callLater(DISCOVERY_PERIOD_S, self._discover)
         self._discovering = Deferred.fromCoroutine(self._follow_all())
         self._discovering.addErrback(self._not_discovered)
+
+    def _discover_soon(self) -> None:
+        """In the next turn: resources often change several at a time."""
+        assert self._next_discovery is not None
+        self._next_discovery.reset(0)
 
     def _not_discovered(self, failure: Failure) -> None:
         """The next period tries again."""
@@ -146,6 +156,7 @@ class GarbageCollector(Controller):
             reflector.start()
         for resource in self._monitors.keys() - found:
             self._monitors.pop(resource).stop()
+            Monitor(self.graph, resource).replaced(())
 
     async def reconcile(self, key: str) -> float | None:
         """Do what is due about one node."""

@@ -1,6 +1,7 @@
 """Discovery: which groups, versions and resources are served (supplement C1).
 
-The documents are made once, their encodings when first asked for: one per document and format.
+The documents are made when they are first asked for, and again when the resources have changed. Their encodings are
+kept, one per document and format.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import Negotiated, Negotiator, wants_pretty
-from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, Subresource
+from orchtw.schema.catalogue import GroupInfo, ResourceType, Subresource
 
 Document = dict[str, Any]
 _EVERY_CLIENT = "0.0.0.0/0"
@@ -20,31 +22,33 @@ class Discovery:
     """Answers `/api`, `/apis` and the paths below them that name a group or a version.
 
     `server` is the address and port that clients are told; `represent` makes the response of a document in a
-    format. What is not in `enabled` does not show.
+    format.
     """
 
     methods = frozenset({"GET"})
 
     def __init__(
         self,
-        catalogue: Catalogue,
-        enabled: Iterable[ResourceType],
+        targets: Targets,
         server: str,
         negotiator: Negotiator,
         represent: Callable[[Document, Negotiated], Response],
     ) -> None:
-        self._documents = documents(catalogue, enabled, server)
+        self._targets = targets
+        self._server = server
         self._negotiator = negotiator
         self._represent = represent
+        self._documents: dict[str, Document] = {}
         self._kept: dict[tuple[str, str, bool], Response] = {}
+        targets.listen(self._forget)
 
     def paths(self) -> Iterable[str]:
         """Every document's path."""
-        return self._documents
+        return self._all()
 
     def aliases(self) -> Iterable[tuple[str, str]]:
         """Each path with a slash behind it."""
-        return ((f"{path}/", path) for path in self._documents)
+        return ((f"{path}/", path) for path in self._all())
 
     async def handle(self, request: Request, path: str) -> Response:
         """The document in the format that the request accepts. Raises NotAcceptable (406)."""
@@ -56,20 +60,28 @@ class Discovery:
             kept = self._kept[key] = self._represent(self._document(path, accept), accept)
         return Response(content_type=kept.content_type, body=kept.body)
 
+    def _all(self) -> dict[str, Document]:
+        if not self._documents:
+            self._documents = documents(self._targets.groups, self._targets.resources, self._server)
+        return self._documents
+
+    def _forget(self) -> None:
+        self._documents, self._kept = {}, {}
+
     def _document(self, path: str, accept: Negotiated) -> Document:
-        document = self._documents[path]
+        document = self._all()[path]
         # APIVersions alone has no apiVersion in its text forms; the envelope of the binary form always names one.
         return {**document, "apiVersion": "v1"} if accept.format == "protobuf" else document
 
 
-def documents(catalogue: Catalogue, enabled: Iterable[ResourceType], server: str) -> dict[str, Document]:
+def documents(infos: Iterable[GroupInfo], enabled: Iterable[ResourceType], server: str) -> dict[str, Document]:
     """The document of each discovery path, members in the order of emission."""
     served: dict[tuple[str, str], list[ResourceType]] = {}
     for resource in enabled:
         served.setdefault((resource.group, resource.version), []).append(resource)
     core = sorted(version for group, version in served if not group)
     groups = [
-        group for group in (_group(info, served) for info in catalogue.groups if info.name) if group["versions"]
+        group for group in (_group(info, served) for info in infos if info.name) if group["versions"]
     ]
     address = {"clientCIDR": _EVERY_CLIENT, "serverAddress": server}
     found: dict[str, Document] = {
@@ -105,10 +117,10 @@ def _resource_list(resources: Iterable[ResourceType]) -> Document:
 
 
 def _resource(resource: ResourceType) -> Document:
-    """A resource's entry; built-in ones have no singular name in discovery."""
+    """A resource's entry; those of the release have no singular name in discovery."""
     entry: Document = {
         "name": resource.plural,
-        "singularName": "",
+        "singularName": "" if resource.protobuf else resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
         "verbs": sorted(resource.verbs),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from email.utils import formatdate
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from orchtw.registry.offload import Offload
+from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
-from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.compiler import SchemaCompiler
+from orchtw.schema.schemas import Schemas
 
 if TYPE_CHECKING:
     from orchtw.schema.openapi.published import Encoded, Form, Published
@@ -31,32 +30,36 @@ _VARY = ("Vary", "Accept")
 class OpenAPI:
     """Answers the paths of both versions.
 
-    What is not in `enabled` does not show. `now` is the time in seconds since 1970. Whatever there is to make is made
-    when a client first asks, in `offload`'s thread: `compiler` must be nobody else's.
+    `now` is the time in seconds since 1970. Whatever there is to make is made when a client first asks, in the thread
+    of `offload`, and made anew when the resources have changed.
     """
 
     methods = frozenset({"GET", "HEAD"})
 
     def __init__(
         self,
-        catalogue: Catalogue,
-        compiler: SchemaCompiler,
-        enabled: Iterable[ResourceType],
+        targets: Targets,
+        schemas: Schemas,
         now: Callable[[], float],
         offload: Offload,
     ) -> None:
-        self._catalogue = catalogue
-        self._compiler = compiler
-        self._enabled = enabled
+        self._targets = targets
+        self._schemas = schemas
         self._now = now
         self._offload = offload
-        self._made: dict[str, Any] = {}
+        self._documents: _Documents | None = None
+        targets.listen(self._forget)
 
-    @cached_property
-    def _published(self) -> Published:
-        from orchtw.schema.openapi.published import Published  # 15 ms that the start is spared
+    def _forget(self) -> None:
+        self._documents = None
 
-        return Published(self._catalogue, self._compiler, self._enabled)
+    def _present(self) -> _Documents:
+        """The documents about the present resources. A request asks once, so that all it sees is of one state."""
+        if self._documents is None:
+            from orchtw.schema.openapi.published import Published  # 15 ms that the start is spared
+
+            self._documents = _Documents(Published(self._schemas, self._targets.resources), self._offload)
+        return self._documents
 
     def paths(self) -> Iterable[str]:
         """The document of version 2 and the index of version 3."""
@@ -64,7 +67,7 @@ class OpenAPI:
 
     def aliases(self) -> Iterable[tuple[str, str]]:
         """Version 3's index with a slash behind it, and its documents."""
-        documents = (f"{V3_PATH}/{path}" for path in self._published.v3_paths)
+        documents = (f"{V3_PATH}/{path}" for path in self._present().published.v3_paths)
         return ((f"{V3_PATH}/", V3_PATH), *((document, document) for document in documents))
 
     async def handle(self, request: Request, path: str) -> Response:
@@ -73,37 +76,46 @@ class OpenAPI:
         A v3 document with another hash than its own is a 301 to the right one, with the right one it may be
         kept for a year.
         """
-        published = self._published
+        documents = self._present()
+        published = documents.published
         if path == V2_PATH:
-            return await self._answer(request, path, await self._kept(path, lambda: published.v2))
+            return await documents.answer(request, path, await documents.kept(path, lambda: published.v2))
         if path == V3_PATH:
-            return _conditional(request, JSON, await self._kept(path, lambda: published.index(V3_PATH)))
-        return await self._v3(request, path)
+            return _conditional(request, JSON, await documents.kept(path, lambda: published.index(V3_PATH)))
+        return await self._v3(request, path, documents)
 
-    async def _v3(self, request: Request, path: str) -> Response:
-        published = self._published
-        form: Form = await self._kept(path, lambda: published.v3[path.removeprefix(f"{V3_PATH}/")])
+    async def _v3(self, request: Request, path: str, documents: _Documents) -> Response:
+        published = documents.published
+        form: Form = await documents.kept(path, lambda: published.v3[path.removeprefix(f"{V3_PATH}/")])
         given, right = request.param("hash"), form.json.hash
         if given and given != right:
             return Response(code=301, headers=[("Location", f"{path}?hash={right}")])
-        response = await self._answer(request, path, form)
+        response = await documents.answer(request, path, form)
         if given and response.code != 406:
             expires = formatdate(self._now() + YEAR_S, usegmt=True)
             response.headers += [("Cache-Control", IMMUTABLE), ("Expires", expires)]
         return response
 
 
-    async def _answer(self, request: Request, path: str, form: Form) -> Response:
+class _Documents:
+    """What is published about the resources of one time, each document made once."""
+
+    def __init__(self, published: Published, offload: Offload) -> None:
+        self.published = published
+        self._offload = offload
+        self._made: dict[str, Any] = {}
+
+    async def answer(self, request: Request, path: str, form: Form) -> Response:
         """The form that the Accept header prefers, or a bare 406."""
         chosen = preferred(request.headers.get("accept", ""), (JSON, *form.protobuf_types))
         if chosen is None:
             return Response(code=406, headers=[_VARY])
         if chosen == JSON:
             return _conditional(request, JSON, form.json)
-        encoded = await self._kept(f"{path} {PROTOBUF}", lambda: form.protobuf)
+        encoded = await self.kept(f"{path} {PROTOBUF}", lambda: form.protobuf)
         return _conditional(request, form.protobuf_types[0], encoded)
 
-    async def _kept(self, name: str, make: Callable[[], T]) -> T:
+    async def kept(self, name: str, make: Callable[[], T]) -> T:
         """What `make` returns, made once: the documents of a server take seconds."""
         if name not in self._made:
             self._made[name] = await self._offload.run(WORK_BYTES, make)

@@ -25,7 +25,7 @@ class Endpoint(Protocol):
         """The HTTP methods it answers; others get MethodNotAllowed (405)."""
 
     def paths(self) -> Iterable[str]:
-        """The paths as the index shows them, complete once the server is ready."""
+        """The paths as the index shows them at present."""
 
     def aliases(self) -> Iterable[tuple[str, str]]:
         """Other spellings, (spelling, path): answered, not shown."""
@@ -35,7 +35,7 @@ class Endpoint(Protocol):
 
 
 class Paths:
-    """Finds the endpoint of a non-resource path; all paths must be known before the first request."""
+    """Finds the endpoint of a non-resource path; paths are learnt at the first request, and after `forget`."""
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         self._endpoints = tuple(endpoints)
@@ -59,6 +59,10 @@ class Paths:
         if request.path.startswith(_API_PREFIXES):
             return Response(code=404, content_type=TEXT, body=_PAGE_NOT_FOUND)
         return Response(code=200 if request.path == INDEX else 404, content_type="application/json", body=self._index)
+
+    def forget(self) -> None:
+        """The endpoints have other paths now."""
+        self._routes = {}
 
     def _learn(self) -> None:
         for endpoint in self._endpoints:

@@ -15,23 +15,23 @@ from orchtw.registry.targets import Targets
 
 
 class Ownership:
-    """Makes field managers on first use and keeps them."""
+    """Makes field managers on first use and keeps them with their targets."""
 
     def __init__(self, targets: Targets, naming: Naming) -> None:
         self._targets = targets
         self._naming = naming
         self._types = Types()
-        self._managers: dict[tuple[Target, str], FieldManager] = {}
 
     def of(self, target: Target, subresource: str) -> FieldManager:
         """The field manager of an endpoint."""
-        found = self._managers.get((target, subresource))
+        found: FieldManager | None = target.kept.get((Ownership, subresource))
         if found is None:
-            found = self._managers[target, subresource] = self._make(target, subresource)
+            found = target.kept[Ownership, subresource] = self._make(target, subresource)
         return found
 
     def _make(self, target: Target, subresource: str) -> FieldManager:
-        versions = ServedVersions(self._targets.versions_of(target), self._types)
+        types = self._types if target.codec.protobuf else Types()  # what is added may go again
+        versions = ServedVersions(self._targets.versions_of(target), types)
         ignored = self._ignored(target, subresource)
         codec = target.codec
 

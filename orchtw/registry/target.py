@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import orjson
@@ -22,6 +23,7 @@ class Target:
 
     `to_storage` and `from_storage` are None where the served version is the stored one. `same_fields`: versions
     that differ in nothing but apiVersion share their JSON after it. `deprecation` is what requests are warned of.
+    `kept` is where others keep what they make once for it, such as watch wires, so that it goes with the target.
     """
 
     resource: ResourceType
@@ -31,6 +33,7 @@ class Target:
     from_storage: Convert | None = None
     same_fields: bool = True
     deprecation: str = ""
+    kept: dict[Any, Any] = attrs.field(factory=dict, init=False)
 
     def load(self, entry: Entry) -> Object:
         """A private canonical dict of a cached object in this version."""
@@ -66,9 +69,9 @@ class Target:
         )
 
     def protobuf(self, entry: Entry) -> bytes:
-        """The inner Protobuf message of a cached object in this version; cached on the entry."""
+        """The inner Protobuf message of a cached object in this version, if its kind has one; cached on the entry."""
         if self.from_storage is None:
-            return entry.proto
+            return entry.raw
         key = self._key("protobuf")
         return self._cached(entry, key) or self._keep(entry, key, self.codec.encode_protobuf(self.load(entry)))
 

@@ -1,37 +1,127 @@
-"""All served resources by group, version and name, each with the stored resource behind it."""
+"""The registry of resources: what requests can name, by group, version and name, and who is told of changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from orchtw.naming import Naming
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategies import strategy_for
+from orchtw.registry.strategy import Strategy
 from orchtw.registry.target import Target
 from orchtw.rules.warnings import deprecation
-from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, with_added
+from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.schemas import Kind
+from orchtw.storage.cache import Cacher
 
 REGISTRY = "/registry/"
 
+Path = tuple[str, str, str]
+"""Group, version, plural."""
+
+Home = tuple[str, str]
+"""Group and plural under which a resource is stored."""
+
+MakeStrategy = Callable[[ResourceType, Naming, KindCodec], Strategy]
+
 
 class Targets:
-    """What requests can name. Resources of the catalogue that `served` leaves out are not there."""
+    """The resources of this server: those of the catalogue that `served` holds, and those that are added.
+
+    An added resource differs from the others in its source alone. Whoever makes something of all resources, such as
+    discovery, listens and makes it again.
+    """
 
     def __init__(self, catalogue: Catalogue, codecs: Codecs, served: Iterable[ResourceType]) -> None:
         self._catalogue = catalogue
         self._codecs = codecs
-        self._stored: dict[tuple[str, str], Stored] = {}
-        self._targets: dict[tuple[str, str, str], Target] = {}
-        self._all: dict[tuple[str, str, str], Target] = {}
-        shown = {(each.group, each.version, each.plural) for each in served}
-        self.versions = {(group, version) for group, version, _ in shown}
+        self._caches: Cacher | None = None
+        self._listeners: tuple[Callable[[], None], ...] = ()
+        self._stored: dict[Home, Stored] = {}
+        self._targets: dict[Path, Target] = {}
+        self._all: dict[Path, Target] = {}
+        self._served = {_path(each): each for each in served}
+        self._added: dict[Home, Sequence[ResourceType]] = {}
+        self._opening: dict[Home, Sequence[ResourceType]] = {}
+        self.versions = {path[:2] for path in self._served}
         for resource in catalogue.resources:
-            key = (resource.group, resource.version, resource.plural)
             if resource.storage_version is not None:
-                target = self._all[key] = self._target(resource)
-                if key in shown:
-                    self._targets[key] = target
+                codec = codecs.kind(resource.api_version, resource.kind)
+                target = self._all[_path(resource)] = self._target(resource, codec, self._stored_for(resource))
+                if _path(resource) in self._served:
+                    self._targets[_path(resource)] = target
+
+    async def open(self, caches: Cacher) -> None:
+        """Fill the caches of all stored resources; others can be added from then on.
+
+        Raises as `Cacher.start` does.
+        """
+        await caches.start(self._stored.values())
+        for stored in self._stored.values():
+            stored.cache = caches.of(stored)
+        self._caches = caches
+
+    async def add(self, versions: Sequence[Kind], make_strategy: MakeStrategy = strategy_for) -> None:
+        """Serve a resource that is none of the release, in all of its versions, each with its schema; after `open`.
+
+        One of them is the storage version; requests may name those that are on by default. They can when this
+        returns, not before: by then all of its objects in the store are in the cache. Added again, a resource takes
+        the place of what it was, which is served until then and whose watches end. Raises ValueError for a path or
+        kind that another resource has, and while this one is being added; and what the store raises. Nothing has
+        changed then.
+        """
+        assert self._caches is not None
+        resources = [resource for resource, _ in versions]
+        home = self._check_free(resources)
+        self._codecs.schemas.check(self._added.get(home, ()), versions)
+        self._opening[home] = resources
+        try:
+            come = [(resource, self._codecs.made(resource, schema)) for resource, schema in versions]
+            storage = next(pair for pair in come if pair[0].version == pair[0].storage_version)
+            stored = self._make_stored(*storage, make_strategy)
+            targets = [self._target(resource, codec, stored) for resource, codec in come]
+            stored.cache = await self._caches.add(stored)
+        finally:
+            del self._opening[home]
+        self._stored[home] = stored
+        self._replace(home, targets)
+
+    def remove(self, group: str, plural: str) -> None:
+        """Serve an added resource no longer, in any version: its watches end in good order.
+
+        Requests under way go on with what they have; its objects stay in the store. Raises KeyError for a resource
+        that has not been added, or is being added again.
+        """
+        assert self._caches is not None
+        home = (group, plural)
+        if home not in self._added or home in self._opening:
+            raise KeyError(f"{plural}.{group}")
+        stored = self._stored.pop(home)
+        self._replace(home, [])
+        self._caches.remove(stored)
+
+    def listen(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed`, which must not raise, whenever resources have been added or removed.
+
+        What comes back ends it.
+        """
+        self._listeners = (*self._listeners, changed)
+
+        def leave() -> None:
+            self._listeners = tuple(each for each in self._listeners if each is not changed)
+
+        return leave
+
+    @property
+    def resources(self) -> tuple[ResourceType, ...]:
+        """Every resource that requests may name, those that are never stored included; those of the release first."""
+        return (*self._served.values(), *self._added_and_served())
+
+    @property
+    def groups(self) -> tuple[GroupInfo, ...]:
+        """Every known group in the order of discovery, also those of which nothing is served."""
+        return with_added(self._catalogue.groups, self._added_and_served())
 
     def find(self, group: str, version: str, plural: str) -> Target | None:
         """The target of a path, or None."""
@@ -50,15 +140,43 @@ class Targets:
         served = {each.resource.api_version: each for each in self._targets.values() if each.stored is target.stored}
         return {target.resource.api_version: target, **served}
 
-    def stored(self) -> Iterator[Stored]:
-        """Every stored resource once."""
-        return iter(self._stored.values())
+    def _added_and_served(self) -> Iterator[ResourceType]:
+        return (each for resources in self._added.values() for each in resources if each.default_on)
 
-    def _target(self, resource: ResourceType) -> Target:
-        stored = self._stored_for(resource)
+    def _check_free(self, resources: Sequence[ResourceType]) -> Home:
+        """Where a resource that is to be added is at home. Raises ValueError."""
+        first = resources[0]
+        home = first.group, first.plural
+        alike = {(each.group, each.plural, each.storage_group, each.storage_version) for each in resources}
+        if alike != {(*home, first.group, first.storage_version)} or not any(
+            each.version == each.storage_version for each in resources
+        ):
+            raise ValueError(f"the versions of {first.qualified} do not belong together")
+        release = {(each.group, each.plural) for each in self._catalogue.resources}
+        coming = {name for others in self._opening.values() for each in others for name in _names(each)}
+        if home in release or home in self._opening or any(coming & _names(each) for each in resources):
+            raise ValueError(f"{first.qualified} is there already, or is being added")
+        return home
+
+    def _replace(self, home: Home, targets: Sequence[Target]) -> None:
+        """Put targets in the place of those that have been added under `home`, and tell everybody."""
+        gone = self._added.pop(home, ())
+        self._codecs.change(gone, [(each.resource, each.codec) for each in targets])
+        for resource in gone:
+            del self._all[_path(resource)]
+            self._targets.pop(_path(resource), None)
+        if targets:
+            self._added[home] = [each.resource for each in targets]
+        self._all.update((_path(each.resource), each) for each in targets)
+        self._targets.update((_path(each.resource), each) for each in targets if each.resource.default_on)
+        self.versions = {_path(each)[:2] for each in self.resources}
+        for changed in self._listeners:
+            changed()
+
+    def _target(self, resource: ResourceType, codec: KindCodec, stored: Stored) -> Target:
         target = Target(
             resource=resource,
-            codec=self._codecs.kind(resource.api_version, resource.kind),
+            codec=codec,
             stored=stored,
             deprecation=deprecation(resource, self._catalogue.naming.release),
         )
@@ -71,19 +189,28 @@ class Targets:
         return target
 
     def _stored_for(self, resource: ResourceType) -> Stored:
+        """The stored resource behind one of the release, shared by its versions."""
         group, plural = resource.storage_group or "", resource.plural
         known = self._stored.get((group, plural))
         if known is None:
             home = self._catalogue.find(group, resource.storage_version or "", plural) or resource
-            codec, naming = self._codecs.kind(home.api_version, home.kind), self._catalogue.naming
-            known = self._stored[group, plural] = Stored(
-                home,
-                codec,
-                strategy_for(home, naming, codec),
-                storage_prefix(home, naming),
-                home.field_selectors,
-            )
+            codec = self._codecs.kind(home.api_version, home.kind)
+            known = self._stored[group, plural] = self._make_stored(home, codec, strategy_for)
         return known
+
+    def _make_stored(self, home: ResourceType, codec: KindCodec, make_strategy: MakeStrategy) -> Stored:
+        naming = self._catalogue.naming
+        strategy = make_strategy(home, naming, codec)
+        return Stored(home, codec, strategy, storage_prefix(home, naming), home.field_selectors)
+
+
+def _path(resource: ResourceType) -> Path:
+    return resource.group, resource.version, resource.plural
+
+
+def _names(resource: ResourceType) -> set[object]:
+    """What no other resource may have."""
+    return {(resource.group, resource.kind), resource.message}
 
 
 def storage_prefix(resource: ResourceType, naming: Naming) -> str:

@@ -168,7 +168,7 @@ class WritePath:
         """
         prepared = stored.prepare(obj)
         size = len(prepared.raw)
-        if size > MAX_KEYS and (live is None or size > len(live.proto)):
+        if size > MAX_KEYS and (live is None or size > len(live.raw)):
             if size > MAX_STORED_BYTES:
                 raise RequestEntityTooLarge.limit(MAX_STORED_BYTES)
             try:
@@ -216,7 +216,7 @@ class WritePath:
 
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
-        stored, size = write.target.stored, write.size_bytes + len(live.proto)
+        stored, size = write.target.stored, write.size_bytes + len(live.raw)
         change = await self._run(size, lambda: self._changed(write, transform, live))
         old, asked_version = change.old, change.asked_version
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
@@ -319,15 +319,15 @@ class WritePath:
 
     async def load(self, write: Write, live: Entry) -> Object:
         """The object of a deletion in the storage version, for its own use."""
-        return await self._run(len(live.proto), lambda: write.target.stored.load(live))
+        return await self._run(len(live.raw), lambda: write.target.stored.load(live))
 
     async def admit_delete(self, write: Write, live: Entry, old: Object, options: DeleteOptions) -> None:
         """Ask admission about the deletion of `old`, the live object. Raises what plugins raise."""
-        await self._admissions.deleting(write, old, options, len(live.proto))
+        await self._admissions.deleting(write, old, options, len(live.raw))
 
     async def terminate(self, write: Write, live: Entry, new: Object, old: Object) -> Entry | None:
         """Store `new`, the live object with the marks of its termination; None: another writer was faster."""
-        stored, size = write.target.stored, len(live.proto)
+        stored, size = write.target.stored, len(live.raw)
         hold = await self._reserve(write, size, new, old, _nothing)
         try:
             prepared = await self._run(size, lambda: stored.prepare(new))
@@ -347,7 +347,7 @@ class WritePath:
         """
         if write.dry_run:
             return Outcome(live.revision)
-        hold = None if old is None else await self._reserve(write, len(live.proto), None, old, _nothing)
+        hold = None if old is None else await self._reserve(write, len(live.raw), None, old, _nothing)
         return await self._commit(Op(write.target.stored.prefix + live.key, None, live.revision), hold)
 
     async def _reserve(

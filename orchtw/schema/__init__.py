@@ -1,6 +1,6 @@
 """What the API's types are and how their values travel: descriptors, catalogue, codecs, defaulting, validation.
 
-Everything here follows from the messages in `protos/` and their options, of which `api.binpb` is the compiled form.
-Nothing here does I/O beyond reading that file, keeps state of a server, or knows of verbs, storage or HTTP. Any
-package above may import it.
+Everything here follows from the messages in `protos/` and their options, of which `api.binpb` is the compiled form,
+or from schema nodes that are given to `Schemas`. Nothing here does I/O beyond reading that file, keeps state of a
+server but for these, or knows of verbs, storage or HTTP. Any package above may import it.
 """

@@ -7,7 +7,7 @@ off in a running server is not known here; `default_on` is the release's own cho
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -16,14 +16,17 @@ from google.protobuf.descriptor import Descriptor
 
 from orchtw.naming import Naming
 from orchtw.schema.descriptors import file_options, files, message_options
+from orchtw.schema.versions import maturity
 
 _META = "meta.orch.io"
 _METADATA = "PartialObjectMetadata"
 _AGGREGATED = "apiregistration.orch.io"  # the aggregator's own group: first of the named ones, without a priority
+_ADDED_GROUP_PRIORITY = 1000  # of groups that come at run time: behind all of the release
+_ADDED_VERSION_PRIORITY = 100
 # A message that travels at top level without being declared a kind: it has no kind or apiVersion of its own.
 _META_EXTRAS = ("WatchEvent",)
 # Clients send and expect these in the group version of the resource that they are about.
-_IN_EVERY_GROUP = frozenset(
+IN_EVERY_GROUP = frozenset(
     {"WatchEvent", "ListOptions", "GetOptions", "DeleteOptions", "CreateOptions", "UpdateOptions", "PatchOptions"}
 )
 
@@ -65,7 +68,9 @@ class ResourceType:
 
     `storage_version` and `storage_group` name the form that is stored; both are None for a resource that is never
     stored. `introduced`, `deprecated` and `removed` are releases such as "1.21" (seed 1 §7). `message` is
-    the full Protobuf name of the kind's message. No `columns` means the default Table.
+    the full Protobuf name of the kind's message. No `columns` means the default Table. `protobuf` False: the kind is
+    none of the release, has a schema but no message (`message` is the schema's name), and its objects are stored and
+    served as JSON.
     """
 
     group: str
@@ -92,6 +97,7 @@ class ResourceType:
     replacement: GroupVersionKind | None
     columns: tuple[Column, ...]
     message: str
+    protobuf: bool = True
     api_version: str = attrs.field(init=False)
     qualified: str = attrs.field(init=False)
 
@@ -116,6 +122,34 @@ class GroupInfo:
     preferred: str
     group_priority_minimum: int | None
     version_priority: dict[str, int]
+
+
+def with_added(groups: tuple[GroupInfo, ...], added: Iterable[ResourceType]) -> tuple[GroupInfo, ...]:
+    """The groups, and those of resources that came at run time behind them by name (supplement C1).
+
+    Versions that a group of the release does not know follow its own.
+    """
+    versions: dict[str, set[str]] = {}
+    for resource in added:
+        versions.setdefault(resource.group, set()).add(resource.version)
+    known = tuple(_extended(group, versions.pop(group.name, set())) for group in groups)
+    return known + tuple(_added_group(name, versions[name]) for name in sorted(versions))
+
+
+def _extended(group: GroupInfo, versions: set[str]) -> GroupInfo:
+    found = (*group.versions, *sorted(versions - {*group.versions}, key=maturity))
+    return group if found == group.versions else attrs.evolve(group, versions=found)
+
+
+def _added_group(name: str, versions: set[str]) -> GroupInfo:
+    ordered = tuple(sorted(versions, key=maturity))
+    return GroupInfo(
+        name=name,
+        versions=ordered,
+        preferred=ordered[0],
+        group_priority_minimum=_ADDED_GROUP_PRIORITY,
+        version_priority=dict.fromkeys(ordered, _ADDED_VERSION_PRIORITY),
+    )
 
 
 def joined(group: str, version: str) -> str:
@@ -155,13 +189,9 @@ class Catalogue:
         request also in each group version.
         """
         found = self._messages.get((api_version, kind))
-        if found is None and kind in _IN_EVERY_GROUP and api_version in self._api_versions:
+        if found is None and kind in IN_EVERY_GROUP and api_version in self._api_versions:
             return self._messages["v1", kind]
         return found
-
-    def kinds(self) -> Iterator[tuple[str, str, str]]:
-        """Every known (apiVersion, kind, full message name)."""
-        return ((api_version, kind, message) for (api_version, kind), message in self._messages.items())
 
 
 def _messages_by_kind(naming: Naming) -> dict[tuple[str, str], str]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.descriptor_pool import DescriptorPool
 
 from orchtw.naming import Naming
 from orchtw.schema import descriptors
@@ -57,10 +56,12 @@ _STRINGS_FORM = "[]string"
 
 
 class SchemaCompiler:
-    """Compiles messages of `pool` to nodes and keeps them; `naming` gives JSON keys, enum values and defaults."""
+    """Compiles the API's messages to nodes and keeps them; `naming` gives JSON keys, enum values and defaults.
 
-    def __init__(self, pool: DescriptorPool, naming: Naming) -> None:
-        self._pool = pool
+    Threads may ask at once.
+    """
+
+    def __init__(self, naming: Naming) -> None:
         self._naming = naming
         self._nodes: dict[str, Node] = {}
         self._enums = cache(self._enums_of_package)
@@ -68,7 +69,7 @@ class SchemaCompiler:
     def message(self, full_name: str) -> Node:
         """The node of a message. Raises KeyError when there is none of that name."""
         node = self._nodes.get(full_name)
-        return node if node is not None else self._compile(self._pool.FindMessageTypeByName(full_name))
+        return node if node is not None else self._compile(descriptors.pool().FindMessageTypeByName(full_name))
 
     def struct(self, full_name: str) -> StructSchema:
         """The node of a message that has fields in JSON. Raises KeyError when it is unknown or has a special form."""
@@ -81,7 +82,8 @@ class SchemaCompiler:
         assert descriptor is not None
         node = self._nodes.get(descriptor.full_name)
         if node is None:
-            node = self._nodes[descriptor.full_name] = self._new(descriptor)
+            # Another thread may have made it meanwhile: the first one counts.
+            node = self._nodes.setdefault(descriptor.full_name, self._new(descriptor))
         return node
 
     def _new(self, descriptor: Descriptor) -> Node:
@@ -98,6 +100,7 @@ class SchemaCompiler:
         return StructSchema(
             descriptor.full_name,
             lambda: [self._field(field) for field in descriptor.fields],
+            kind=options.kind,
             atomic=options.struct_type == "atomic",
             union=options.union,
             recursive=_contains_itself(descriptor),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -131,7 +131,8 @@ class Field:
 
     `name` is the JSON key ("" when inline: the struct's keys stand in the parent), `proto` and `number` its place
     in Protobuf. `pointer`: absence differs from zero. `omitempty`: left out of JSON when zero. `default` is the
-    JSON value that fills an absent field, or MISSING. `rules`: what a valid value is; None: any.
+    JSON value that fills an absent field, or MISSING. `rules`: what a valid value is; None: any. `description` is
+    what OpenAPI says of it; if it is "", that comes from the protos.
     """
 
     name: str
@@ -152,35 +153,48 @@ class Field:
     element_pointer: bool = False
     markers: tuple[str, ...] = ()
     rules: Rules | None = None
+    description: str = ""
+
+
+StructKind = Literal["", "object", "list"]
 
 
 class StructSchema:
     """An object with known keys, in emission order.
 
-    `name` is the full message name, or any unique name. `atomic`: merges replace it as a whole. `union`: at most
-    one of its members is set. `recursive`: it contains itself, so its depth has no bound of its own. `unknown` is
-    what keys without a field hold; None: there may be none. `one_of`: which of its keys exclude each other.
+    `name` is the full message name, or any unique name, or "" for a part of one other struct. `kind`: it stands for
+    whole objects or lists, which carry kind and apiVersion in JSON; "" for every other struct. `atomic`: merges
+    replace it as a whole. `union`: at most one of its members is set. `recursive`: it contains itself, so its depth
+    has no bound of its own. `unknown` is what keys without a field hold; None: there may be none. `one_of`: which of
+    its keys exclude each other. `description`: see `Field`.
     """
 
-    __slots__ = ("_fields", "_flat", "_load", "atomic", "name", "one_of", "recursive", "union", "unknown")
+    __slots__ = (
+        "_fields", "_flat", "_load", "atomic", "description", "kind", "name", "one_of", "recursive", "union",
+        "unknown",
+    )  # fmt: skip
 
     def __init__(
         self,
         name: str,
         fields: Sequence[Field] | Callable[[], Sequence[Field]],
         *,
+        kind: StructKind = "",
         atomic: bool = False,
         union: bool = False,
         recursive: bool = False,
         unknown: Node | None = None,
         one_of: tuple[OneOf, ...] = (),
+        description: str = "",
     ) -> None:
         self.name = name
+        self.kind = kind
         self.one_of = one_of
         self.atomic = atomic
         self.unknown = unknown
         self.union = union
         self.recursive = recursive
+        self.description = description
         self._load = fields if callable(fields) else lambda: fields
         self._fields: tuple[Field, ...] | None = None
         self._flat: dict[str, Field] | None = None

@@ -23,6 +23,7 @@ from orchtw.watch.turns import SLICE_S, Turns
 
 ROOT: Final = "/registry/"
 PAGE_ITEMS: Final = 500  # at start: a page of 6 KiB objects is 3 MiB
+LATER_PAGE_ITEMS: Final = 50  # at run time: a page is taken over in a few milliseconds, then others have their turn
 TRIM_INTERVAL_S: Final = 15.0  # how long a quiet resource's log may outlive its history
 
 __all__ = ["Cacher", "ResourceCache", "StoredResource"]
@@ -59,7 +60,7 @@ class Cacher:
         )
         self._caches: dict[str, ResourceCache] = {}
         self._touched: dict[ResourceCache, None] = {}
-        self._loading: dict[ResourceCache, list[Change]] = {}
+        self._loading: dict[str, list[Change]] = {}  # what happens below a prefix while it is being listed
         self._subscription: Subscription | None = None
         self._ticking: IDelayedCall | None = None
         self._next_trim = 0.0
@@ -93,7 +94,7 @@ class Cacher:
         """
         for resource in resources:
             self._caches[resource.prefix] = self._new_cache(resource)
-        revision = await self._load(ROOT)
+        revision = await self._load(ROOT, self._find, PAGE_ITEMS)
         for cache in self._caches.values():
             cache.begin(revision)
         self._head.revision = revision
@@ -120,49 +121,56 @@ class Cacher:
     async def add(self, resource: StoredResource) -> ResourceCache:
         """Take in a resource that came up at run time, with what the store holds of it.
 
-        What changes while it is being listed is kept and applied afterwards.
+        It takes the place of a resource with the same prefix, whose watches end then, not earlier. It is listed at
+        the revision that all caches have reached: the store may be ahead of them, and a list's version must not be
+        older than what is on it. What changes after that is kept and applied afterwards. Raises what the store
+        raises; then everything is as before.
         """
-        cache = self._caches[resource.prefix] = self._new_cache(resource)
-        kept = self._loading[cache] = []
+        cache, prefix = self._new_cache(resource), resource.prefix
+        kept = self._loading[prefix] = []
         try:
-            revision = await self._load(resource.prefix)
+            revision = await self._load(prefix, lambda key: cache, LATER_PAGE_ITEMS, self._head.revision)
         except BaseException:
-            self._caches.pop(resource.prefix, None)
+            self._shared.superseded.leave(cache.log)
             raise
         finally:
-            del self._loading[cache]
+            del self._loading[prefix]
         cache.begin(revision)
+        self.remove(resource)
+        self._caches[prefix] = cache
         for change in kept:
             if change.revision > revision:
                 self._apply(cache, change)
         return cache
 
     def remove(self, resource: StoredResource) -> None:
-        """Forget a resource and end its watches."""
+        """Forget a resource and end all watches on it. Its cache stays as it is for those who still hold it."""
         cache = self._caches.pop(resource.prefix, None)
         if cache is not None:
             self._touched.pop(cache, None)
-            cache.dispatcher.close()
+            cache.close()
             self._shared.superseded.leave(cache.log)
 
     def _new_cache(self, resource: StoredResource) -> ResourceCache:
         return ResourceCache(resource, self._shared)
 
-    async def _load(self, prefix: str) -> int:
-        """Build the entries of all keys below `prefix`, page by page at one revision, which is returned."""
-        revision, start, more = 0, "", True
+    async def _load(
+        self, prefix: str, find: Callable[[str], ResourceCache | None], page_items: int, revision: int = 0
+    ) -> int:
+        """Build the entries of all keys below `prefix`, page by page at one revision (0: the latest); returns it."""
+        start, more = "", True
         while more:
-            page = await self._store.list(prefix, revision=revision, limit=PAGE_ITEMS, start=start)
+            page = await self._store.list(prefix, revision=revision, limit=page_items, start=start)
             revision, more = page.revision, page.more
             for item in page.items:
-                cache = self._find(item.key)
+                cache = find(item.key)
                 if cache is not None:
                     try:
                         cache.load(item.key, item.value, item.revision)
                     except Exception as error:  # noqa: BLE001 - one bad object must not be the end of the start
                         self._set_aside(cache, item.key, item.revision, f"it cannot be decoded ({error})")
             for lost in page.damaged:
-                cache = self._find(lost.key)
+                cache = find(lost.key)
                 if cache is not None:
                     self._set_aside(cache, lost.key, lost.revision, "its checksum is wrong")
             if page.items:
@@ -189,11 +197,11 @@ class Cacher:
             if change.revision < head.revision:
                 continue
             cache = self._find(change.key)
-            if cache is not None:
-                if cache in self._loading:
-                    self._loading[cache].append(change)
-                elif change.revision > cache.loaded_revision:
-                    self._apply(cache, change)
+            if cache is not None and change.revision > cache.loaded_revision:
+                self._apply(cache, change)
+            for prefix, kept in self._loading.items():
+                if change.key.startswith(prefix):
+                    kept.append(change)
             head.revision = change.revision
         if self._touched:
             # For each batch anew: should one call be late or lost, the next batch, or the next tick, makes up for it.

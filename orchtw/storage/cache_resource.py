@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf
 from typing import Protocol
 
@@ -44,6 +44,16 @@ class Noted(Protocol):
 
     def entry(self, revision: int) -> Entry:
         """The entry once the store has committed the object at `revision`."""
+
+
+class Follower(Protocol):
+    """A watch inside the process. Its methods must not raise."""
+
+    def take(self, event: Event) -> None:
+        """Something has happened."""
+
+    def closed(self) -> None:
+        """The resource is gone, and nothing more will happen."""
 
 
 class DamagedObject(InternalError):
@@ -93,7 +103,7 @@ class ResourceCache:
         self._ordered = Ordered()
         self._texts = shared.texts
         self._label_sets = LabelSets(shared.texts)
-        self._followers: tuple[Callable[[Event], None], ...] = ()
+        self._followers: tuple[Follower, ...] = ()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -225,7 +235,7 @@ class ResourceCache:
         return self._happened(revision, key, old, None, now)
 
     def _note_size(self, key: str, entry: Entry) -> None:
-        if len(entry.proto) > LARGE_BYTES:
+        if len(entry.raw) > LARGE_BYTES:
             self.large.add(key)
         elif self.large:
             self.large.discard(key)
@@ -234,21 +244,28 @@ class ResourceCache:
         """Tell the log, the watches and the followers; returns whether it may concern a watch."""
         event = self.log.append(revision, key, old, new, now)
         concerns_watchers = self.dispatcher.dispatch(event)
-        for deliver in self._followers:
-            deliver(event)
+        for follower in self._followers:
+            follower.take(event)
         return concerns_watchers
 
-    def follow(self, deliver: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `deliver` with every event from now on, before the event's writer is answered.
+    def follow(self, follower: Follower) -> None:
+        """Hand every event from now on to `follower`, before the event's writer is answered."""
+        self._followers = (*self._followers, follower)
 
-        `deliver` must not raise. What comes back ends it.
+    def leave(self, follower: Follower) -> None:
+        """Hand it nothing more; twice is once."""
+        self._followers = tuple(each for each in self._followers if each is not follower)
+
+    def close(self) -> None:
+        """The resource is gone: end all watches in good order, those that start from now on too.
+
+        What has happened by now is still told, as far as a slice lasts.
         """
-        self._followers = (*self._followers, deliver)
-
-        def leave() -> None:
-            self._followers = tuple(each for each in self._followers if each is not deliver)
-
-        return leave
+        self.dispatcher.flush()
+        self.dispatcher.close()
+        followers, self._followers = self._followers, ()
+        for follower in followers:
+            follower.closed()
 
     def _new_entry(self, change: Change, key: str) -> Entry:
         note: Noted | None = change.note  # type: ignore[assignment]  # the store hands it through as it came

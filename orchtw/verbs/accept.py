@@ -15,12 +15,16 @@ class Acceptance:
         self._negotiator = negotiator
         self._representations = representations
 
-    def of(self, request: Request, info: RequestInfo) -> Negotiated:
-        """The form of the answer to a resource request; raises NotAcceptable (406)."""
+    def of(self, request: Request, info: RequestInfo, *, protobuf: bool = True) -> Negotiated:
+        """The form of the answer to a resource request; `protobuf` False: its kind has no such form.
+
+        Raises NotAcceptable (406).
+        """
         headers = request.headers
         return self._negotiator.accept(
             headers.get("accept", ""),
             watch=info.verb == "watch",
+            protobuf=protobuf,
             pretty=wants_pretty(request.params, headers.get("user-agent", "")),
         )
 

@@ -19,7 +19,7 @@ from orchtw.verbs.patch import patch
 
 async def patch_or_apply(context: Writing, call: Call) -> Response:
     """PATCH: an apply where the body's type says so, else one of the other kinds of patch."""
-    kind = patch_type(call.request.headers.get("content-type", ""))
+    kind = patch_type(call.request.headers.get("content-type", ""), strategic=call.target.codec.protobuf)
     return await (apply if kind == "apply" else patch)(context, call)
 
 

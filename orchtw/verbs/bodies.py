@@ -23,7 +23,7 @@ def decode(
     it says otherwise. `versions` are those of `KindCodec.read`. Raises UnsupportedMediaType (415), or BadRequest
     (400) naming the place that does not fit.
     """
-    form = negotiator.body_format(request.headers.get("content-type", ""))
+    form = negotiator.body_format(request.headers.get("content-type", ""), protobuf=codec.protobuf)
     obj, findings = codec.read(request.body, form, directive_of(request), versions)
     request.warnings += findings
     if meta := obj.get("metadata"):

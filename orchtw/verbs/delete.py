@@ -25,7 +25,7 @@ async def delete(context: Writing, call: Call) -> Response:
         code = 202 if not deleted.gone and options.orphan_dependents is False else 200
         params = call.request.params
         return await context.representations.written(call.target, deleted.entry, call.accept, code, params=params)
-    obj = await context.offload.run(len(deleted.entry.proto), partial(call.target.stored.load, deleted.entry))
+    obj = await context.offload.run(len(deleted.entry.raw), partial(call.target.stored.load, deleted.entry))
     status = _success(call.target.resource, obj["metadata"])
     return context.representations.obj(status, context.representations.untransformed(call.accept))
 

@@ -64,7 +64,7 @@ async def _charge(context: Writing, budgets: Target, call: Call, pod: Object, *,
     labels = pod["metadata"].get("labels") or {}
     namespace = call.info.namespace
     present = budgets.stored.cache.snapshot(namespace)
-    size = sum(len(entry.proto) for entry in present)
+    size = sum(len(entry.raw) for entry in present)
     found = await context.offload.run(size, lambda: [each for each in present if _selects(budgets, each, labels)])
     if not found:
         return

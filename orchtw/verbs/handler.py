@@ -66,7 +66,7 @@ class ResourceHandler:
         _check_scope(target, info)
         verb = self._verb(request, target, info)
         assert request.user is not None
-        accept = self._acceptance.of(request, info)
+        accept = self._acceptance.of(request, info, protobuf=target.codec.protobuf)
         return await verb(Call(request=request, info=info, user=request.user, target=target, accept=accept))
 
     def _warn(self, request: Request, target: Target, info: RequestInfo) -> None:

@@ -55,7 +55,8 @@ class Changes:
     """
 
     def __init__(self, request: Request, codec: KindCodec) -> None:
-        self._mechanism = MECHANISMS[patch_type(request.headers.get("content-type", ""))]
+        sent = request.headers.get("content-type", "")
+        self._mechanism = MECHANISMS[patch_type(sent, strategic=codec.protobuf)]
         self._request = request
         self._codec = codec
         self._directive = directive_of(request)

@@ -60,9 +60,9 @@ class Representations:
         A large one that must be decoded for it is made in a thread. Raises TooManyRequests (429) when too much waits
         for that.
         """
-        if len(entry.proto) > INLINE_BYTES and not _at_hand(target, entry, accept):
+        if len(entry.raw) > INLINE_BYTES and not _at_hand(target, entry, accept):
             work = partial(self._whole, target, entry, accept, code, params)
-            return await self._offload.run(len(entry.proto), work)
+            return await self._offload.run(len(entry.raw), work)
         ready = self._encoded(target, entry, accept, code)
         return ready or self.obj(self._decoded(target, entry, accept, params), accept, code)
 
@@ -183,8 +183,8 @@ class Representations:
         else:
             has, make = target.has_json, target.json_tail
         for entry in entries:
-            if len(entry.proto) > INLINE_BYTES and not has(entry):
-                await self._offload.run(len(entry.proto), partial(make, entry))
+            if len(entry.raw) > INLINE_BYTES and not has(entry):
+                await self._offload.run(len(entry.raw), partial(make, entry))
 
     async def _encode_listed(self, target: Target, held: Held, accept: Negotiated) -> None:
         """As `encode_large`, of a list. Objects lack encodings after a start, or in a version that is new to them."""
@@ -194,7 +194,7 @@ class Representations:
 
     async def _text_list(self, parts: Iterator[bytes], held: Held, accept: Negotiated) -> Response:
         """A list in a form that is made for the request; of large objects, in the thread."""
-        largest = max((len(entry.proto) for run in held.runs(SCANNED) for entry in run), default=0)
+        largest = max((len(entry.raw) for run in held.runs(SCANNED) for entry in run), default=0)
         if largest <= INLINE_BYTES:
             return self._made(parts, accept)
         made = ThreadParts(self._offload, parts, largest)
@@ -202,7 +202,7 @@ class Representations:
 
     async def _json_list(self, target: Target, held: Held, meta: Object, accept: Negotiated) -> Response:
         await self._encode_listed(target, held, accept)
-        items = await self._items(held, JsonForm(target.json_tail, b"{"))
+        items = await self._items(held, JsonForm(target.json_tail, target.codec.item_prefix))
         head = orjson.dumps(_list_head(target, meta))[:-1] + b',"items":['
         return _framed(head, items, b"]}", accept)
 
@@ -244,9 +244,10 @@ def _shared(code: int, accept: Negotiated, pieces: tuple[bytes, ...]) -> Respons
 
 
 def _item(target: Target, entry: Entry) -> Object:
-    """An object as list items show it: without kind and apiVersion (supplement A1)."""
+    """An object as list items show it: without kind and apiVersion if it has a Protobuf form (supplement A1)."""
     obj = target.load(entry)
-    del obj["kind"], obj["apiVersion"]
+    if target.codec.protobuf:
+        del obj["kind"], obj["apiVersion"]
     return obj
 
 

@@ -39,9 +39,6 @@ class Transforms:
         self._codecs = codecs
         self._naming = naming
         self._now = now
-        self._partial = codecs.kind(f"{naming.meta_group}/v1", "PartialObjectMetadata")
-        self._layouts: dict[Target, TableLayout] = {}
-        self._wires: dict[tuple[Target, Negotiated, str], Wire] = {}
 
     def one(self, target: Target, entry: Entry, accept: Negotiated, params: Params) -> Object:
         """One object as a one-row Table, or its metadata."""
@@ -52,9 +49,9 @@ class Transforms:
 
     def _metadata_of(self, target: Target, entry: Entry, version: str) -> Object:
         """An object's PartialObjectMetadata; of a large one nothing but its metadata is decoded."""
-        if len(entry.proto) <= LARGE_BYTES:
+        if len(entry.raw) <= LARGE_BYTES:
             return partial_metadata(target.load(entry), self._naming, version)
-        return partial_metadata(self._partial.decode_protobuf(metadata_field(entry.proto)), self._naming, version)
+        return partial_metadata({"metadata": target.stored.metadata(entry)}, self._naming, version)
 
     def parts(
         self, target: Target, held: Held, meta: Object, accept: Negotiated, params: Params
@@ -87,7 +84,7 @@ class Transforms:
         for entries in held.runs(STRIDE):
             batch: list[Any] = []
             for entry in entries:
-                splits = _is_compact(accept) and len(entry.proto) <= LARGE_BYTES
+                splits = _is_compact(accept) and len(entry.raw) <= LARGE_BYTES
                 parts = split_owned(target.json_tail(entry)) if splits else None
                 if parts is None:
                     batch.append(self._metadata_of(target, entry, version))
@@ -205,17 +202,17 @@ class Transforms:
     def wire(self, target: Target, accept: Negotiated, params: Params) -> Wire:
         """The form of a watch's events; one per resource, form and included object."""
         include = include_object(params)
-        key = target, accept, include
-        wire = self._wires.get(key)
+        key = Transforms, accept, include
+        wire: Wire | None = target.kept.get(key)
         if wire is None:
-            wire = self._wires[key] = TransformedWire(self, self._codecs, self._naming, target, accept, include)
+            wire = target.kept[key] = TransformedWire(self, self._codecs, self._naming, target, accept, include)
         return wire
 
     def _layout(self, target: Target) -> TableLayout:
-        layout = self._layouts.get(target)
+        layout: TableLayout | None = target.kept.get(TableLayout)
         if layout is None:
             cells = target.stored.strategy.traits.cells
-            layout = self._layouts[target] = TableLayout(target.resource.columns, cells, self._naming)
+            layout = target.kept[TableLayout] = TableLayout(target.resource.columns, cells, self._naming)
         return layout
 
 

@@ -14,17 +14,16 @@ from orchtw.watch.frames import JsonWire, ProtobufWire, Wire
 
 
 class Wires:
-    """Makes wires on first use and keeps them."""
+    """Makes wires on first use and keeps them with their targets."""
 
     def __init__(self, codecs: Codecs) -> None:
         self._status = codecs.kind("v1", "Status")
-        self._made: dict[tuple[Target, str], Wire] = {}
 
     def plain(self, target: Target, form: str) -> Wire:
         """The wire of whole objects in `form`, "json" or "protobuf"."""
-        wire = self._made.get((target, form))
+        wire: Wire | None = target.kept.get((Wires, form))
         if wire is None:
-            wire = self._made[target, form] = self._make(target, form)
+            wire = target.kept[Wires, form] = self._make(target, form)
         return wire
 
     def _make(self, target: Target, form: str) -> Wire:

@@ -20,10 +20,10 @@ class Entry:
     """An object at one revision; immutable but for encodings that are filled in when first asked for.
 
     `key` is the tail of the store key within the resource ("ns/name" or "name"). `fields` are the
-    selectable fields beyond name and namespace, as text, in the resource's order. `proto` (inner Protobuf
-    message, without TypeMeta) and `json` (the JSON after kind and apiVersion, or None until asked for) are
-    in the storage version and carry the resourceVersion; `other` keeps other forms of it: encodings in
-    further versions, Table rows.
+    selectable fields beyond name and namespace, as text, in the resource's order. `raw` (the form at rest without
+    TypeMeta: the inner Protobuf message, or for kinds that have none the same as `json`) and `json` (the JSON after
+    kind and apiVersion, or None until asked for) are in the storage version and carry the resourceVersion; `other`
+    keeps other forms of it: encodings in further versions, Table rows.
     """
 
     key: str
@@ -32,14 +32,14 @@ class Entry:
     revision: int
     labels: Mapping[str, str]
     fields: tuple[str, ...]
-    proto: bytes
+    raw: bytes
     json: bytes | None = None
     other: dict[tuple[str, ...], Any] | None = None
 
     def size(self) -> int:
         """About how many bytes the encodings and labels hold at present."""
-        size = len(self.proto) + LABEL_BYTES * len(self.labels)
-        if self.json is not None:
+        size = len(self.raw) + LABEL_BYTES * len(self.labels)
+        if self.json is not None and self.json is not self.raw:
             size += len(self.json)
         if self.other is not None:
             size += sum(len(form) for form in self.other.values() if isinstance(form, bytes))

@@ -46,7 +46,7 @@ class Event:
     def is_large(self) -> bool:
         """Whether the object is so large that nobody should have an own copy of its frame."""
         entry = self.new if self.new is not None else self.old
-        return entry is not None and len(entry.proto) >= LARGE_BYTES
+        return entry is not None and len(entry.raw) >= LARGE_BYTES
 
     def pieces(self, wire: Wire, event_type: str) -> tuple[bytes, ...] | None:
         """The frame in pieces that are shared with the object; None where `wire` has none, or has to change it."""

@@ -177,7 +177,7 @@ class Member:
                 break
             if matches(entry):
                 opens = self.fresh and wire.opens
-                if not opens and len(entry.proto) >= LARGE_BYTES:
+                if not opens and len(entry.raw) >= LARGE_BYTES:
                     if frames:
                         break
                     pieces = wire.pieces(ADDED, entry)

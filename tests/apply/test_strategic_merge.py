@@ -59,7 +59,7 @@ EXPECTED = {
 
 def structs() -> Iterator[StructSchema]:
     """Every struct of every served kind."""
-    waiting = [_CODECS.compiler.struct(resource.message) for resource in _CATALOGUE.resources]
+    waiting = [_CODECS.schemas.struct(resource.message) for resource in _CATALOGUE.resources]
     seen: set[StructSchema] = set()
     while waiting:
         schema = waiting.pop()
@@ -90,10 +90,10 @@ def merge_lists() -> Iterator[tuple[StructSchema, Field]]:
 
 def pod(name: str) -> StructSchema:
     """A struct of the core group."""
-    return _CODECS.compiler.struct(f"orch.io.api.core.v1.{name}")
+    return _CODECS.schemas.struct(f"orch.io.api.core.v1.{name}")
 
 
-DEPLOYMENT = _CODECS.compiler.struct("orch.io.api.apps.v1.Deployment")
+DEPLOYMENT = _CODECS.schemas.struct("orch.io.api.apps.v1.Deployment")
 
 
 class MergeListTests(SynchronousTestCase):
@@ -183,7 +183,7 @@ class MapTests(SynchronousTestCase):
 
     def test_replaced_map(self) -> None:
         """The selector of a policy/v1 PodDisruptionBudget has strategy replace."""
-        schema = _CODECS.compiler.struct("orch.io.api.policy.v1.PodDisruptionBudgetSpec")
+        schema = _CODECS.schemas.struct("orch.io.api.policy.v1.PodDisruptionBudgetSpec")
         live = {"selector": {"matchLabels": {"a": "b"}}}
         self.assertEqual(self.merged(live, {"selector": {"x": 1, "y": None}}, schema), {"selector": {"x": 1}})
 
@@ -261,7 +261,7 @@ class MapTests(SynchronousTestCase):
 
     def test_keys_with_a_dollar(self) -> None:
         """Only directives are taken out: a JSON schema has keys such as `$ref`."""
-        schema = _CODECS.compiler.struct(
+        schema = _CODECS.schemas.struct(
             "orch.io.apiextensions_apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
         )
         patch = {"properties": {"a": {"$ref": "x"}}, "items": {"type": "string"}, "default": {"a": [1]}}
@@ -328,7 +328,7 @@ class RefusalTests(SynchronousTestCase):
 
     def test_primitive_lists(self) -> None:
         """A list of strings merges with strings only."""
-        schema = _CODECS.compiler.struct("orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+        schema = _CODECS.schemas.struct("orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta")
         patches: tuple[Object, ...] = ({"finalizers": [{"a": "b"}]}, {"$setElementOrder/finalizers": [{}]})
         for patch in patches:
             self.assertRaises(BadRequest, strategic_merge, {"finalizers": ["a"]}, patch, schema)

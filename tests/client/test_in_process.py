@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from twisted.internet.defer import ensureDeferred
+
 from orchtw.client.interface import Item
 from orchtw.client.ties import OwnerReference, Ties, TiesReader
 from orchtw.errors import AlreadyExists, Conflict, Expired, Forbidden, Invalid, NotFound, StatusError
@@ -9,6 +11,7 @@ from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
 from orchtw.watch.log import EventLog
 from tests.client.world import WorldTestCase, reference
+from tests.registry.widgets import GROUP
 
 
 class Recorder:
@@ -152,6 +155,68 @@ class InProcessClientTests(WorldTestCase):
         self.world.config_map("x")
         self.assertEqual(recorder.told, ["Expired"])
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_added_resource(self) -> None:
+        """A resource that comes up at run time is discovered at once, one for all of its versions, and told of."""
+        changes: list[None] = []
+        leave = self.client.follow_discovery(lambda: changes.append(None))
+        before = self.world.run(self.client.discover()).resources
+        self.world.add_widgets("v1", "v1beta1")
+        found = set(self.world.run(self.client.discover()).resources) - set(before)
+        self.assertEqual([(each.group, each.version, each.plural) for each in found], [(GROUP, "v1", "widgets")])
+        widgets = self.client.resource(GROUP, "v1beta1", "widgets")
+        self.assertIs(self.client.resource_of(f"{GROUP}/v1beta1", "Widget"), widgets)
+        self.assertIs(self.client.resource("", "v1", "configmaps"), self.config_maps)
+        self.world.targets.remove(GROUP, "widgets")
+        self.assertEqual(len(changes), 2)
+        self.assertIsNone(self.client.resource_of(f"{GROUP}/v1", "Widget"))
+        self.assertRaises(KeyError, self.client.resource, GROUP, "v1", "widgets")
+        with self.assertRaises(NotFound):
+            self.world.run(self.client.list(widgets))
+        leave()
+        self.world.add_widgets()
+        self.assertEqual(len(changes), 2)
+
+    def test_objects_of_an_added_resource(self) -> None:
+        """Objects without a Protobuf form are read and written as all others, ties included."""
+        self.world.add_widgets()
+        owner = self.world.config_map("owner")
+        made = self.world.create("widgets", "w", owner, group_version=f"{GROUP}/v1", finalizers=["example.com/f"])
+        widgets = self.client.resource(GROUP, "v1", "widgets")
+        item = self.world.run(self.client.find(widgets, "a", "w"))
+        assert item is not None
+        self.assertEqual((item.load(), item.metadata()), (made, made["metadata"]))
+        ties = item.ties()
+        self.assertEqual((ties.uid, ties.finalizers), (made["metadata"]["uid"], ("example.com/f",)))
+        self.assertEqual([each.uid for each in ties.owners], [owner["metadata"]["uid"]])
+        patched = self.world.run(self.client.patch(widgets, "a", "w", {"metadata": {"finalizers": None}}))
+        self.assertNotIn("finalizers", patched["metadata"])
+        self.assertEqual(self.world.run(self.client.delete_collection(widgets, "a")), 1)
+
+    def test_watch_on_a_removed_resource(self) -> None:
+        """A watch ends when its resource is removed, which is no error; another one is not found."""
+        self.world.add_widgets()
+        widgets = self.client.resource(GROUP, "v1", "widgets")
+        recorder = Recorder()
+        self.client.watch(widgets, str(self.world.cacher.revision), recorder)
+        self.world.create("widgets", "w", group_version=f"{GROUP}/v1")
+        self.world.targets.remove(GROUP, "widgets")
+        self.assertEqual(recorder.told, ["+a/w", "NoneType"])
+        with self.assertRaises(NotFound):
+            self.client.watch(widgets, "1", recorder)
+
+    def test_write_under_way(self) -> None:
+        """A write that is on its way to the store when its resource is removed is answered, and has happened."""
+        self.world.add_widgets()
+        widgets = self.client.resource(GROUP, "v1", "widgets")
+        writing = ensureDeferred(self.client.create(widgets, "a", {"metadata": {"name": "w"}}))
+        self.assertNoResult(writing)
+        self.world.targets.remove(GROUP, "widgets")
+        self.world.settle()
+        self.assertEqual(self.successResultOf(writing)["metadata"]["name"], "w")
+        self.world.add_widgets()
+        found = self.world.run(self.client.list(self.client.resource(GROUP, "v1", "widgets"), "a"))
+        self.assertEqual([item.name for item in found.items], ["w"])
 
     def registry_log(self) -> EventLog:
         """The event log of config maps."""

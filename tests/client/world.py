@@ -35,6 +35,7 @@ from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.storage.cache import Cacher
 from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from tests.registry.widgets import versions
 
 T = TypeVar("T")
 EPOCH_S = 1_700_000_000
@@ -160,10 +161,7 @@ class World:
         """Registry and cache over what is in the store."""
         self.targets = Targets(self.catalogue, self.codecs, self._served)
         self.cacher = Cacher(self.store, self.clock, lambda flush: self.clock.callLater(0, flush))
-        stored = list(self.targets.stored())
-        self.run(self.cacher.start(stored))
-        for each in stored:
-            each.cache = self.cacher.of(each)
+        self.run(self.targets.open(self.cacher))
         lifecycle = NamespaceLifecycle(self.naming, Namespaces(self.targets).phase_of)
         stamp = Stamp(now=self.now, new_uid=lambda: f"uid-{next(self._uids)}")
         offload = Offload(self.clock)
@@ -243,8 +241,13 @@ class World:
         return self.run(self.client.patch(resource, namespace, name, {"metadata": meta}))
 
     def stop(self) -> None:
-        """Let go of the clock."""
+        """Let go of the clock, and of kinds that have been added: worlds share their codecs."""
         self.run(self.cacher.stop())
+        self.codecs.change([each for each in self.targets.resources if not each.protobuf], ())
+
+    def add_widgets(self, *names: str) -> None:
+        """Serve widgets in these versions from now on (default: v1)."""
+        self.run(self.targets.add(versions(self.codecs.schemas, *names)))
 
 
 def reference(owner: Object, *, blocking: bool = True) -> Object:

@@ -14,6 +14,7 @@ from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions, Propagation
 from tests.client.world import reference
 from tests.controllers.controlled import ControllerTestCase
+from tests.registry.widgets import GROUP
 
 
 class GarbageCollectorCase(ControllerTestCase):
@@ -410,20 +411,70 @@ class RestartTests(GarbageCollectorCase):
 
 
 class DiscoveryTests(GarbageCollectorCase):
+    def widget(self, name: str, *owners: Object) -> Object:
+        """A new widget, when everything that follows has happened."""
+        made = self.world.create("widgets", name, *owners, group_version=f"{GROUP}/v1")
+        self.world.settle()
+        return made
+
+    def widgets(self) -> list[str]:
+        """The names of all widgets."""
+        resource = self.world.client.resource(GROUP, "v1", "widgets")
+        return [item.name for item in self.world.run(self.world.client.list(resource)).items]
+
     def test_resource_at_run_time(self) -> None:
-        """A resource that comes up at run time is followed within DISCOVERY_PERIOD_S, and left when it goes."""
-        targets = self.world.targets
-        key = ("", "v1", "secrets")
-        hidden = targets._targets.pop(key)
-        self.world.settle(DISCOVERY_PERIOD_S, 5)
+        """A resource that comes up at run time is followed at once, and left when it goes."""
         count = len(self.collector.sources)
-        targets._targets[key] = hidden
+        self.world.add_widgets()
+        self.world.settle()
+        self.assertEqual(len(self.collector.sources), count + 1)
         owner = self.world.config_map("owner")
-        self.world.create("secrets", "dependent", owner)
+        self.widget("dependent", owner)
+        self.delete("owner")
+        self.assertEqual(self.widgets(), [])
+        self.world.targets.remove(GROUP, "widgets")
+        self.world.settle()
+        self.assertEqual((len(self.collector.sources), self.health()), (count, {}))
+
+    def test_owner_whose_kind_is_removed(self) -> None:
+        """Dependents stay while nobody can tell whether their owner is there; its kind may come back."""
+        self.world.add_widgets()
+        owner = self.widget("owner")
+        self.world.config_map("dependent", owner)
+        self.world.settle()
+        self.world.targets.remove(GROUP, "widgets")
+        self.world.settle(5)
+        self.assertEqual(self.left(), ["dependent"])
+        self.world.add_widgets()
+        self.world.settle(5)
+        self.assertEqual((self.left(), self.widgets()), (["dependent"], ["owner"]))
+        widgets = self.world.client.resource(GROUP, "v1", "widgets")
+        self.world.run(self.world.client.delete(widgets, "a", "owner"))
+        self.world.settle(5)
+        self.assertEqual(self.left(), [])
+
+    def test_nothing_is_remembered_of_a_removed_resource(self) -> None:
+        """The graph forgets the objects of a resource that is gone."""
+        self.world.add_widgets()
+        first = self.widget("first")
+        self.widget("second", first)
+        self.assertEqual(len(self.collector.graph.nodes), 2)
+        self.world.targets.remove(GROUP, "widgets")
+        self.world.settle(5)
+        self.assertEqual(list(self.collector.graph.nodes), [])
+
+    def test_unheard_changes(self) -> None:
+        """A client that never tells of changes is asked within DISCOVERY_PERIOD_S."""
+        self.end()
+        self.begin()
+        assert self.collector._leave_discovery is not None
+        self.collector._leave_discovery()
+        count = len(self.collector.sources)
+        self.world.add_widgets()
+        self.world.settle()
+        self.assertEqual(len(self.collector.sources), count)
         self.world.settle(DISCOVERY_PERIOD_S, 5)
         self.assertEqual(len(self.collector.sources), count + 1)
-        self.delete("owner")
-        self.assertEqual(self.world.names("secrets"), [])
 
 
 class ManyTests(GarbageCollectorCase):

@@ -10,6 +10,7 @@ from orchtw.errors import Forbidden
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.interface import Op
 from tests.controllers.controlled import ControllerTestCase
+from tests.registry.widgets import GROUP, PREFIX
 
 POD = {"containers": [{"name": "c", "image": "i"}]}
 
@@ -43,6 +44,14 @@ class NamespaceControllerTests(ControllerTestCase):
         """An empty namespace goes at once; the delete itself answers that it is still there."""
         self.assertFalse(self.delete())
         self.assertIsNone(self.namespace())
+
+    def test_added_resource(self) -> None:
+        """Objects of a resource that came up at run time go with their namespace."""
+        self.world.add_widgets()
+        self.world.create("widgets", "w", group_version=f"{GROUP}/v1")
+        self.delete()
+        self.assertIsNone(self.namespace())
+        self.assertNotIn(f"{PREFIX}a/w", self.world.store.items)
 
     def test_contents_go(self) -> None:
         """Everything in the namespace is deleted, whatever its group; other namespaces and cluster objects stay."""

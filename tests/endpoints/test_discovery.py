@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import yaml
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.endpoints.discovery import Discovery, documents
@@ -16,15 +17,19 @@ from orchtw.endpoints.version import Version
 from orchtw.errors import MethodNotAllowed, NotAcceptable
 from orchtw.naming import Naming
 from orchtw.registry.offload import Offload
+from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
+from orchtw.storage.cache import Cacher
 from orchtw.verbs.representation import Representations
 from orchtw.verbs.transforms import Transforms
 from orchtw.watch.turns import Turns
+from tests.client.world import MemoryStore
+from tests.registry.widgets import GROUP, versions
 
 NAMING = Naming.orch()
 CATALOGUE = Catalogue.load(NAMING)
@@ -33,7 +38,7 @@ CODECS = Codecs(CATALOGUE)
 
 def served(*settings: tuple[str, str]) -> dict[str, Any]:
     """Every document of a server with this --runtime-config."""
-    return documents(CATALOGUE, enabled(CATALOGUE, settings), "127.0.0.1:6443")
+    return documents(CATALOGUE.groups, enabled(CATALOGUE, settings), "127.0.0.1:6443")
 
 
 def entry(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -153,8 +158,9 @@ class ServedTests(SynchronousTestCase):
     def setUp(self) -> None:
         turns = Turns(lambda: 0.0, lambda work: None)
         representations = Representations(CODECS, Transforms(CODECS, NAMING, lambda: 0.0), turns, Offload(None))
-        resources = enabled(CATALOGUE, ())
-        discovery = Discovery(CATALOGUE, resources, "127.0.0.1:6443", Negotiator(NAMING), representations.document)
+        targets = Targets(CATALOGUE, CODECS, enabled(CATALOGUE, ()))
+        discovery = Discovery(targets, "127.0.0.1:6443", Negotiator(NAMING), representations.document)
+        self.targets = targets
         self.paths = Paths([discovery, Version(NAMING)])
 
     def ask(
@@ -218,6 +224,23 @@ class ServedTests(SynchronousTestCase):
     def test_made_once(self) -> None:
         """The same bytes answer every request of a format."""
         self.assertIs(self.body("/api/v1"), self.body("/api/v1/"))
+
+    def test_changes(self) -> None:
+        """Documents, their paths and the index follow the resources; what is removed is a bare 404."""
+        clock = Clock()
+        cacher = Cacher(MemoryStore(clock), clock, lambda flush: clock.callLater(0, flush))
+        self.successResultOf(ensureDeferred(self.targets.open(cacher)))
+        self.addCleanup(lambda: self.successResultOf(ensureDeferred(cacher.stop())))
+        self.targets.listen(self.paths.forget)
+        before, version = {path: self.body(path) for path in ("/", "/apis")}, f"/apis/{GROUP}/v1"
+        self.successResultOf(ensureDeferred(self.targets.add(versions(CODECS.schemas))))
+        self.assertEqual(json.loads(self.body("/apis"))["groups"][-1]["name"], GROUP)
+        entries = {each["name"]: each for each in json.loads(self.body(f"{version}/"))["resources"]}
+        self.assertEqual(entries["widgets"]["singularName"], "widget")
+        self.assertLessEqual({version, f"/apis/{GROUP}"}, set(json.loads(self.body("/"))["paths"]))
+        self.targets.remove(GROUP, "widgets")
+        self.assertEqual({path: self.body(path) for path in before}, before)
+        self.assertEqual(self.successResultOf(self.ask(version)).body, b"404 page not found\n")
 
     def test_trailing_slash(self) -> None:
         """A slash behind a discovery path or /version does not matter (supplement C1)."""

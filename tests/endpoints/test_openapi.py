@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import orjson
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.endpoints.openapi import OpenAPI, preferred
@@ -13,21 +17,28 @@ from orchtw.filters.chain import Placed, line
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.naming import Naming
 from orchtw.registry.offload import Offload
+from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, Response
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.storage.cache import Cacher
+from tests.client.world import MemoryStore
+from tests.registry.widgets import GROUP, versions
 
 CATALOGUE = Catalogue.load(Naming.orch())
-COMPILER = Codecs(CATALOGUE).compiler
+CODECS = Codecs(CATALOGUE)
 AT = "application/com.github.proto-openapi.spec.{}@v1.0+protobuf"
 DOT = "application/com.github.proto-openapi.spec.{}.v1.0+protobuf"
 APPS = "/openapi/v3/apis/apps/v1"
+WIDGETS = f"/openapi/v3/apis/{GROUP}/v1"
+T = TypeVar("T")
 
 
 def endpoint(*settings: tuple[str, str]) -> OpenAPI:
     """Of a server with this --runtime-config, at second 0 of 1970."""
-    return OpenAPI(CATALOGUE, COMPILER, enabled(CATALOGUE, settings), lambda: 0.0, Offload(None))
+    targets = Targets(CATALOGUE, CODECS, enabled(CATALOGUE, settings))
+    return OpenAPI(targets, CODECS.schemas, lambda: 0.0, Offload(None))
 
 
 SHARED = endpoint()
@@ -178,9 +189,90 @@ class PathTests(OpenAPICase):
         """Making the endpoint and learning its paths makes no document."""
         fresh = endpoint()
         list(fresh.paths())
-        self.assertNotIn("_published", vars(fresh))
+        self.assertIsNone(fresh._documents)
         list(fresh.aliases())
-        self.assertLessEqual({"v2", "v3"} & set(vars(fresh._published)), set())
+        self.assertLessEqual({"v2", "v3"} & set(vars(fresh._present().published)), set())
+
+
+class HeldOffload(Offload):
+    """Does the work when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.held: list[Callable[[], None]] = []
+
+    def run(self, size: int, work: Callable[[], T]) -> Deferred[T]:  # type: ignore[override]
+        done: Deferred[T] = Deferred()
+        self.held.append(lambda: done.callback(work()))
+        return done
+
+
+class ChangeTests(OpenAPICase):
+    """Config maps alone, and then widgets beside them."""
+
+    def setUp(self) -> None:
+        clock = Clock()
+        codecs = Codecs(CATALOGUE)
+        few = [each for each in CATALOGUE.resources if each.plural == "configmaps"]
+        self.targets = Targets(CATALOGUE, codecs, few)
+        cacher = Cacher(MemoryStore(clock), clock, lambda flush: clock.callLater(0, flush))
+        self.successResultOf(ensureDeferred(self.targets.open(cacher)))
+        self.addCleanup(lambda: self.successResultOf(ensureDeferred(cacher.stop())))
+        self.offload = HeldOffload()
+        self.paths = Paths([OpenAPI(self.targets, codecs.schemas, lambda: 0.0, self.offload)])
+        self.targets.listen(self.paths.forget)
+        self.widgets = versions(codecs.schemas)
+
+    def add(self) -> None:
+        self.successResultOf(ensureDeferred(self.targets.add(self.widgets)))
+
+    def begin(self, path: str, **headers: str) -> Deferred[Response]:
+        return Deferred.fromCoroutine(self.paths(request(path, **headers)))
+
+    def finish(self) -> None:
+        """Do what is to be done, and what that brings."""
+        while self.offload.held:
+            self.offload.held.pop(0)()
+
+    def get(self, path: str, **headers: str) -> Response:
+        answer = self.begin(path, **headers)
+        self.finish()
+        found: Response = self.successResultOf(answer)
+        return found
+
+    def test_added_and_removed(self) -> None:
+        """Documents and their ETags follow the resources, and are the same bytes as before when they are back."""
+        before = self.get("/openapi/v2")
+        self.assertEqual(self.get(WIDGETS).code, 404)
+        self.add()
+        during = self.get("/openapi/v2", if_none_match=self.header(before, "Etag"))
+        self.assertEqual(during.code, 200)
+        self.assertIn(b"com.example.shop.v1.Widget", bytes(during.body))  # type: ignore[arg-type]
+        self.assertEqual(self.get(WIDGETS).code, 200)
+        self.assertIn(b"shop.example.com/v1?hash", bytes(self.get("/openapi/v3").body))  # type: ignore[arg-type]
+        self.targets.remove(GROUP, "widgets")
+        self.assertEqual(self.get(WIDGETS).code, 404)
+        self.assertEqual(self.get("/openapi/v2", if_none_match=self.header(before, "Etag")).code, 304)
+
+    def test_change_while_it_is_made(self) -> None:
+        """A document under way when resources change is of the time of its request, and nobody else's."""
+        self.add()
+        for accept in ("application/json", AT.format("v2")):
+            early = self.begin("/openapi/v2", accept=accept)
+            self.targets.remove(GROUP, "widgets")
+            self.finish()
+            self.assertIn(b"com.example.shop.v1.Widget", bytes(self.successResultOf(early).body))  # type: ignore[arg-type]
+            late = self.get("/openapi/v2", accept=accept)
+            self.assertNotIn(b"com.example.shop.v1.Widget", bytes(late.body))  # type: ignore[arg-type]
+            self.add()
+
+    def test_removed_document_under_way(self) -> None:
+        """A v3 document is made although its resource has been removed meanwhile."""
+        self.add()
+        early = self.begin(WIDGETS)
+        self.targets.remove(GROUP, "widgets")
+        self.finish()
+        self.assertEqual(self.successResultOf(early).code, 200)
 
 
 class CacheControlTests(SynchronousTestCase):

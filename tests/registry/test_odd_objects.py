@@ -71,7 +71,7 @@ class OddObjectsTests(SynchronousTestCase):
         prepared = stored.prepare(kept)
         entry = prepared.entry(7)
         again = stored.build(entry.key, prepared.value, 7)
-        self.assertEqual((again.proto, again.fields, again.labels), (entry.proto, entry.fields, entry.labels))
+        self.assertEqual((again.raw, again.fields, again.labels), (entry.raw, entry.fields, entry.labels))
         self.assertEqual(stored.json_tail(again), entry.json)
         return entry
 

@@ -54,7 +54,7 @@ class StoredTests(SynchronousTestCase):
         self.assertEqual(entry.labels, {"a": "b"})
         fields = dict(zip(self.stored.field_names, entry.fields, strict=True))
         self.assertEqual(fields["spec.nodeName"], "n")
-        for obj in (self.stored.load(entry), self.stored.codec.decode_protobuf(entry.proto)):
+        for obj in (self.stored.load(entry), self.stored.codec.decode_protobuf(entry.raw)):
             self.assertEqual(obj["metadata"]["resourceVersion"], "7")
 
     def test_the_same_from_the_store(self) -> None:
@@ -63,14 +63,14 @@ class StoredTests(SynchronousTestCase):
         entry = prepared.entry(7)
         again = self.stored.build(entry.key, prepared.value, 7)
         self.assertIsNone(again.json)
-        self.assertEqual((again.proto, again.fields, again.labels), (entry.proto, entry.fields, entry.labels))
+        self.assertEqual((again.raw, again.fields, again.labels), (entry.raw, entry.fields, entry.labels))
         self.assertEqual(self.stored.json_tail(again), entry.json)
         self.assertEqual(again.json, entry.json)
 
     def test_dry_run(self) -> None:
         """An object that was created in a dry run has no version in either encoding."""
         entry = self.stored.prepare(pod()).unstored()
-        for obj in (self.stored.load(entry), self.stored.codec.decode_protobuf(entry.proto)):
+        for obj in (self.stored.load(entry), self.stored.codec.decode_protobuf(entry.raw)):
             self.assertNotIn("resourceVersion", obj["metadata"])
 
     def test_load_is_private(self) -> None:

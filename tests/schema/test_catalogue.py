@@ -139,13 +139,6 @@ class KindTests(SynchronousTestCase):
         self.assertIsNone(self.catalogue.message_of("apps/v1", "Status"))
         self.assertIsNone(self.catalogue.message_of("nothing/v1", "DeleteOptions"))
 
-    def test_every_kind_has_a_place(self) -> None:
-        """Each kind of the listing is found again by its own names."""
-        listed = list(self.catalogue.kinds())
-        self.assertEqual(len(listed), len({(api_version, kind) for api_version, kind, _ in listed}))
-        for api_version, kind, message in listed:
-            self.assertEqual(self.catalogue.message_of(api_version, kind), message)
-
 
 class VocabularyTests(SynchronousTestCase):
     def test_groups_are_translated_and_messages_are_not(self) -> None:

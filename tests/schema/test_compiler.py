@@ -27,7 +27,7 @@ EXTENSIONS = "orch.io.apiextensions_apiserver.pkg.apis.apiextensions.v1."
 
 class SchemaCompilerTests(SynchronousTestCase):
     def setUp(self) -> None:
-        self.compiler = SchemaCompiler(descriptors.pool(), Naming.orch())
+        self.compiler = SchemaCompiler(Naming.orch())
 
     def _field(self, message: str, name: str) -> Field:
         return self.compiler.struct(message).keys[name]
@@ -112,7 +112,7 @@ class SchemaCompilerTests(SynchronousTestCase):
 
     def test_vocabulary(self) -> None:
         """JSON keys, enum values and defaults are in the vocabulary; message names are not."""
-        compiler = SchemaCompiler(descriptors.pool(), Naming.kubernetes())
+        compiler = SchemaCompiler(Naming.kubernetes())
         self.assertIn("kubeletVersion", compiler.struct(CORE + "NodeSystemInfo").keys)
         self.assertIn("x-kubernetes-list-type", compiler.struct(EXTENSIONS + "JSONSchemaProps").keys)
         kind = compiler.struct(CORE + "Secret").keys["type"].enum

@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Expired, NotFound, Timeout
 from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.storage import cache
-from orchtw.storage.cache import PAGE_ITEMS, Cacher
+from orchtw.storage.cache import LATER_PAGE_ITEMS, PAGE_ITEMS, Cacher
 from orchtw.storage.cache_resource import DamagedObject, ResourceCache
 from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Outcome, Page, Store, Subscription
 from orchtw.watch.entry import Entry
+from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection
 from orchtw.watch.timers import RESOLUTION_S
 from tests.watch.watching import RecordingSink, TextWire
@@ -41,6 +43,7 @@ class FakeStore(Store):
         self.now = 1
         self.deliver: Callable[[Sequence[Change]], None] | None = None
         self.pages = 0
+        self.asked: list[int] = []
         self.gate: Deferred[None] | None = None
         self.damaged: set[str] = set()
 
@@ -62,6 +65,7 @@ class FakeStore(Store):
 
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
         self.pages += 1
+        self.asked.append(revision)
         keys = sorted(key for key in self.items if key.startswith(prefix) and key >= start)
         chosen = [key for key in keys if key not in self.damaged][:limit]
         last = chosen[-1] if len(chosen) == limit else "~"
@@ -117,6 +121,19 @@ class Prepared:
 
     def entry(self, revision: int) -> Entry:
         return make_entry(self.key, self.value, revision)
+
+
+class RecordingFollower:
+    """Notes the keys of events, and the end."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def take(self, event: Event) -> None:
+        self.seen.append(event.key)
+
+    def closed(self) -> None:
+        self.seen.append("closed")
 
 
 def make_entry(key: str, value: bytes, revision: int) -> Entry:
@@ -233,7 +250,7 @@ class FollowTests(CacheTestCase):
         self.store.put("/registry/pods/a/x", b"two")
         entry = pods.get("a/x")
         assert entry is not None
-        self.assertEqual((entry.proto, entry.revision, pods.revision), (b"two", 3, 3))
+        self.assertEqual((entry.raw, entry.revision, pods.revision), (b"two", 3, 3))
         self.store.write([Op("/registry/pods/a/x", None)])
         self.assertEqual((pods.get("a/x"), len(pods), list(pods.snapshot()), pods.revision), (None, 0, [], 4))
 
@@ -460,7 +477,7 @@ class RunTimeResourceTests(CacheTestCase):
         self.store.put("/registry/example.com/widgets/y")
         gate.callback(None)
         cache = self.successResultOf(adding)
-        self.assertEqual([(entry.key, entry.proto) for entry in cache.snapshot()], [("x", b"new"), ("y", b"")])
+        self.assertEqual([(entry.key, entry.raw) for entry in cache.snapshot()], [("x", b"new"), ("y", b"")])
         self.assertEqual(cache.log.oldest, 2)
 
     def test_removed(self) -> None:
@@ -473,3 +490,81 @@ class RunTimeResourceTests(CacheTestCase):
         self.turn()
         self.assertEqual(sink.finished, 1)
         self.assertRaises(NotFound, self.cacher.of, self.pods)
+
+    def test_removed_in_good_order(self) -> None:
+        """What has happened by then is still told, and whoever follows inside the process learns that it is over."""
+        pods = self.start()
+        sink, follower = RecordingSink(), RecordingFollower()
+        pods.watch(Selection(), TextWire(), since=None).start(sink)
+        pods.follow(follower)
+        self.store.put("/registry/pods/a/x", b"one")
+        self.cacher.remove(self.pods)
+        self.assertEqual((sink.lines, sink.finished), (["ADDED a/x@2 one"], 1))
+        self.assertEqual(follower.seen, ["a/x", "closed"])
+        self.store.put("/registry/pods/a/y")
+        self.assertEqual(follower.seen, ["a/x", "closed"])
+
+    def test_held_after_removal(self) -> None:
+        """Whoever still holds the cache of a removed resource sees its last state; watches on it end at once."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x")
+        self.cacher.remove(self.pods)
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=None).start(sink)
+        self.assertEqual((sink.finished, [entry.key for entry in pods.snapshot()]), (1, ["a/x"]))
+
+    def test_failed_list(self) -> None:
+        """When the list fails, the resource has not been added, and counts for nothing."""
+        self.start()
+        widgets = Resource("/registry/example.com/widgets/")
+        logs = len(self.cacher._shared.superseded._logs)
+        gate = self.store.gate = Deferred()
+        adding = ensureDeferred(self.cacher.add(widgets))
+        gate.errback(Failure(OSError()))
+        self.failureResultOf(adding, OSError)
+        self.assertRaises(NotFound, self.cacher.of, widgets)
+        self.assertEqual(len(self.cacher._shared.superseded._logs), logs)
+
+    def test_store_ahead_of_the_feed(self) -> None:
+        """It is listed at the revision that the cache has reached, wherever the store is, and goes on from there."""
+        self.start()
+        self.store.put("/registry/pods/a/x")
+        self.store.asked.clear()
+        deliver, self.store.deliver = self.store.deliver, None
+        widgets = Resource("/registry/example.com/widgets/")
+        self.store.put("/registry/pods/a/y")
+        gate = self.store.gate = Deferred()
+        adding = ensureDeferred(self.cacher.add(widgets))
+        self.store.put("/registry/example.com/widgets/x")
+        assert deliver is not None
+        deliver([Change(3, "/registry/pods/a/y", b"", None), Change(4, "/registry/example.com/widgets/x", b"", None)])
+        gate.callback(None)
+        cache = self.successResultOf(adding)
+        self.assertEqual((self.store.asked, cache.log.oldest), ([2], 2))
+        self.assertEqual([(entry.key, entry.revision) for entry in cache.snapshot()], [("x", 4)])
+
+    def test_replaced(self) -> None:
+        """One with the same keys takes the other's place when it is loaded; until then nothing has changed."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"one")
+        sink = RecordingSink()
+        pods.watch(Selection(), TextWire(), since=1).start(sink)
+        gate = self.store.gate = Deferred()
+        adding = ensureDeferred(self.cacher.add(Resource("/registry/pods/")))
+        self.store.put("/registry/pods/a/y", b"two")
+        self.turn()
+        self.assertIs(self.cacher.of(self.pods), pods)
+        self.assertEqual((sink.lines, sink.finished), (["ADDED a/x@2 one", "ADDED a/y@3 two"], 0))
+        gate.callback(None)
+        cache = self.successResultOf(adding)
+        self.assertIs(self.cacher.of(self.pods), cache)
+        self.assertEqual(([entry.key for entry in cache.snapshot()], sink.finished), (["a/x", "a/y"], 1))
+
+    def test_small_pages(self) -> None:
+        """At run time a large resource is taken over in many small steps: others have their turn between them."""
+        self.start()
+        for number in range(3 * LATER_PAGE_ITEMS):
+            self.store.put(f"/registry/example.com/widgets/{number}")
+        pages = self.store.pages
+        self.successResultOf(ensureDeferred(self.cacher.add(Resource("/registry/example.com/widgets/"))))
+        self.assertEqual(self.store.pages - pages, 3)

@@ -40,7 +40,7 @@ class ColdObjectTests(TestCase):
 
         def noted(method: Any) -> Any:
             def call(stored: Stored, entry: Any) -> Any:
-                if len(entry.proto) > INLINE_BYTES and (method is load or entry.json is None):
+                if len(entry.raw) > INLINE_BYTES and (method is load or entry.json is None):
                     self.threads.append(current_thread())
                 return method(stored, entry)
 

@@ -112,7 +112,7 @@ class SlicedTests(TestCase):
         await self.server.request("POST", MAPS, body)
         entry = self.server.instance.resources.targets.find("", "v1", "configmaps").stored.get("default", "large")  # type: ignore[union-attr]
         assert entry is not None
-        for accept, shared in ((JSON, entry.json), (self.server.naming.protobuf_media_type, entry.proto)):
+        for accept, shared in ((JSON, entry.json), (self.server.naming.protobuf_media_type, entry.raw)):
             response = await self.ask(f"{MAPS}/large", accept)
             self.assertTrue(any(piece is shared for piece in response.body))
             self.assertEqual(response.length, sum(map(len, response.body)))  # type: ignore[arg-type]
@@ -174,14 +174,14 @@ class PiecesTests(SynchronousTestCase):
         sizes = [10, LARGE_BYTES, 5, 5, 200_000, 200_000, *[60_000] * 6, 1, LARGE_BYTES]
         contents = [b"%x" % (i % 16) * size for i, size in enumerate(sizes)]
         entries = [Entry(f"{i}", "", f"{i}", 1, NO_LABELS, (), content) for i, content in enumerate(contents)]
-        joined = b",".join(b"{" + entry.proto for entry in entries)
-        items = run(items_of(Held(entries), JsonForm(lambda entry: entry.proto, b"{")))
+        joined = b",".join(b"{" + entry.raw for entry in entries)
+        items = run(items_of(Held(entries), JsonForm(lambda entry: entry.raw, b"{")))
         self.assertEqual((b"".join(items), items.length), (joined, len(joined)))
         self.assertLess(max(map(len, items)), 400_000)
         for entry in entries:
-            self.assertEqual(any(piece is entry.proto for piece in items), len(entry.proto) >= LARGE_BYTES)
+            self.assertEqual(any(piece is entry.raw for piece in items), len(entry.raw) >= LARGE_BYTES)
         for count in range(len(entries)):
-            for form in (JsonForm(lambda entry: entry.proto, b"{"), ProtobufForm(lambda entry: entry.proto, b"\x12")):
+            for form in (JsonForm(lambda entry: entry.raw, b"{"), ProtobufForm(lambda entry: entry.raw, b"\x12")):
                 items = run(items_of(Held(entries[:count]), form))
                 self.assertEqual(len(b"".join(items)), items.length)
 

@@ -31,7 +31,7 @@ JSON = JsonWire(
 PROTOBUF = ProtobufWire(
     "v1",
     "Pod",
-    lambda entry: entry.proto,
+    lambda entry: entry.raw,
     lambda raw, version: raw.replace(b"7", version),
     lambda revision: b"mark %d" % revision,
     status_raw,
@@ -101,7 +101,7 @@ class PiecesTests(SynchronousTestCase):
         """A frame in pieces is the frame, around the object's own bytes."""
         for size in (0, 100, 127, 128, 20_000, 900_000):
             entry = Entry("a", "", "a", 7, NO_LABELS, (), b"x" * size, b'"x":"' + b"x" * size + b'"}')
-            for wire, own in ((JSON, entry.json), (PROTOBUF, entry.proto)):
+            for wire, own in ((JSON, entry.json), (PROTOBUF, entry.raw)):
                 pieces = wire.pieces("ADDED", entry)
                 self.assertEqual(b"".join(pieces), wire.frame("ADDED", entry, 7))
                 self.assertIs(pieces[1], own)
@@ -117,7 +117,7 @@ class ProtobufWireTests(SynchronousTestCase):
     def test_large(self) -> None:
         """Lengths of more than one byte are right at every level."""
         large = Entry("a", "", "a", 7, NO_LABELS, (), b"x" * 70_000)
-        self.assertEqual(opened(PROTOBUF.frame("ADDED", large, 7))[2][2], large.proto)
+        self.assertEqual(opened(PROTOBUF.frame("ADDED", large, 7))[2][2], large.raw)
 
     def test_deleted_has_the_deletions_version(self) -> None:
         """DELETED shows the last state with the deletion's resourceVersion (supplement A9)."""

@@ -47,7 +47,7 @@ actions = st.one_of(
 
 def line(kind: str, entry: Entry, revision: int) -> str:
     """What `TextWire` shows, without white space at the end."""
-    return f"{kind} {entry.key}@{revision} {entry.proto.decode()}".strip()
+    return f"{kind} {entry.key}@{revision} {entry.raw.decode()}".strip()
 
 
 class Model:

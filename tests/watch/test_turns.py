@@ -189,7 +189,7 @@ class LargeTests(SynchronousTestCase):
         big = watched.put("big", "x" * 900_000)
         small = watched.put("small", "y")
         _, sink = watched.watch(state=[big, small])
-        self.assertTrue(any(piece is big.proto for piece in sink.pieces))
+        self.assertTrue(any(piece is big.raw for piece in sink.pieces))
         self.assertEqual([line[:11] for line in sink.lines], ["ADDED big@1", "ADDED small"])
 
     def test_log(self) -> None:
@@ -200,7 +200,7 @@ class LargeTests(SynchronousTestCase):
         watched.put("b")
         watched.flush()
         _, sink = watched.watch(since=0)
-        self.assertTrue(any(piece is big.proto for piece in sink.pieces))
+        self.assertTrue(any(piece is big.raw for piece in sink.pieces))
         self.assertEqual([line[:8] for line in sink.lines], ["ADDED a@", "ADDED bi", "ADDED b@"])
 
     def test_unshared_form(self) -> None:

@@ -52,14 +52,14 @@ class TextWire:
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
         self.made += 1
-        return b"%b %b@%d %b\n" % (event_type.encode(), entry.key.encode(), revision, entry.proto)
+        return b"%b %b@%d %b\n" % (event_type.encode(), entry.key.encode(), revision, entry.raw)
 
     def opening(self, event_type: str, entry: Entry, revision: int) -> bytes:
         return b"first " + self.frame(event_type, entry, revision)
 
     def pieces(self, event_type: str, entry: Entry) -> tuple[bytes, ...] | None:
         head = b"%b %b@%d " % (event_type.encode(), entry.key.encode(), entry.revision)
-        return (head, entry.proto, b"\n") if self.shares else None
+        return (head, entry.raw, b"\n") if self.shares else None
 
     def bookmark(self, revision: int) -> bytes:
         return b"BOOKMARK %d\n" % revision

@@ -6,7 +6,7 @@ Go has them, special forms in their canonical text. So writing it with orjson gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,7 @@ import attrs
 import orjson
 
 from orchtw.errors import BadRequest
-from orchtw.schema import descriptors
-from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.generated import Functions
 from orchtw.schema.codec.json_codec import normalisers
@@ -27,9 +26,9 @@ from orchtw.schema.codec.protobuf_size import check_size
 from orchtw.schema.codec.refusals import mishandled
 from orchtw.schema.codec.strict_fields import IGNORE, STRICT, KnownKeys, strict_error
 from orchtw.schema.codec.wire import read_varint
-from orchtw.schema.compiler import SchemaCompiler
 from orchtw.schema.defaults import Defaults
 from orchtw.schema.nodes import StructSchema
+from orchtw.schema.schemas import Schemas
 from orchtw.schema.validation.validators import Validator, Validators
 
 _TOO_DEEP = "nested too deeply"
@@ -45,16 +44,11 @@ class _Generated:
     decode: Functions = attrs.field(factory=decoders)
     default: Defaults = attrs.field(init=False)
     validate: Validators = attrs.field(factory=Validators)
-    known: KnownKeys = attrs.field(factory=lambda: KnownKeys(_is_typed))
+    known: KnownKeys = attrs.field(factory=KnownKeys)
 
     @default.default
     def _default(self) -> Defaults:
         return Defaults(self.normalise)
-
-
-def _is_typed(schema: StructSchema) -> bool:
-    """Whether objects of this struct may say their kind and apiVersion."""
-    return bool(descriptors.message_options(descriptors.pool().FindMessageTypeByName(schema.name)).kind)
 
 
 class MessageCodec:
@@ -130,20 +124,30 @@ class KindCodec(MessageCodec):
     """Reads and writes the objects of one kind in one version, lists and options included.
 
     `type_prefix` is how their JSON begins: `{"kind":"Pod","apiVersion":"v1",`. A kind without a type of its own
-    (WatchEvent) has neither key, and the prefix `{`.
+    (WatchEvent) has neither key, and the prefix `{`. `protobuf` False: the kind has no Protobuf form, and the methods
+    that read or write one must not be called. `item_prefix` is how their JSON begins in a list: only items without a
+    Protobuf form name their kind (supplement A1).
     """
 
     def __init__(
-        self, api_version: str, kind: str, schema: StructSchema, generated: _Generated, catalogue: Catalogue
+        self,
+        api_version: str,
+        kind: str,
+        schema: StructSchema,
+        generated: _Generated,
+        schemas: Schemas,
+        *,
+        protobuf: bool = True,
     ) -> None:
         super().__init__(schema, generated)
         self.api_version = api_version
         self.kind = kind
-        options = descriptors.message_options(descriptors.pool().FindMessageTypeByName(schema.name))
-        self._types = {"kind": kind, "apiVersion": api_version} if options.kind else {}
-        self._is_list = options.kind == "list"
-        self._catalogue = catalogue
+        self.protobuf = protobuf
+        self._types = {"kind": kind, "apiVersion": api_version} if schema.kind else {}
+        self._is_list = schema.kind == "list"
+        self._schemas = schemas
         self.type_prefix = orjson.dumps(self._types)[:-1] + (b"," if self._types else b"")
+        self.item_prefix = b"{" if protobuf else self.type_prefix
 
     def refusal(self, why: str) -> BadRequest:
         """The 400 for an object that does not fit (supplement A4)."""
@@ -226,16 +230,18 @@ class KindCodec(MessageCodec):
         Raises BadRequest (supplement A4 and B1).
         """
         found_version, found = api_version or self.api_version, kind or self.kind
+        if found_version == self.api_version and found == self.kind:
+            return
         if type(found_version) is not str or type(found) is not str:
             name, value = ("kind", found) if type(found_version) is str else ("apiVersion", found_version)
             raise self.refusal(str(Mismatch("a string", value).within(name)))
-        message = self._catalogue.message_of(found_version, found)
+        message = self._schemas.message_of(found_version, found)
         if message == self.message:
             return
         found_version, found = shortened(found_version), shortened(found)
         if message is None:
             why = f'no kind "{found}" is registered for version "{found_version}"'
-            if foreign := self._catalogue.naming.foreign(found_version.rpartition("/")[0]):
+            if foreign := self._schemas.naming.foreign(found_version.rpartition("/")[0]):
                 why += f" ({foreign})"
             raise mishandled(found_version, found, self.kind, why)
         if found != self.kind:
@@ -256,7 +262,7 @@ class Codecs:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
-        self.compiler = SchemaCompiler(descriptors.pool(), catalogue.naming)
+        self.schemas = Schemas(catalogue)
         self._generated = _Generated()
         self._kinds: dict[tuple[str, str], KindCodec] = {}
         self._messages: dict[str, MessageCodec] = {}
@@ -265,17 +271,40 @@ class Codecs:
         """The codec of a kind. Raises KeyError when it is unknown."""
         found = self._kinds.get((api_version, kind))
         if found is None:
-            message = self.catalogue.message_of(api_version, kind)
+            message = self.schemas.message_of(api_version, kind)
             if message is None:
                 raise KeyError(f"{kind} in {api_version}")
-            schema = self.compiler.struct(message)
-            found = KindCodec(api_version, kind, schema, self._generated, self.catalogue)
+            schema = self.schemas.struct(message)
+            if self.schemas.is_added(message):
+                found = self._own(api_version, kind, schema)
+            else:
+                found = KindCodec(api_version, kind, schema, self._generated, self.schemas)
             self._kinds[api_version, kind] = found
         return found
+
+    def made(self, resource: ResourceType, schema: StructSchema) -> KindCodec:
+        """A codec of a resource's kind, which is none of the release; `change` makes it known."""
+        return self._own(resource.api_version, resource.kind, schema)
+
+    def change(self, gone: Iterable[ResourceType], come: Iterable[tuple[ResourceType, KindCodec]]) -> None:
+        """Forget the kinds of added resources and their lists, and know others by the codecs that were `made`.
+
+        Codecs that somebody still holds go on working. Raises ValueError as `Schemas.change` does.
+        """
+        gone, come = list(gone), list(come)
+        self.schemas.change(gone, [(resource, codec.schema) for resource, codec in come])
+        lost = {(each.api_version, kind) for each in gone for kind in (each.kind, each.list_kind)}
+        known = self.schemas.message_of
+        kept = {key: codec for key, codec in self._kinds.items() if key not in lost and known(*key) is not None}
+        self._kinds = kept | {(resource.api_version, resource.kind): codec for resource, codec in come}
+
+    def _own(self, api_version: str, kind: str, schema: StructSchema) -> KindCodec:
+        """A codec with functions of its own, which go with it, and without Protobuf."""
+        return KindCodec(api_version, kind, schema, _Generated(), self.schemas, protobuf=False)
 
     def message(self, full_name: str) -> MessageCodec:
         """The codec of a message. Raises KeyError when it is unknown or has a special JSON form."""
         found = self._messages.get(full_name)
         if found is None:
-            found = self._messages[full_name] = MessageCodec(self.compiler.struct(full_name), self._generated)
+            found = self._messages[full_name] = MessageCodec(self.schemas.struct(full_name), self._generated)
         return found

@@ -1,7 +1,7 @@
 """JSON-shaped values → canonical dicts, by functions generated from the schema.
 
-Unknown keys are dropped, null counts as absent, keys come out in emission order. A value that does not fit raises
-Mismatch with its place (supplement A1, Common JSON rules).
+Unknown keys are dropped unless their struct takes any, null counts as absent, keys come out in emission order. A
+value that does not fit raises Mismatch with its place (supplement A1, Common JSON rules).
 """
 
 from __future__ import annotations
@@ -80,9 +80,19 @@ def _write(schema: StructSchema, w: Writer) -> None:
         with w.block("try:"):
             w("pass")
             _write_fields(schema, w, guarded=schema.recursive)
+            if schema.unknown is not None:
+                _write_unknown(schema, schema.unknown, w)
         with w.block("except SchemaError as error:"):
             w("raise error.within(at, y, k) from None")
         w("return out")
+
+
+def _write_unknown(schema: StructSchema, value: Node, w: Writer) -> None:
+    """The keys without a field, behind the others in the order of the alphabet; kind and apiVersion are no fields."""
+    known = frozenset((*schema.keys, "kind", "apiVersion")) if schema.kind else frozenset(schema.keys)
+    with w.block("for k in in_order(v):"):
+        with w.block(f"if k not in {w.constant(known)}:"):
+            w("i = v[k]", "at = k", f"out[k] = {_part(value, w)}", "at = ''")
 
 
 def _write_fields(schema: StructSchema, w: Writer, *, guarded: bool) -> None:

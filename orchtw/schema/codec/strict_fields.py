@@ -28,6 +28,17 @@ TYPE_KEYS: Final = ("kind", "apiVersion")
 
 _Check = Callable[[Any], None]
 _Table = dict[str, _Check | None]
+
+
+class _Open(_Table):
+    """The table of a struct that takes any keys; `others` is the check of what stands under those without a field."""
+
+    others: _Check | None = None
+
+    def __missing__(self, key: str) -> _Check | None:
+        return self.others
+
+
 _SHOWN_CHARACTERS: Final = 512
 
 
@@ -36,10 +47,9 @@ Path = tuple["Path | None", str] | None
 
 
 class KnownKeys:
-    """Tests values for unknown keys; `typed` says of which structs objects may carry kind and apiVersion."""
+    """Tests values for unknown keys, with tables that are made once for each struct."""
 
-    def __init__(self, typed: Callable[[StructSchema], bool]) -> None:
-        self._typed = typed
+    def __init__(self) -> None:
         self._checks: dict[StructSchema, _Check] = {}
         self._tables: dict[StructSchema, _Table] = {}
         self._lock = RLock()  # a table under way is only for the thread that makes it
@@ -53,7 +63,7 @@ class KnownKeys:
             value = pairs_of(text)
         elif self._cover(schema, value):
             return []
-        return _Findings(self._typed).of(value, schema)
+        return _Findings().of(value, schema)
 
     def _cover(self, schema: StructSchema, value: dict[str, Any]) -> bool:
         """Whether `schema` knows all keys of `value`, at every depth."""
@@ -77,12 +87,15 @@ class KnownKeys:
         """The keys of a struct with the checks of what stands under them; one that is being made is shared."""
         table = self._tables.get(schema)
         if table is None:
-            types = TYPE_KEYS if self._typed(schema) else ()
-            table = self._tables[schema] = dict.fromkeys((*schema.keys, *types))
+            types = TYPE_KEYS if schema.kind else ()
+            table = self._tables[schema] = {} if schema.unknown is None else _Open()
+            table.update(dict.fromkeys((*schema.keys, *types)))
+            if isinstance(table, _Open):
+                table.others = self._part(schema.unknown)
             table.update((key, self._part(field.node)) for key, field in schema.keys.items())
         return table
 
-    def _part(self, node: Node) -> _Check | None:
+    def _part(self, node: Node | None) -> _Check | None:
         """The check of what stands under a key; None: it has no keys, or any."""
         if isinstance(node, StructSchema):
             return self._check(node)
@@ -161,7 +174,7 @@ def may_repeat(body: bytes, value: Any) -> bool:
 
 def repeated_keys(body: bytes, value: Any) -> list[str]:
     """The repeated keys of a JSON text that was parsed to `value`, whatever it is. May raise RecursionError."""
-    return _Findings(lambda schema: False).of(pairs_of(body), None) if may_repeat(body, value) else []
+    return _Findings().of(pairs_of(body), None) if may_repeat(body, value) else []
 
 
 def pairs_of(body: bytes) -> Any:
@@ -172,8 +185,7 @@ def pairs_of(body: bytes) -> Any:
 class _Findings:
     """Collects what one walk finds."""
 
-    def __init__(self, typed: Callable[[StructSchema], bool]) -> None:
-        self._typed = typed
+    def __init__(self) -> None:
         self._texts: list[str] = []
 
     def of(self, value: Any, schema: StructSchema | None) -> list[str]:
@@ -195,24 +207,27 @@ class _Findings:
 
     def _object(self, items: Iterable[tuple[str, Any]], node: Node | None, path: Path) -> None:
         seen: set[str] = set()
-        typed = isinstance(node, StructSchema) and self._typed(node)
         for key, item in items:
             place = (path, f".{key}")
-            if isinstance(node, StructSchema) and key not in node.keys and not (typed and key in TYPE_KEYS):
+            if isinstance(node, StructSchema) and not _knows(node, key):
                 self._add("unknown", place)
                 continue
             if key in seen:
                 self._add("duplicate", place)
             seen.add(key)
             if isinstance(node, StructSchema):
-                if key in node.keys:
-                    self._walk(item, node.keys[key].node, place)
+                field = node.keys.get(key)
+                self._walk(item, field.node if field is not None else node.unknown or Form.ANY, place)
             elif node is None or isinstance(node, MapSchema):
                 self._walk(item, node.value if isinstance(node, MapSchema) else None, place)
 
     def _add(self, what: str, place: Path) -> None:
         if len(self._texts) < MAX_FINDINGS:
             self._texts.append(f'{what} field "{_text(place)}"')
+
+
+def _knows(schema: StructSchema, key: str) -> bool:
+    return key in schema.keys or schema.unknown is not None or (schema.kind != "" and key in TYPE_KEYS)
 
 
 def _text(path: Path) -> str:

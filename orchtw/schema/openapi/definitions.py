@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any, Final
 
 import attrs
 
-from orchtw.schema.catalogue import Catalogue, ResourceType, joined
-from orchtw.schema.compiler import SchemaCompiler
+from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.nodes import (
     MISSING,
     Alternative,
@@ -24,7 +22,8 @@ from orchtw.schema.nodes import (
 )
 from orchtw.schema.openapi import words
 from orchtw.schema.openapi.descriptions import Descriptions
-from orchtw.schema.openapi.names import definition_name, group_version_kind, short_name, title
+from orchtw.schema.openapi.names import definition_name, group_version_kind, is_message, short_name, title
+from orchtw.schema.schemas import Schemas
 
 Schema = dict[str, Any]
 
@@ -93,16 +92,15 @@ class Definitions:
     `enabled` are the served resources: they decide which kinds a definition stands for.
     """
 
-    def __init__(
-        self, dialect: Dialect, catalogue: Catalogue, compiler: SchemaCompiler, enabled: Iterable[ResourceType]
-    ) -> None:
+    def __init__(self, dialect: Dialect, schemas: Schemas, enabled: Iterable[ResourceType]) -> None:
         self._dialect = dialect
-        self._catalogue = catalogue
-        self._naming = catalogue.naming
-        self._compiler = compiler
+        self._schemas = schemas
+        self._naming = schemas.naming
         self._texts = Descriptions(self._naming)
         self._resources = {resource.message: resource for resource in enabled}
-        self._versions = sorted({(each.group, each.version) for each in self._resources.values()})
+        # Added kinds do not show in definitions of the release: its documents stay the same when they come and go.
+        self._versions = sorted({(each.group, each.version) for each in self._resources.values() if each.protobuf})
+        self._added = sorted({(each.group, each.version) for each in self._resources.values() if not each.protobuf})
         self._nodes: dict[str, Node] = {}
         self._messages: dict[str, str] = {}
         self._made: dict[str, Schema] = {}
@@ -113,7 +111,7 @@ class Definitions:
         """A reference to the definition of a message. Raises KeyError when there is no such message."""
         if message == PATCH:
             return self._to(message, Form.ANY)
-        return self._to(message, _version_info() if message == VERSION_INFO else self._compiler.message(message))
+        return self._to(message, _version_info() if message == VERSION_INFO else self._schemas.node(message))
 
     def closure(self, messages: Iterable[str]) -> dict[str, Schema]:
         """The definitions of these messages and of all that they refer to, by name in order."""
@@ -154,11 +152,12 @@ class Definitions:
         return schema
 
     def _struct(self, node: StructSchema) -> Schema:
-        schema: Schema = {"description": self._said_of(node), "type": "object"}
+        said = self._said_of(node)
+        schema: Schema = {"description": said, "type": "object"} if said else {"type": "object"}
         if required := [field.name for field in node.keys.values() if field.required]:
             schema["required"] = required
         properties: Schema = {}
-        if node.name in self._kinds:
+        if node.kind:
             properties["apiVersion"] = {"description": words.API_VERSION, "type": "string"}
             properties["kind"] = {"description": words.KIND, "type": "string"}
         properties |= self._properties(node)
@@ -167,8 +166,10 @@ class Definitions:
         return schema | self._struct_extensions(node)
 
     def _said_of(self, node: StructSchema) -> str:
-        text, resource = self._texts.of_message(node.name), self._resources.get(node.name)
-        return words.of_struct(node, text) if resource is None else words.of_resource(resource, text)
+        text, resource = node.description or self._texts.of_message(node.name), self._resources.get(node.name)
+        if resource is not None:
+            return words.of_resource(resource, text)
+        return words.of_struct(node, text) if text or node.name else ""
 
     def _properties(self, node: StructSchema) -> Schema:
         """The properties of a struct by key, those of inline structs in their place."""
@@ -187,31 +188,29 @@ class Definitions:
             found[f"{prefix}group-version-kind"] = kinds
         if node.atomic:
             found[f"{prefix}map-type"] = "atomic"
+        if node.unknown is not None:
+            found[f"{prefix}preserve-unknown-fields"] = True
         discriminator = next((field.name for field in node.fields if field.union_discriminator), "")
         if discriminator:
             members = {field.name: title(field.name) for field in node.fields if field.name != discriminator}
             found[f"{prefix}unions"] = [{"discriminator": discriminator, "fields-to-discriminateBy": members}]
         return found
 
-    @cached_property
-    def _kinds(self) -> frozenset[str]:
-        """The messages that carry kind and apiVersion in JSON."""
-        return frozenset(message for _, _, message in self._catalogue.kinds()) - {WATCH_EVENT}
-
     def _kinds_of(self, message: str) -> list[dict[str, str]]:
         """The kinds that a message stands for in the served versions; those of requests are in all of them."""
         kind = short_name(message)
         return [
             group_version_kind(group, version, kind)
-            for group, version in self._versions
-            if self._catalogue.message_of(joined(group, version), kind) == message
+            for group, version in (self._versions if is_message(message) else self._added)
+            if self._schemas.message_of(joined(group, version), kind) == message
         ]
 
     def _property(self, field: Field, owner: StructSchema) -> Schema:
         schema = self._schema(field.node, owner)
         if field.enum is not None and field.enum.published:
             _restrict(schema, field.enum.values)
-        siblings: Schema = {"description": words.of_field(field, self._texts.of_field(owner.name, field.proto))}
+        text = field.description or self._texts.of_field(owner.name, field.proto)
+        siblings: Schema = {"description": words.of_field(field, text)}
         if (default := self._default(field)) is not MISSING:
             siblings["default"] = default
         siblings |= self._merge_extensions(field)
@@ -247,7 +246,7 @@ class Definitions:
         if isinstance(node, Scalar):
             return dict(_SCALARS[node])
         if isinstance(node, StructSchema):
-            return self._to(node.name, node)
+            return self._to(node.name, node) if node.name else self._struct(node)
         if isinstance(node, ListSchema):
             return {"type": "array", "items": self._schema(node.element, owner)}
         if isinstance(node, MapSchema):
@@ -256,6 +255,8 @@ class Definitions:
             return self._to(f"{node.schema.name}{_EITHER[node.alternative]}", node)
         if node is Form.STRINGS:
             return {"type": "array", "items": {"type": "string"}}
+        if node is Form.ANY and not is_message(owner.name):
+            return {}
         return self._to(_form_message(node, owner), node)
 
 

@@ -10,14 +10,13 @@ from importlib import resources
 import orjson
 
 from orchtw.naming import Naming
+from orchtw.schema.versions import maturity
 
 FILE = "descriptions.json"
 
 # Groups whose kinds have moved: types of the first are described where they went.
 _MOVED_TO = {"extensions": ("apps", "networking", "policy", "autoscaling"), "apps": ("autoscaling",)}
 _PACKAGE = re.compile(r"(?P<base>.+\.)(?P<group>\w+)\.(?P<version>v\w+)")
-_VERSION = re.compile(r"v(?P<major>\d+)(?:(?P<stage>alpha|beta)(?P<minor>\d+))?")
-_STAGES = {None: 0, "beta": 1, "alpha": 2}
 
 
 class Descriptions:
@@ -56,7 +55,7 @@ class Descriptions:
         for package in {message.rpartition(".")[0] for message in self._texts}:
             if match := _PACKAGE.fullmatch(package):
                 found.setdefault(match["base"] + match["group"], []).append(package)
-        return {group: sorted(packages, key=_age) for group, packages in found.items()}
+        return {group: sorted(packages, key=_maturity) for group, packages in found.items()}
 
     def _related(self, message: str) -> list[Mapping[str, str]]:
         """The texts that a message has, its own first."""
@@ -68,8 +67,5 @@ class Descriptions:
         return [texts for each in candidates if (texts := self._texts.get(f"{each}.{name}"))]
 
 
-def _age(package: str) -> tuple[int, int, int]:
-    """Sorts versions: stable ones before betas and alphas, later ones first."""
-    match = _VERSION.fullmatch(package.rpartition(".")[2])
-    assert match is not None
-    return _STAGES[match["stage"]], -int(match["major"]), -int(match["minor"] or 0)
+def _maturity(package: str) -> tuple[int, int, int, str]:
+    return maturity(package.rpartition(".")[2])

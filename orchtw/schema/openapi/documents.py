@@ -10,12 +10,12 @@ from typing import Any
 import attrs
 
 from orchtw.naming import Naming
-from orchtw.schema.catalogue import Catalogue, ResourceType, joined
-from orchtw.schema.compiler import SchemaCompiler
+from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.openapi import discovery
 from orchtw.schema.openapi.definitions import Definitions
 from orchtw.schema.openapi.operations import TEXT, Operation, Operations
 from orchtw.schema.openapi.parameters import Parameter
+from orchtw.schema.schemas import Schemas
 
 Document = dict[str, Any]
 
@@ -45,13 +45,13 @@ class Part:
         return [self.index(), *self.members()]
 
 
-def parts(catalogue: Catalogue, compiler: SchemaCompiler, enabled: Iterable[ResourceType]) -> list[Part]:
+def parts(schemas: Schemas, enabled: Iterable[ResourceType]) -> list[Part]:
     """The parts of a server that serves `enabled`, discovery included, by path."""
     served: dict[tuple[str, str], list[ResourceType]] = {}
     for resource in enabled:
         served.setdefault((resource.group, resource.version), []).append(resource)
-    naming = catalogue.naming
-    made = Operations(catalogue, compiler)
+    naming = schemas.naming
+    made = Operations(schemas)
     found = [
         Part("api", partial(discovery.core_versions, naming)),
         Part("apis", partial(discovery.groups, naming)),

@@ -12,9 +12,19 @@ _HOST_REVERSED = "io.orch."
 
 @lru_cache(maxsize=4096)  # some 900 messages in two vocabularies
 def definition_name(message: str, naming: Naming) -> str:
-    """The definition of a message: the host part reversed, as in `io.orch.api.core.v1.Pod` (facts, openapiNames)."""
+    """The definition of a message: the host part reversed, as in `io.orch.api.core.v1.Pod` (facts, openapiNames).
+
+    A schema without a message has the definition's name already.
+    """
+    if not is_message(message):
+        return message
     path = message.removeprefix(_HOST).replace("_", "-")
     return naming.translate(f"{_HOST_REVERSED}{path}")
+
+
+def is_message(name: str) -> bool:
+    """Whether a schema's name is that of a message of the release."""
+    return name.startswith(_HOST)
 
 
 def short_name(message: str) -> str:

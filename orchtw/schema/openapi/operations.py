@@ -6,24 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
-from orchtw.naming import Naming
-from orchtw.schema.catalogue import Catalogue, ResourceType, Subresource
-from orchtw.schema.compiler import SchemaCompiler
+from orchtw.schema.catalogue import ResourceType, Subresource
 from orchtw.schema.openapi import parameters
 from orchtw.schema.openapi.definitions import META, PATCH, WATCH_EVENT
 from orchtw.schema.openapi.descriptions import Descriptions
 from orchtw.schema.openapi.names import group_title, group_version_kind, tag, title
 from orchtw.schema.openapi.parameters import Parameter
+from orchtw.schema.schemas import Schemas
 
 STATUS = f"{META}.Status"
 DELETE_OPTIONS = f"{META}.DeleteOptions"
 TEXT = "string"  # no message: a response of plain text
 
 ANY = ("*/*",)
+TEXTUAL = ("application/json", "application/yaml")
+JSON_STREAM = "application/json;stream=watch"
+STRATEGIC = "application/strategic-merge-patch+json"
 PATCHES = (
     "application/json-patch+json",
     "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
+    STRATEGIC,
     "application/apply-patch+yaml",
 )
 # Verbs of a connecting sub-resource → HTTP methods, in the words of operation ids.
@@ -75,40 +77,32 @@ class Operation:
 class Operations:
     """The operations of the served resources, group version by group version."""
 
-    def __init__(self, catalogue: Catalogue, compiler: SchemaCompiler) -> None:
-        self._catalogue = catalogue
-        self._compiler = compiler
-        naming = catalogue.naming
-        self._objects = ("application/json", "application/yaml", naming.protobuf_media_type)
-        self._streams = ("application/json;stream=watch", naming.protobuf_watch_media_type)
+    def __init__(self, schemas: Schemas) -> None:
+        self._schemas = schemas
 
     def of_version(self, resources: Iterable[ResourceType]) -> Iterator[Operation]:
         """Every operation on the resources of one group version."""
-        texts = Descriptions(self._catalogue.naming)
+        texts = Descriptions(self._schemas.naming)
         for resource in resources:
-            made = _Resource(resource, self._catalogue, self._compiler, texts, self._objects, self._streams)
-            yield from made.operations()
+            yield from _Resource(resource, self._schemas, texts).operations()
 
 
 class _Resource:
     """Makes the operations of one resource."""
 
-    def __init__(
-        self,
-        resource: ResourceType,
-        catalogue: Catalogue,
-        compiler: SchemaCompiler,
-        texts: Descriptions,
-        objects: tuple[str, ...],
-        streams: tuple[str, ...],
-    ) -> None:
-        naming: Naming = catalogue.naming
+    def __init__(self, resource: ResourceType, schemas: Schemas, texts: Descriptions) -> None:
+        naming = schemas.naming
         self._resource = resource
-        self._catalogue = catalogue
-        self._compiler = compiler
+        self._schemas = schemas
         self._texts = texts
-        self._objects = objects
-        self._streams = streams
+        self._objects: tuple[str, ...] = TEXTUAL
+        self._streams: tuple[str, ...] = (JSON_STREAM,)
+        self._patches: tuple[str, ...] = PATCHES
+        if resource.protobuf:
+            self._objects += (naming.protobuf_media_type,)
+            self._streams += (naming.protobuf_watch_media_type,)
+        else:
+            self._patches = tuple(each for each in PATCHES if each != STRATEGIC)
         self._tag = tag(resource.group, resource.version, naming)
         self._group = group_title(resource.group, naming) + title(resource.version)
         self._scope = "Namespaced" if resource.namespaced else ""
@@ -158,7 +152,7 @@ class _Resource:
     def _list(self, path: str, name: str, where: tuple[Parameter, ...]) -> Operation:
         resource = self._resource
         kind = resource.list_kind or f"{resource.kind}List"
-        message = self._catalogue.message_of(resource.api_version, kind)
+        message = self._schemas.message_of(resource.api_version, kind)
         assert message is not None, f"{kind} has no message"
         return Operation(
             path=path,
@@ -211,7 +205,7 @@ class _Resource:
             parameters=(*where, parameters.PRETTY, *_PARAMETERS[verb], *more),
             body=bodies[verb],
             required=verb != "delete",
-            consumes=PATCHES if verb == "patch" else ANY,
+            consumes=self._patches if verb == "patch" else ANY,
             produces=produces or self._objects,
             responses=dict.fromkeys(_CODES[verb], answered),
             action=method,
@@ -289,14 +283,14 @@ class _Resource:
 
     def _message(self, sub: Subresource) -> str:
         api_version = f"{sub.group}/{sub.version}" if sub.group else sub.version
-        message = self._catalogue.message_of(api_version, sub.kind)
+        message = self._schemas.message_of(api_version, sub.kind)
         assert message is not None, f"{sub.kind} has no message"
         return message
 
     def _options(self, kind: str) -> tuple[Parameter, ...]:
-        message = self._catalogue.message_of(self._resource.api_version, kind)
+        message = self._schemas.message_of(self._resource.api_version, kind)
         assert message is not None, f"{kind} has no message"
-        return parameters.of_options(self._compiler.struct(message), self._texts)
+        return parameters.of_options(self._schemas.struct(message), self._texts)
 
 
 def _connects(sub: Subresource) -> bool:

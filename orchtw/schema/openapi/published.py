@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 import orjson
 
-from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.compiler import SchemaCompiler
+from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.openapi import protobuf_v2, protobuf_v3, v2, v3
 from orchtw.schema.openapi.definitions import V2, V3, Definitions, Dialect
 from orchtw.schema.openapi.documents import parts
+from orchtw.schema.schemas import Schemas
 
 
 @attrs.frozen(slots=True)
@@ -48,17 +48,16 @@ class Form:
 
 
 class Published:
-    """What is published about the `enabled` resources, under the names of the catalogue's vocabulary.
+    """What is published about the `enabled` resources, under the names of the schemas' vocabulary.
 
-    Only bytes are kept, so what they were made from is made again when the resources change.
+    Only bytes are kept, and `schemas` as they are now: other resources are another `Published`.
     """
 
-    def __init__(self, catalogue: Catalogue, compiler: SchemaCompiler, enabled: Iterable[ResourceType]) -> None:
-        self._catalogue = catalogue
-        self._compiler = compiler
+    def __init__(self, schemas: Schemas, enabled: Iterable[ResourceType]) -> None:
+        self._schemas = schemas.copy()
         self._enabled = tuple(enabled)
         self._index: Encoded | None = None
-        self._parts = parts(catalogue, compiler, self._enabled)
+        self._parts = parts(self._schemas, self._enabled)
 
     @property
     def v3_paths(self) -> Iterable[str]:
@@ -69,7 +68,7 @@ class Published:
     def v2(self) -> Form:
         """The v2 document."""
         operations = (operation for part in self._parts for operation in part.operations())
-        document = v2.document(operations, self._definitions(V2), self._catalogue.naming)
+        document = v2.document(operations, self._definitions(V2), self._schemas.naming)
         return Form(orjson.dumps(document), protobuf_v2.encode, protobuf_v2.MEDIA_TYPES)
 
     @cached_property
@@ -77,7 +76,7 @@ class Published:
         """The v3 documents by path; definitions that several of them have are made once."""
         definitions, found = self._definitions(V3), {}
         for part in self._parts:
-            document = v3.document(part.operations(), definitions, self._catalogue.naming)
+            document = v3.document(part.operations(), definitions, self._schemas.naming)
             found[part.path] = Form(orjson.dumps(document), protobuf_v3.encode, protobuf_v3.MEDIA_TYPES)
         return found
 
@@ -91,4 +90,4 @@ class Published:
         return self._index
 
     def _definitions(self, dialect: Dialect) -> Definitions:
-        return Definitions(dialect, self._catalogue, self._compiler, self._enabled)
+        return Definitions(dialect, self._schemas, self._enabled)

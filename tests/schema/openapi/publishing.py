@@ -10,22 +10,22 @@ import orjson
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.compiler import SchemaCompiler
 from orchtw.schema.openapi.definitions import Definitions, Dialect
 from orchtw.schema.openapi.documents import parts
 from orchtw.schema.openapi.operations import Operation
 from orchtw.schema.openapi.published import Published
+from orchtw.schema.schemas import Schemas
 
 VOCABULARIES = ("orch", "kubernetes")
 Document = dict[str, Any]
 
 
 @cache
-def surface(vocabulary: str) -> tuple[Catalogue, SchemaCompiler, tuple[ResourceType, ...]]:
-    """Catalogue, compiler and the resources that are on by default."""
+def surface(vocabulary: str) -> tuple[Schemas, tuple[ResourceType, ...]]:
+    """The schemas, and the resources that are on by default."""
     catalogue = Catalogue.load(Naming.of(vocabulary))
     enabled = tuple(each for each in catalogue.resources if each.default_on)
-    return catalogue, Codecs(catalogue).compiler, enabled
+    return Codecs(catalogue).schemas, enabled
 
 
 @cache

@@ -37,7 +37,7 @@ def named() -> Iterator[tuple[str, str]]:
 def all_texts(vocabulary: str) -> Iterator[tuple[str, str]]:
     """Where a text stands → what is published there, in all versions of all kinds."""
     catalogue = Catalogue.load(Naming.of(vocabulary))
-    document = orjson.loads(Published(catalogue, Codecs(catalogue).compiler, catalogue.resources).v2.json.body)
+    document = orjson.loads(Published(Codecs(catalogue).schemas, catalogue.resources).v2.json.body)
     for name, schema in document["definitions"].items():
         yield name, schema["description"]
         for key, field in schema.get("properties", {}).items():
@@ -116,7 +116,7 @@ class LoadingTests(SynchronousTestCase):
         """A server that nobody asks for documents never reads the file."""
         self.patch(descriptions, "FILE", "not there")
         catalogue = Catalogue.load(Naming.orch())
-        server = Published(catalogue, Codecs(catalogue).compiler, catalogue.resources)
+        server = Published(Codecs(catalogue).schemas, catalogue.resources)
         self.assertIn("apis/apps/v1", list(server.v3_paths))
         with self.assertRaises(FileNotFoundError):
             _ = server.v2

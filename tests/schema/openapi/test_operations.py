@@ -71,7 +71,7 @@ class ShapeTests(SynchronousTestCase):
         """Each verb of each served resource and sub-resource has an operation on its path."""
         paths = {(operation.method, operation.path) for operation in operations().values()}
         methods = {"create": "post", "update": "put", "patch": "patch", "delete": "delete", "get": "get"}
-        for resource in surface("orch")[2]:
+        for resource in surface("orch")[1]:
             root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
             scope = "/namespaces/{namespace}" if resource.namespaced else ""
             collection = f"{root}{scope}/{resource.plural}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.naming import Naming
+from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.nodes import EnumSchema, Field, Form, ListSchema, MapSchema, Scalar, StructSchema
 from orchtw.schema.openapi.words import of_field, of_resource, of_struct, phrase
-from tests.schema.openapi.publishing import surface
 
 
 def choice(*values: str, published: bool = True, **more: object) -> Field:
@@ -74,7 +75,7 @@ class TypeTests(SynchronousTestCase):
 
     def test_deprecated_resource(self) -> None:
         """A deprecated resource names its successor and its end (seed 1 §7), whatever else is said of it."""
-        resource = surface("orch")[0].find("policy", "v1beta1", "poddisruptionbudgets")
+        resource = Catalogue.load(Naming.orch()).find("policy", "v1beta1", "poddisruptionbudgets")
         assert resource is not None
         life = "Deprecated since 1.21, use PodDisruptionBudget of policy/v1; not served from 1.25 on."
         self.assertEqual(of_resource(resource, "Bounds."), f"Bounds. {life}")

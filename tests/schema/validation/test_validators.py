@@ -269,8 +269,8 @@ class DeclaredRulesTests(SynchronousTestCase):
             codecs = Codecs(catalogue)
             validators = Validators()
             ruled = set()
-            for _, _, message in catalogue.kinds():
-                for schema in _structs(codecs.compiler.message(message), set()):
+            for message in sorted({resource.message for resource in catalogue.resources}):
+                for schema in _structs(codecs.schemas.node(message), set()):
                     if validators.find(schema) is not None:
                         ruled.add(schema.name)
                     for one_of in schema.one_of:

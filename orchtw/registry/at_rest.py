@@ -1,0 +1,109 @@
+"""The form in which objects lie in the store: Protobuf where the kind has it, else JSON.
+
+Between the store and those who ask stands `raw`: the object without kind and apiVersion, as entries keep it. It takes
+its resourceVersion from the commit.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import orjson
+
+from orchtw.objects import Object
+from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.envelope import unwrap, wrap
+from orchtw.schema.codec.json_text import load_json
+from orchtw.schema.codec.splice import set_protobuf_version
+from orchtw.schema.codec.strict_fields import TYPE_KEYS
+
+
+class AtRest(Protocol):
+    """One form, for the objects of one kind."""
+
+    def encode(self, obj: Object) -> bytes:
+        """A canonical dict as `raw`."""
+
+    def decode(self, raw: bytes) -> Object:
+        """A `raw` as canonical dict. Raises BadRequest naming the place that cannot be read."""
+
+    def metadata(self, raw: bytes) -> Object:
+        """Only the metadata of a `raw` that this server made."""
+
+    def tail(self, raw: bytes) -> bytes:
+        """The JSON of a `raw` after kind and apiVersion."""
+
+    def versioned(self, raw: bytes, version: bytes, tail: bytes) -> bytes:
+        """`raw` with that resourceVersion; `tail` is the object's JSON with it."""
+
+    def value(self, raw: bytes) -> bytes:
+        """What the store keeps of a `raw`: it says by itself what kind it is of."""
+
+    def raw(self, value: bytes) -> bytes:
+        """What is in a value of the store. Raises StatusError or ValueError for one that cannot be read."""
+
+
+class ProtobufAtRest:
+    """The inner Protobuf message; the store keeps it in its envelope."""
+
+    def __init__(self, codec: KindCodec) -> None:
+        self._codec = codec
+        self.decode = codec.decode_protobuf
+        self.metadata = codec.decode_metadata
+        self._length = len(codec.type_prefix)
+
+    def encode(self, obj: Object) -> bytes:
+        """See `AtRest`, as all of these."""
+        return self._codec.encode_protobuf(obj)
+
+    def tail(self, raw: bytes) -> bytes:
+        return orjson.dumps(self.decode(raw))[self._length :]
+
+    def versioned(self, raw: bytes, version: bytes, tail: bytes) -> bytes:
+        return set_protobuf_version(raw, version)
+
+    def value(self, raw: bytes) -> bytes:
+        return wrap(self._codec.api_version, self._codec.kind, raw)
+
+    def raw(self, value: bytes) -> bytes:
+        return unwrap(value)[2]
+
+
+class JsonAtRest:
+    """The JSON after kind and apiVersion; the store keeps the whole object."""
+
+    def __init__(self, codec: KindCodec) -> None:
+        self._head = codec.type_prefix
+        self._length = len(codec.type_prefix)
+
+    def encode(self, obj: Object) -> bytes:
+        """See `AtRest`, as all of these."""
+        return orjson.dumps(obj)[self._length :]
+
+    def decode(self, raw: bytes) -> Object:
+        obj: Object = load_json(self._head + raw)
+        return obj
+
+    def metadata(self, raw: bytes) -> Object:
+        meta: Object = self.decode(raw)["metadata"]
+        return meta
+
+    def tail(self, raw: bytes) -> bytes:
+        return raw
+
+    def versioned(self, raw: bytes, version: bytes, tail: bytes) -> bytes:
+        return tail
+
+    def value(self, raw: bytes) -> bytes:
+        return self._head + raw
+
+    def raw(self, value: bytes) -> bytes:
+        if value.startswith(self._head):
+            return value[self._length :]
+        obj = load_json(value)  # in a version that was stored before
+        return orjson.dumps({key: obj[key] for key in obj if key not in TYPE_KEYS})[1:]
+
+
+def at_rest(codec: KindCodec) -> AtRest:
+    """The form of a kind's objects."""
+    return ProtobufAtRest(codec) if codec.protobuf else JsonAtRest(codec)
