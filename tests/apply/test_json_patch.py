@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonpatch
 import orjson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -20,6 +20,7 @@ from orchtw.apply.json_patch import (
     unknown_members,
 )
 from orchtw.errors import BadRequest, RequestEntityTooLarge
+from tests.properties import examples
 
 
 def op(name: str, path: str, *value: Any, **more: Any) -> dict[str, Any]:
@@ -141,7 +142,7 @@ class JSONPatchTests(SynchronousTestCase):
         operations = [op("copy", "/b", **{"from": "/a"}), op("add", "/b/x", 1)]
         self.check({"a": {}}, operations, {"a": {}, "b": {"x": 1}})
 
-    @settings(deadline=None, derandomize=True, max_examples=200, database=None)
+    @examples(200)
     @given(some.data())
     def test_agrees_with_another_implementation(self, data: some.DataObject) -> None:
         """The difference of two documents, as the library `jsonpatch` finds it, turns the one into the other."""

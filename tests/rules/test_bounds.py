@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import orjson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -17,8 +17,8 @@ from orchtw.rules.field_selectors import MAX_REQUIREMENTS, MAX_SELECTOR_CHARACTE
 from orchtw.rules.metadata import drop_unkept, validate_create
 from orchtw.rules.selectors import parse_labels, validate_selector_object
 from tests.effort import MOST, calls, growth
+from tests.properties import examples
 
-QUICK = settings(max_examples=200, derandomize=True, deadline=None, database=None)
 NAMING = Naming.orch()
 _TEXTS = st.sampled_from("ab")
 _OWNERS = st.lists(st.fixed_dictionaries({}, optional={"uid": _TEXTS, "name": _TEXTS, "controller": st.booleans()}))
@@ -34,7 +34,7 @@ def answer(causes: list[Cause], name: str = "a") -> bytes:
 
 
 class OwnerTests(SynchronousTestCase):
-    @QUICK
+    @examples(200)
     @given(_OWNERS)
     def test_repeated(self, owners: list[dict[str, Any]]) -> None:
         """Each different owner stays, where it came first: what comparing all pairs finds."""
