@@ -105,8 +105,11 @@ class Command(ProcessProtocol):
         return self._output.decode(errors="replace")
 
     async def until(self, text: str, limit_s: float = LIMIT_S) -> str:
-        """Wait until the output contains `text`; returns the output. Raises TimeoutError when that takes too long."""
-        if text not in self.output:
+        """Wait until `text` stands on standard output or standard error; returns the output so far.
+
+        Raises TimeoutError when that takes too long, RuntimeError when the command ends without it.
+        """
+        if not self._has_said(text):
             waiting: Deferred[str] = Deferred()
             self._awaited.append((text, waiting))
             await waiting.addTimeout(limit_s, self._reactor)
@@ -132,15 +135,12 @@ class Command(ProcessProtocol):
     def outReceived(self, data: bytes) -> None:
         """Collect output; wake who waits for it."""
         self._output += data
-        output = self.output
-        due = [waiting for text, waiting in self._awaited if text in output]
-        self._awaited = [each for each in self._awaited if each[0] not in output]
-        for waiting in due:
-            waiting.callback(output)
+        self._wake()
 
     def errReceived(self, data: bytes) -> None:
-        """Collect errors."""
+        """Collect errors; wake who waits for them."""
         self._errors += data
+        self._wake()
 
     def processEnded(self, reason: Failure) -> None:
         """The result; whoever waits for output in vain is told."""
@@ -150,3 +150,12 @@ class Command(ProcessProtocol):
         for text, waiting in self._awaited:
             waiting.errback(RuntimeError(f"ended without {text!r}: {self.output}{errors}"))
         self._awaited = []
+
+    def _has_said(self, text: str) -> bool:
+        return text.encode() in self._output or text.encode() in self._errors
+
+    def _wake(self) -> None:
+        due = [waiting for text, waiting in self._awaited if self._has_said(text)]
+        self._awaited = [each for each in self._awaited if not self._has_said(each[0])]
+        for waiting in due:
+            waiting.callback(self.output)
