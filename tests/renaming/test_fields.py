@@ -72,13 +72,14 @@ class FieldsTests(SynchronousTestCase):
 
     def test_nothing_to_do(self) -> None:
         """A set without any such name comes back itself; so does one about fields that nobody knows."""
-        for tree in (
+        trees: tuple[Object, ...] = (
             {"f:spec": {"f:containers": {'k:{"name":"orch.io/arch"}': {"f:image": {}}}}},
             {"f:unknown": {"f:orch.io/arch": {}}},
             {"f:data": {"f:orch.io/arch": {}}},
             {"i:0": {}},
             {},
-        ):
+        )
+        for tree in trees:
             self.assertIs(self.translated(tree), tree)
 
     def test_no_set(self) -> None:

@@ -70,7 +70,7 @@ class ObjectsTests(SynchronousTestCase):
     def test_managers(self) -> None:
         """Components are managers under their other names, and what they own is named as in the object."""
         fields: Object = {"f:metadata": {"f:labels": {"f:orch.io/arch": {}}}}
-        entry: Object = {"manager": "orch-scheduler", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
+        entry = {"manager": "orch-scheduler", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
         found = self.objects.translate(config_map(managedFields=[entry]))["metadata"]["managedFields"]
         self.assertEqual(
             found,
