@@ -97,6 +97,7 @@ class Command(ProcessProtocol):
         self._stdin = stdin.encode()
         self._output = b""
         self._errors = b""
+        self._ended = False
         self._awaited: list[tuple[str, Deferred[str]]] = []
 
     @property
@@ -122,7 +123,7 @@ class Command(ProcessProtocol):
 
     def signal(self, name: str) -> None:
         """Send a signal by name unless the command has ended."""
-        if not self.result.called and self.transport is not None:
+        if not self._ended and self.transport is not None:
             self.transport.signalProcess(name)
 
     def connectionMade(self) -> None:
@@ -144,6 +145,7 @@ class Command(ProcessProtocol):
 
     def processEnded(self, reason: Failure) -> None:
         """The result; whoever waits for output in vain is told."""
+        self._ended = True
         status, errors = getattr(reason.value, "exitCode", None), self._errors.decode(errors="replace")
         if not self.result.called:
             self.result.callback(Result(-1 if status is None else status, self.output, errors))
