@@ -13,7 +13,7 @@ from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.envelope import unwrap
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "wire"
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures" / "wire"
 PAIRS = 84
 
 
