@@ -148,7 +148,9 @@ class Naming:
         are renamed inside users, roles, hooks and signers. Alone, `orch.io` and `node.orch.io` are read as
         API names.
         """
-        return identifier if self.vocabulary == "orch" else _kubernetes(identifier)
+        if self.vocabulary == "orch":
+            return identifier
+        return _kubernetes(identifier) if len(identifier) <= _CACHED_CHARACTERS else _to_kubernetes(identifier)
 
     def translate_text(self, text: str) -> str:
         """A text with each neutral identifier in it in this vocabulary."""
@@ -183,7 +185,9 @@ class Naming:
         What no neutral identifier becomes comes back as it is, as do members of domains that the pairs do not list
         (`app.kubernetes.io/name`): those are their authors'.
         """
-        return identifier if self.vocabulary == "orch" else _neutral(identifier)
+        if self.vocabulary == "orch":
+            return identifier
+        return _neutral(identifier) if len(identifier) <= _CACHED_CHARACTERS else _to_neutral(identifier)
 
     @property
     def counterpart(self) -> Naming:
@@ -260,13 +264,12 @@ def _neutral_label_domains() -> dict[str, tuple[str, ...]]:
     return {domain: tuple(names) for domain, names in found.items()}
 
 
-@lru_cache(maxsize=8192)
-def _neutral(identifier: str) -> str:
+def _to_neutral(identifier: str) -> str:
     """The first candidate that becomes `identifier`: rules overlap, so each is tried by going forth again."""
     exact = _neutral_exact().get(identifier)
     if exact is not None:
         return exact
-    return next((each for each in _candidates(identifier) if _kubernetes(each) == identifier), identifier)
+    return next((each for each in _candidates(identifier) if _to_kubernetes(each) == identifier), identifier)
 
 
 def _candidates(identifier: str) -> Iterator[str]:
@@ -285,9 +288,7 @@ def _candidates(identifier: str) -> Iterator[str]:
     yield _COMPONENT_KUBERNETES.sub(lambda match: match[0].replace("kube", "orch"), groups)
 
 
-# The identifiers of the code and its data are a few thousand; clients' texts do not come here.
-@lru_cache(maxsize=8192)
-def _kubernetes(identifier: str) -> str:
+def _to_kubernetes(identifier: str) -> str:
     exact = _exact().get(identifier)
     if exact is not None:
         return exact
@@ -300,6 +301,13 @@ def _kubernetes(identifier: str) -> str:
     if slash and domain.endswith(f".{_API}"):
         return f"{_kubernetes_label_domain(domain)}/{rest}"
     return _components(_GROUP.sub(lambda match: _kubernetes_group(match[0]), identifier))
+
+
+# The identifiers of the code and its data are a few thousand. When a store is rewritten, the names and keys of its
+# objects come here too: clients choose those, so that the long ones are not kept.
+_CACHED_CHARACTERS = 128
+_kubernetes = lru_cache(maxsize=8192)(_to_kubernetes)
+_neutral = lru_cache(maxsize=8192)(_to_neutral)
 
 
 def _components(text: str) -> str:

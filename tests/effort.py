@@ -1,4 +1,4 @@
-"""What a function does, in calls: a measure that is the same on every machine and under every load."""
+"""What a function does, in calls and comparisons: measures that are the same on every machine, under every load."""
 
 from __future__ import annotations
 
@@ -8,6 +8,18 @@ from typing import Any
 
 MOST = 2.5
 """Times the calls for twice the input: 2 is linear, 4 is all pairs."""
+
+
+class CountedText(str):
+    """A text that counts how often it is compared, whichever side it is on."""
+
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        self.comparisons += 1
+        return super().__eq__(other)
+
+    __hash__ = str.__hash__
 
 
 def calls(act: Callable[[], object]) -> int:

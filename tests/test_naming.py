@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw import naming as module
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.naming_pairs import PAIRS
@@ -94,6 +95,18 @@ class NamingTests(SynchronousTestCase):
         for name in ("app.kubernetes.io/name", "gateway.networking.k8s.io/v1", "metrics.k8s.io", "example.com/x",
                      "kubernetes-dashboard", "my-kubernetes", *UNCHANGED):  # fmt: skip
             self.assertEqual(self.kubernetes.untranslated(name), name)
+
+    def test_long_names_are_not_kept(self) -> None:
+        """What clients choose takes no memory beyond a bound: a long name is translated each time, both ways."""
+        short, long = "node.orch.io/a", f"node.orch.io/{'a' * 128}"
+        for way, cached in (
+            (self.kubernetes.translate, module._kubernetes),
+            (self.kubernetes.untranslated, module._neutral),
+        ):
+            way(short)
+            kept = cached.cache_info().currsize
+            self.assertEqual(way(long), way(short) + "a" * 127)
+            self.assertEqual(cached.cache_info().currsize, kept)
 
     def test_what_bears_no_product_name_stays(self) -> None:
         """Texts of other makers are left alone."""

@@ -105,10 +105,10 @@ class TLSServer(tcp.Server):
 
     def doRead(self) -> Any:
         """The socket is readable: hand one burst of plain text to the protocol."""
-        if not self.handshaken:
-            return self._handshake()
         if self._closing:
             return self._discard()
+        if not self.handshaken:
+            return self._handshake()
         received = []
         ended = False
         try:
@@ -165,8 +165,11 @@ class TLSServer(tcp.Server):
             try:
                 self.socket.send(_PLAIN_HTTP)
             except OSError:
-                pass
-            return main.CONNECTION_DONE
+                return main.CONNECTION_LOST
+            self.disconnecting = True
+            self.stopWriting()
+            self._end_sending()
+            return None
         return main.CONNECTION_LOST
 
     def _discard(self) -> Any:
@@ -316,14 +319,19 @@ class TLSServer(tcp.Server):
                 self._close()
 
     def _close(self) -> None:
-        self._closing = True
         if not self.handshaken:
+            self._closing = True
             self.abortConnection()
             return
         try:
             self.tls.shutdown()
         except SSL.Error:
             pass
+        self._end_sending()
+
+    def _end_sending(self) -> None:
+        # Closed at once, the socket would answer what it has not read with a reset, which overtakes what was sent.
+        self._closing = True
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:
@@ -335,6 +343,10 @@ class TLSServer(tcp.Server):
         """Read again."""
         if self.connected and not self.disconnecting and not self._read_ended:
             self.startReading()
+
+    def readConnectionLost(self, reason: Failure) -> None:
+        """The reactor's word for CONNECTION_DONE. Protocols learn from `doRead` alone that a peer sends no more."""
+        self.connectionLost(reason)
 
     def connectionLost(self, reason: Failure) -> None:
         """The socket is gone, or given up: tell the protocol once and let go of every buffer."""

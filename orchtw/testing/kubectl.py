@@ -97,6 +97,7 @@ class Command(ProcessProtocol):
         self._stdin = stdin.encode()
         self._output = b""
         self._errors = b""
+        self._ended = False
         self._awaited: list[tuple[str, Deferred[str]]] = []
 
     @property
@@ -105,8 +106,11 @@ class Command(ProcessProtocol):
         return self._output.decode(errors="replace")
 
     async def until(self, text: str, limit_s: float = LIMIT_S) -> str:
-        """Wait until the output contains `text`; returns the output. Raises TimeoutError when that takes too long."""
-        if text not in self.output:
+        """Wait until `text` stands on standard output or standard error; returns the output so far.
+
+        Raises TimeoutError when that takes too long, RuntimeError when the command ends without it.
+        """
+        if not self._has_said(text):
             waiting: Deferred[str] = Deferred()
             self._awaited.append((text, waiting))
             await waiting.addTimeout(limit_s, self._reactor)
@@ -119,7 +123,7 @@ class Command(ProcessProtocol):
 
     def signal(self, name: str) -> None:
         """Send a signal by name unless the command has ended."""
-        if not self.result.called and self.transport is not None:
+        if not self._ended and self.transport is not None:
             self.transport.signalProcess(name)
 
     def connectionMade(self) -> None:
@@ -132,21 +136,28 @@ class Command(ProcessProtocol):
     def outReceived(self, data: bytes) -> None:
         """Collect output; wake who waits for it."""
         self._output += data
-        output = self.output
-        due = [waiting for text, waiting in self._awaited if text in output]
-        self._awaited = [each for each in self._awaited if each[0] not in output]
-        for waiting in due:
-            waiting.callback(output)
+        self._wake()
 
     def errReceived(self, data: bytes) -> None:
-        """Collect errors."""
+        """Collect errors; wake who waits for them."""
         self._errors += data
+        self._wake()
 
     def processEnded(self, reason: Failure) -> None:
         """The result; whoever waits for output in vain is told."""
+        self._ended = True
         status, errors = getattr(reason.value, "exitCode", None), self._errors.decode(errors="replace")
         if not self.result.called:
             self.result.callback(Result(-1 if status is None else status, self.output, errors))
         for text, waiting in self._awaited:
             waiting.errback(RuntimeError(f"ended without {text!r}: {self.output}{errors}"))
         self._awaited = []
+
+    def _has_said(self, text: str) -> bool:
+        return text.encode() in self._output or text.encode() in self._errors
+
+    def _wake(self) -> None:
+        due = [waiting for text, waiting in self._awaited if self._has_said(text)]
+        self._awaited = [each for each in self._awaited if not self._has_said(each[0])]
+        for waiting in due:
+            waiting.callback(self.output)

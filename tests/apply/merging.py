@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from orchtw.apply.field_set import FieldSet
@@ -12,8 +11,9 @@ from orchtw.apply.merge_type import MapType, Types
 from orchtw.apply.openapi_types import node_of
 from orchtw.apply.path_element import FieldName, Index, Key, PathElement, Value
 from orchtw.naming import Naming
+from tests.properties import examples
 
-QUICK = settings(max_examples=60, derandomize=True, deadline=None, database=None)
+QUICK = examples(60)
 
 COUNTS = {"type": "object", "additionalProperties": {"type": "integer"}}
 SCHEMA: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonpatch
 import orjson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -20,6 +20,14 @@ from orchtw.apply.json_patch import (
     unknown_members,
 )
 from orchtw.errors import BadRequest, RequestEntityTooLarge
+from tests.properties import examples
+
+_KEYS = some.text("ab~/", max_size=2)
+_LEAVES = some.none() | some.booleans() | some.integers(-9, 9) | some.text("ab~/", max_size=3)
+_VALUES = some.recursive(
+    _LEAVES, lambda inner: some.lists(inner, max_size=4) | some.dictionaries(_KEYS, inner, max_size=4)
+)
+_DOCUMENTS = some.dictionaries(_KEYS, _VALUES, max_size=4)
 
 
 def op(name: str, path: str, *value: Any, **more: Any) -> dict[str, Any]:
@@ -141,17 +149,10 @@ class JSONPatchTests(SynchronousTestCase):
         operations = [op("copy", "/b", **{"from": "/a"}), op("add", "/b/x", 1)]
         self.check({"a": {}}, operations, {"a": {}, "b": {"x": 1}})
 
-    @settings(deadline=None, derandomize=True, max_examples=200, database=None)
-    @given(some.data())
-    def test_agrees_with_another_implementation(self, data: some.DataObject) -> None:
+    @examples(200)
+    @given(_DOCUMENTS, _DOCUMENTS)
+    def test_agrees_with_another_implementation(self, left: Any, right: Any) -> None:
         """The difference of two documents, as the library `jsonpatch` finds it, turns the one into the other."""
-        keys = some.text("ab~/", max_size=2)
-        leaves = some.none() | some.booleans() | some.integers(-9, 9) | some.text("ab~/", max_size=3)
-        values = some.recursive(
-            leaves, lambda inner: some.lists(inner, max_size=4) | some.dictionaries(keys, inner, max_size=4)
-        )
-        documents = some.dictionaries(keys, values, max_size=4)
-        left, right = data.draw(documents), data.draw(documents)
         operations = jsonpatch.make_patch(left, right).patch
         self.assertEqual(json_patch(copy.deepcopy(left), copy.deepcopy(operations)), right)
 

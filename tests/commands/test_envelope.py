@@ -9,7 +9,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.commands.envelope import main
-from tests.schema.test_wire_fixtures import FIXTURES, PAIRS
+from tests.schema.codec.test_wire_fixtures import FIXTURES, PAIRS
 
 
 class EnvelopeCommandTests(SynchronousTestCase):

@@ -13,7 +13,7 @@ from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Client, tls_context
 
-ROUNDS = 6
+ROUNDS = 4
 WRITERS = 8
 ACKNOWLEDGED = (20, 200)  # how many writes of a round are answered before the kill
 PATH = "/api/v1/namespaces/default/configmaps"

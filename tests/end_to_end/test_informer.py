@@ -140,8 +140,9 @@ class InformerTests(ServerCase):
         kubectl = Kubectl(reactor, self.server.kubeconfig, os.path.abspath(self.mktemp()))
         await deferToThread(self.write, "awaited", 0)
         waiting = kubectl.start(
-            f"--namespace={self.namespace}", "wait", "--for=delete", "configmap/awaited", "--timeout=60s"
+            f"--namespace={self.namespace}", "--v=6", "wait", "--for=delete", "configmap/awaited", "--timeout=60s"
         )
+        await waiting.until("/configmaps/awaited")  # once it has read the object, which is not to be gone before
         await deferToThread(self.storm, 1)
         await deferToThread(self.v1.delete_namespaced_config_map, "awaited", self.namespace)
         result = await waiting.result

@@ -87,29 +87,28 @@ class KubectlCase(ServerCase):
 
     async def test_manifests(self) -> None:
         """create -f, get, get -o yaml, describe, label, annotate and delete work for the common kinds."""
-        for resource, manifest in self.manifests().items():
-            await self.live(resource, manifest)
-
-    async def live(self, resource: str, manifest: Object) -> None:
-        """The life of one object by kubectl."""
-        name = manifest["metadata"]["name"]
-        created = await self.run_ok("create", "-f", "-", stdin=yaml.safe_dump(manifest))
-        singular = resource.replace("s.", ".", 1) if "." in resource else resource.removesuffix("s")
-        self.assertEqual(created, f"{singular}/{name} created\n")
-        self.assertIn(name, await self.run_ok("get", resource, name))
-        shown = yaml.safe_load(await self.run_ok("get", resource, name, "-o", "yaml"))
-        self.assertEqual((shown["kind"], shown["apiVersion"]), (manifest["kind"], manifest["apiVersion"]))
-        described = await self.run_ok("describe", resource, name)
-        self.assertRegex(described, rf"Name:\s+{name}\n")
-        await self.run_ok("label", resource, name, "tested=label")
-        await self.run_ok("annotate", resource, name, "tested=annotation")
-        meta = yaml.safe_load(await self.run_ok("get", resource, name, "-o", "yaml"))["metadata"]
-        self.assertEqual((meta["labels"]["tested"], meta["annotations"]["tested"]), ("label", "annotation"))
-        self.assertIn(f'"{name}" deleted', await self.run_ok("delete", resource, name))
-        gone = await self.run_any("get", resource, name)
-        self.assertEqual(
-            (gone.status, gone.errors), (1, f'Error from server (NotFound): {resource} "{name}" not found\n')
-        )
+        manifests = self.manifests()
+        places = [f"{resource}/{manifest['metadata']['name']}" for resource, manifest in manifests.items()]
+        created = await self.run_ok("create", "-f", "-", stdin=yaml.safe_dump_all(manifests.values()))
+        names = [_singular(place) for place in places]
+        self.assertEqual(created.splitlines(), [f"{name} created" for name in names])
+        self.assertEqual((await self.run_ok("get", *places, "-o", "name")).split(), names)
+        described = await self.run_ok("describe", *places)
+        for manifest in manifests.values():
+            self.assertRegex(described, rf"Name:\s+{manifest['metadata']['name']}\n")
+        await self.run_ok("label", *places, "tested=label")
+        await self.run_ok("annotate", *places, "tested=annotation")
+        shown = yaml.safe_load(await self.run_ok("get", *places, "-o", "yaml"))["items"]
+        for item, manifest in zip(shown, manifests.values(), strict=True):
+            self.assertEqual((item["kind"], item["apiVersion"]), (manifest["kind"], manifest["apiVersion"]))
+            meta = item["metadata"]
+            self.assertEqual((meta["labels"]["tested"], meta["annotations"]["tested"]), ("label", "annotation"))
+        deleted = await self.run_ok("delete", *places)
+        self.assertEqual(len(deleted.splitlines()), len(places))
+        gone = await self.run_any("get", *places)
+        self.assertEqual(gone.status, 1)
+        errors = [f"Error from server (NotFound): {place.replace('/', ' ', 1)} not found" for place in places]
+        self.assertEqual(gone.errors.replace('"', "").splitlines(), errors)
 
     async def test_secret_data(self) -> None:
         """`stringData` of a manifest is stored as `data`."""
@@ -194,6 +193,13 @@ class KubernetesVocabularyTests(KubectlCase):
         await self.run_ok("scale", "deployment", "typed", "--replicas=3")
         shown = await self.run_ok("get", "deployment", "typed", "-o", "jsonpath={.spec.replicas}")
         self.assertEqual(shown, "3")
+
+
+def _singular(place: str) -> str:
+    """`deployment.apps/web` for `deployments.apps/web`, as kubectl names what it works on."""
+    resource, _, name = place.partition("/")
+    plural, dot, group = resource.partition(".")
+    return f"{plural.removesuffix('s')}{dot}{group}/{name}"
 
 
 def _manifest(api_version: str, kind: str, metadata: Object, **fields: object) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import socket
 import sqlite3
 from collections.abc import Coroutine
 from pathlib import Path
@@ -19,6 +20,8 @@ from tests.end_to_end.test_start import ProcessCase
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 LITTLE_BYTES = 24 << 10  # no file may grow beyond: too little for a -shm of 32 KiB, enough for the log of the server
+# Ports that no system gives away by itself: one that was free stays free between two starts.
+PORTS = range(20_000, 30_000)
 T = TypeVar("T")
 UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 
@@ -28,6 +31,19 @@ def config_map(name: str, size: int = 10) -> dict[str, object]:
     return {"metadata": {"name": name}, "data": {"value": "v" * size}}
 
 
+def own_port() -> int:
+    """A free loopback port; each worker looks for it from a place of its own."""
+    place = os.getpid() * 10
+    while True:
+        place += 1
+        try:
+            with socket.create_server(("127.0.0.1", PORTS[place % len(PORTS)])) as found:
+                port: int = found.getsockname()[1]
+                return port
+        except OSError:
+            continue  # somebody has it
+
+
 class StoreCase(ProcessCase):
     """Servers whose port stays, so that a start has nothing to write but what it must."""
 
@@ -35,7 +51,7 @@ class StoreCase(ProcessCase):
 
     async def started(self) -> tuple[ServerProcess, Client]:
         """A server that has two config maps, and its administrator."""
-        server = self.server()
+        server = self.server(f"--secure-port={own_port()}")
         await server.start()
         client = self.client(server)
         for name in ("one", "two"):

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.rules.uuids import SIZE, uuid_text
+from tests.properties import examples
 
 
 class UuidTextTests(SynchronousTestCase):
+    @examples(100)
     @given(st.binary(min_size=SIZE, max_size=SIZE))
     def test_is_a_random_uuid(self, random: bytes) -> None:
         """Any 16 bytes make a UUID of version 4 in canonical form, with the bytes' other bits in it (RFC 4122)."""

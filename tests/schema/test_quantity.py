@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.quantity import Quantity, canonical_quantity
+from tests.properties import examples
 
 CANONICAL = {
     "1000m": "1",
@@ -67,7 +68,7 @@ class QuantityTests(SynchronousTestCase):
         for text in REFUSED:
             self.assertRaises(ValueError, canonical_quantity, text)
 
-    @settings(derandomize=True, deadline=None, max_examples=200, database=None)
+    @examples(200)
     @given(
         st.from_regex(r"[+-]?[0-9]{1,18}(\.[0-9]{0,9})?", fullmatch=True),
         st.sampled_from(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.times import ZERO_TIME_S, duration_text, micro_time_text, parse_duration, parse_time, time_text
+from tests.properties import examples
 
 TIMES = {
     "1970-01-01T00:00:00Z": (0, 0),
@@ -83,7 +84,7 @@ class DurationTests(SynchronousTestCase):
         for text in NO_DURATIONS:
             self.assertRaises(ValueError, parse_duration, text)
 
-    @settings(derandomize=True, deadline=None, max_examples=200, database=None)
+    @examples(200)
     @given(st.integers(-(2**63) + 1, 2**63 - 1))
     def test_round_trip(self, nanoseconds: int) -> None:
         """Every duration's text means that duration."""

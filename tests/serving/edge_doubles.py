@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import CancelledError, Deferred, maybeDeferred
+from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
 
 from orchtw.request import Peer, Request, Response
 from orchtw.serving.edge import App, Edge, Screen
@@ -139,9 +141,45 @@ class Wire:
         return bool(self.transport.disconnecting or self.transport.disconnected)
 
 
+def answering(*responses: Response) -> Any:
+    """An app that gives one response after the other."""
+    left = list(responses)
+
+    async def app(_request: Request) -> Response:
+        return left.pop(0)
+
+    return app
+
+
+class Waiting:
+    """An app whose every request waits for a Deferred of its own."""
+
+    def __init__(self) -> None:
+        self.waits: list[Deferred[Response]] = []
+        self.ended: list[str] = []
+
+    async def __call__(self, request: Request) -> Response:
+        wait: Deferred[Response] = Deferred()
+        self.waits.append(wait)
+        try:
+            return await wait
+        except CancelledError:
+            self.ended.append("cancelled")
+            raise
+        finally:
+            self.ended.append(request.path)
+
+
+def lose(wire: Wire) -> None:
+    """The client leaves."""
+    wire.channel.connectionLost(Failure(ConnectionDone()))
+
+
 def ok(body: bytes, extra: bytes = b"") -> bytes:
     """The bytes of a 200 without content type."""
     return b"HTTP/1.1 200 OK\r\n" + DATE + extra + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
 GET = b"GET /one HTTP/1.1\r\nHost: a\r\n\r\n"
+POST = b"POST /two HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
+CLOSE = b"Connection: close\r\n"

@@ -13,8 +13,7 @@ from orchtw.errors import Unauthorized
 from orchtw.request import Request, Response
 from orchtw.serving.answers import status_response
 from orchtw.serving.limits import EdgeLimits
-from tests.serving.edge_doubles import GET, RecordedStream, Wire
-from tests.serving.test_http1 import Waiting, answering, lose
+from tests.serving.edge_doubles import GET, RecordedStream, Waiting, Wire, answering, lose
 
 MIB = 1 << 20
 # Anonymous peers have 4 MiB of it, the others 28.

@@ -21,8 +21,7 @@ from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.resource import AppResource
 from orchtw.serving.websocket import Messages, open_socket
 from orchtw.watch.messages import json_messages
-from tests.serving.edge_doubles import GET, RecordedStream, Wire
-from tests.serving.test_http1 import Waiting, answering
+from tests.serving.edge_doubles import GET, RecordedStream, Waiting, Wire, answering
 from tests.serving.test_websocket import REQUEST as UPGRADE
 
 PIECE = b"x" * 100_000

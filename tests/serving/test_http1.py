@@ -4,51 +4,23 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.error import ConnectionDone
-from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Conflict, TooManyRequests
 from orchtw.request import Request, Response, chunk
-from orchtw.serving.limits import EdgeLimits
-from tests.serving.edge_doubles import DATE, GET, PEER, RecordedStream, Wire, ok
-
-POST = b"POST /two HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
-CLOSE = b"Connection: close\r\n"
-
-
-def answering(*responses: Response) -> Any:
-    """An app that gives one response after the other."""
-    left = list(responses)
-
-    async def app(_request: Request) -> Response:
-        return left.pop(0)
-
-    return app
-
-
-class Waiting:
-    """An app whose every request waits for a Deferred of its own."""
-
-    def __init__(self) -> None:
-        self.waits: list[Deferred[Response]] = []
-        self.ended: list[str] = []
-
-    async def __call__(self, request: Request) -> Response:
-        wait: Deferred[Response] = Deferred()
-        self.waits.append(wait)
-        try:
-            return await wait
-        except CancelledError:
-            self.ended.append("cancelled")
-            raise
-        finally:
-            self.ended.append(request.path)
-
-
-def lose(wire: Wire) -> None:
-    wire.channel.connectionLost(Failure(ConnectionDone()))
+from tests.serving.edge_doubles import (
+    CLOSE,
+    DATE,
+    GET,
+    PEER,
+    POST,
+    RecordedStream,
+    Waiting,
+    Wire,
+    answering,
+    lose,
+    ok,
+)
 
 
 class ExchangeTests(SynchronousTestCase):
@@ -418,138 +390,6 @@ class UpgradeTests(SynchronousTestCase):
         """An upgrade that the app does not take up is an ordinary request, and the connection goes on."""
         wire = Wire()
         self.assertEqual(wire.send(self.REQUEST + GET), ok(b"/one") * 2)
-
-
-class HalfCloseTests(SynchronousTestCase):
-    """A client that ends its own side is answered (issue 7, item 10)."""
-
-    def test_running_request(self) -> None:
-        """The answer to a running request comes whole; then the connection closes."""
-        app = Waiting()
-        wire = Wire(app)
-        wire.send(GET)
-        wire.channel.readConnectionLost()
-        self.assertEqual((app.ended, wire.closed), ([], False))
-        app.waits[0].callback(Response(body=b"1"))
-        self.assertEqual((wire.transport.taken(), wire.closed), (ok(b"1"), True))
-
-    def test_long_answer(self) -> None:
-        """A long answer goes on to its end."""
-        wire = Wire(answering(Response(body=b"y" * 600000)))
-        wire.transport.blocked = True
-        wire.channel.dataReceived(GET)
-        wire.channel.readConnectionLost()
-        while wire.transport.producer is not None:
-            wire.transport.drain()
-        self.assertTrue(wire.transport.value().endswith(b"\r\n\r\n" + b"y" * 600000))
-        self.assertTrue(wire.closed)
-
-    def test_pipelined_requests(self) -> None:
-        """All that was asked before the end is answered; half a request is not."""
-        app = Waiting()
-        wire = Wire(app)
-        wire.send(GET + GET + GET)
-        wire.send(GET + GET[:20])
-        wire.channel.readConnectionLost()
-        for number in range(4):
-            app.waits[number].callback(Response(body=b"%d" % number))
-        self.assertEqual(wire.transport.taken(), b"".join(ok(b"%d" % number) for number in range(4)))
-        self.assertEqual((len(app.waits), wire.closed), (4, True))
-
-    def test_nothing_asked(self) -> None:
-        """An idle connection, or one amid a request, just closes."""
-        for data in (b"", GET, POST[:30], POST[:-1]):
-            wire = Wire()
-            wire.send(data)
-            wire.channel.readConnectionLost()
-            self.assertEqual((wire.transport.taken(), wire.closed), (b"", True))
-
-    def test_stream(self) -> None:
-        """A stream ends in order, as in Go's server, which takes the end of sending for the end of interest."""
-        stream = RecordedStream()
-        wire = Wire(answering(Response(stream=stream)))
-        wire.send(GET)
-        wire.channel.readConnectionLost()
-        self.assertEqual((wire.transport.taken(), stream.lost, wire.closed), (b"0\r\n\r\n", 1, True))
-        self.assertEqual(wire.edge.in_flight, 0)
-
-    def test_stream_that_begins_late(self) -> None:
-        """A stream that begins after the client's end says what it has to say at once, and ends."""
-        app, stream = Waiting(), RecordedStream()
-        wire = Wire(app)
-        wire.send(GET)
-        wire.channel.readConnectionLost()
-        app.waits[0].callback(Response(stream=stream))
-        self.assertTrue(wire.transport.taken().endswith(b"\r\n\r\n0\r\n\r\n"))
-        self.assertEqual((stream.lost, wire.closed), (1, True))
-
-
-class TimeTests(SynchronousTestCase):
-    limits = EdgeLimits(handshake_s=4, idle_s=10, arrival_s=6, write_stall_s=8)
-
-    def test_idle(self) -> None:
-        """A connection without requests is closed after the idle time, counted from its last answer."""
-        wire = Wire(limits=self.limits)
-        wire.pass_time(8)
-        wire.send(GET)
-        wire.pass_time(8)
-        self.assertFalse(wire.closed)
-        wire.pass_time(6)
-        self.assertTrue(wire.closed)
-
-    def test_slow_request(self) -> None:
-        """A request that does not arrive in time, trickling or not, ends its connection."""
-        wire = Wire(limits=self.limits)
-        for byte in POST[:10]:
-            wire.send(bytes([byte]))
-            wire.pass_time(1)
-        self.assertTrue(wire.closed)
-
-    def test_handshake(self) -> None:
-        """A handshake that does not end in time ends the connection."""
-        wire = Wire(limits=self.limits)
-        wire.channel._phase = 0
-        wire.pass_time(8)
-        self.assertTrue(wire.transport.disconnected)
-
-    def test_running_request(self) -> None:
-        """The edge sets no time limit to a request that the app is serving, nor to a quiet stream."""
-        wire = Wire(answering(Response(stream=RecordedStream())), limits=self.limits)
-        wire.send(GET)
-        wire.pass_time(100)
-        self.assertFalse(wire.closed)
-
-    def test_stalled_reader(self) -> None:
-        """A peer that takes nothing of what waits for it is dropped; one that takes a little is not (PITFALLS 8)."""
-        wire = Wire(answering(Response(stream=RecordedStream())), limits=self.limits)
-        wire.transport.blocked = True
-        wire.send(GET)
-        for _ in range(5):
-            wire.pass_time(6)
-            wire.transport.progress += 1
-        self.assertFalse(wire.closed)
-        wire.pass_time(12)
-        self.assertTrue(wire.transport.disconnected)
-
-    def test_stalled_list(self) -> None:
-        """A long body whose next part waits for the peer is dropped too, with nothing of it unsent in the buffer."""
-        wire = Wire(answering(Response(body=b"x" * 600000)), limits=self.limits)
-        wire.send(GET)
-        self.assertEqual(wire.transport.unsent, 0)
-        wire.pass_time(12)
-        self.assertTrue(wire.transport.disconnected)
-
-    def test_idle_time_waits_for_the_client(self) -> None:
-        """While an answer drains, the idle time does not run (PITFALLS 8)."""
-        wire = Wire(answering(Response(body=b"x" * 1000)), limits=self.limits)
-        wire.transport.blocked = True
-        wire.send(GET)
-        for _ in range(5):
-            wire.pass_time(6)
-            wire.transport.progress += 1
-        wire.transport.drain()
-        wire.pass_time(8)
-        self.assertFalse(wire.closed)
 
 
 class WindDownTests(SynchronousTestCase):

@@ -11,11 +11,13 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
+from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.errors import ConfigError
 from orchtw.request import Peer, Request, Response, chunk
+from orchtw.serving import tls
 from orchtw.serving.bodies import unframed
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
@@ -256,16 +258,6 @@ class TLSTests(ListenerTestCase):
             client.close()
             self.assertEqual(chosen, expected)
 
-    async def test_plain_http(self) -> None:
-        """Plain HTTP is told, in plain HTTP, that this is an HTTPS server."""
-
-        def talk() -> bytes:
-            with socket.create_connection(("127.0.0.1", self.listener.port), timeout=PATIENCE_S) as client:
-                client.sendall(GET % b"x")
-                return client.recv(1000)
-
-        self.assertIn(b"Client sent an HTTP request to an HTTPS server.", await self.away(talk))
-
     async def test_garbage(self) -> None:
         """What is neither TLS nor HTTP is dropped without a line in the log."""
 
@@ -415,6 +407,49 @@ class TransferTests(ListenerTestCase):
             await self.stream.gone
             client.close()
         self.assertEqual(self.listener.edge.in_flight, 0)
+
+
+class ClosingTests(ListenerTestCase):
+    """Connections that the server ends do not stay for the time that a client may take, which never passes here."""
+
+    limits = EdgeLimits(handshake_s=3600)
+
+    def setUp(self) -> None:
+        self.patch(tls, "LINGER_S", 3600.0)
+        super().setUp()
+
+    async def gone(self) -> None:
+        """Return once the server has no connection."""
+        while self.listener._listening.transports:
+            await deferLater(reactor, 0)
+
+    async def test_client_closes_too(self) -> None:
+        """A connection that both sides have closed is over at once."""
+        await self.exchange(LAST % b"x")
+        await self.gone()
+
+    async def test_plain_http(self) -> None:
+        """Plain HTTP is told, in plain HTTP, that this is an HTTPS server, and the connection ends."""
+
+        def talk() -> bytes:
+            with socket.create_connection(("127.0.0.1", self.listener.port), timeout=PATIENCE_S) as client:
+                client.sendall(GET % b"x" * 1000)
+                return b"".join(iter(lambda: client.recv(1000), b""))
+
+        self.assertIn(b"Client sent an HTTP request to an HTTPS server.", await self.away(talk))
+        await self.gone()
+
+    async def test_end_before_the_handshake(self) -> None:
+        """A client that ends its side amid the handshake is not waited for."""
+
+        def talk() -> bytes:
+            with socket.create_connection(("127.0.0.1", self.listener.port), timeout=PATIENCE_S) as client:
+                client.sendall(b"\x16\x03\x01")
+                client.shutdown(socket.SHUT_WR)
+                return client.recv(1000)
+
+        self.assertEqual(await self.away(talk), b"")
+        await self.gone()
 
 
 class ConnectionLimitTests(ListenerTestCase):

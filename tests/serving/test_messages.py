@@ -11,6 +11,7 @@ from orchtw.request import Request
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.messages import HTTP10, KEEP_ALIVE, RequestParser, split_target
 from orchtw.serving.names import KNOWN_NAMES
+from tests.properties import examples
 from tests.serving.edge_doubles import GET
 
 POST = (
@@ -113,6 +114,7 @@ class RequestParserTests(SynchronousTestCase):
                 assert parser.refusal is not None, name
                 self.assertEqual((parser.refusal.code, parser.ready), (code, []), name)
 
+    @examples(100)
     @given(st.binary(max_size=200))
     def test_any_bytes(self, data: bytes) -> None:
         """No bytes at all make the parser fail in another way than by a refusal."""

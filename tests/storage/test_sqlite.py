@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import Clock
@@ -23,6 +23,7 @@ from orchtw.storage.interface import Change, Host, KeyValue, Op, Store, Translat
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.storage.sqlite_reader import prefix_end
 from orchtw.storage.testing import PODS, Recorder, StoreConformance
+from tests.properties import examples
 from tests.storage.store_files import FileCase, reactor
 
 
@@ -393,7 +394,7 @@ class ModelTests(FileCase):
         """Any run of writes, compactions and restarts shows the model's outcomes, states and changes."""
         scripts: list[Any] = []
 
-        @settings(max_examples=25, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        @examples(25)
         @given(STEPS)
         def collect(steps: Any) -> None:
             scripts.append(steps)

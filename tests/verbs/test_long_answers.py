@@ -28,10 +28,13 @@ TABLE = f"{JSON};as=Table;g=meta.orch.io;v=v1"
 
 
 class Stepping:
-    """A clock that moves on by more than a slice whenever somebody looks at it."""
+    """A clock that moves on by more than a slice whenever somebody looks at it.
 
-    def __init__(self) -> None:
-        self.now = 0.0
+    It begins `now`: the slice of the other clock, in which the test may be running, ends with the first look.
+    """
+
+    def __init__(self, now: float) -> None:
+        self.now = now
 
     def __call__(self) -> float:
         self.now += 0.01
@@ -67,7 +70,8 @@ class SlicedTests(TestCase):
             for accept in accepts:
                 at_once[url, accept] = bytes_of(await self.ask(MAPS + url, accept))
         turns = self.server.instance.resources.cacher.turns
-        seconds, turns.seconds = turns.seconds, Stepping()
+        seconds = turns.seconds
+        turns.seconds = Stepping(seconds())
         lazy = 0
         try:
             for (url, accept), expected in at_once.items():
@@ -89,7 +93,8 @@ class SlicedTests(TestCase):
             "content-type": "application/merge-patch+json"
         })
         turns = self.server.instance.resources.cacher.turns
-        seconds, turns.seconds = turns.seconds, Stepping()
+        seconds = turns.seconds
+        turns.seconds = Stepping(seconds())
         try:
             url = f"{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact&labelSelector=half"
             found = orjson.loads(bytes_of(await self.ask(url)))["items"]

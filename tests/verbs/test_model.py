@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
 from orchtw.request import Ending, Peer, Request, chunks
 from orchtw.testing.in_process import TOKEN, InProcessServer
+from tests.properties import examples
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 NAMES = ["a", "b", "c", "d", "e"]
@@ -35,7 +36,7 @@ def scripts(count: int) -> list[list[tuple[str, str]]]:
     """Scripts of steps, the same in every run."""
     found: list[list[tuple[str, str]]] = []
 
-    @settings(max_examples=count, derandomize=True, database=None, deadline=None)
+    @examples(count)
     @given(st.lists(STEPS, min_size=5, max_size=40))
     def collect(script: list[tuple[str, str]]) -> None:
         found.append(script)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet import reactor
-from twisted.trial.unittest import TestCase
-
-from orchtw.testing.in_process import Answer, InProcessServer
+from tests.verbs.answered import Case
 
 NAMESPACES = "/api/v1/namespaces"
 PODS = "/api/v1/namespaces/default/pods"
@@ -18,28 +15,6 @@ AUTOSCALERS = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
 TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.orch.io"}
 APPLY = {"content-type": "application/apply-patch+yaml"}
 MANY_DIGITS = "9" * 5000
-
-
-class Case(TestCase):
-    """A server."""
-
-    async def setUp(self) -> None:
-        self.server = InProcessServer(reactor, self.mktemp())
-        await self.server.start()
-        self.addCleanup(self.server.stop)
-
-    async def send(
-        self, method: str, url: str, code: int, body: Any = None, headers: dict[str, str] | None = None
-    ) -> Answer:
-        """An answer, which must have this code."""
-        answer = await self.server.request(method, url, body, headers)
-        self.assertEqual(answer.code, code, answer.body[:1000])
-        return answer
-
-    async def message(self, method: str, url: str, code: int, body: Any = None) -> str:
-        """The text of a refusal."""
-        text: str = (await self.send(method, url, code, body)).json["message"]
-        return text
 
 
 class NamespaceNameTests(Case):

@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.watch.frames import protobuf_frame
 from orchtw.watch.messages import json_messages, protobuf_messages
+from tests.properties import examples
 
 
 class JSONMessagesTests(SynchronousTestCase):
@@ -19,6 +20,7 @@ class JSONMessagesTests(SynchronousTestCase):
 
 
 class ProtobufMessagesTests(SynchronousTestCase):
+    @examples(100)
     @given(st.lists(st.binary(max_size=300), max_size=5))
     def test_frames(self, envelopes: list[bytes]) -> None:
         """Each frame is a message without its four bytes of length, whatever is in it."""

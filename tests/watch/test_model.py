@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -15,6 +15,7 @@ from orchtw.watch.entry import Entry
 from orchtw.watch.member import Member
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import SLICE_S
+from tests.properties import examples
 from tests.watch.watching import RecordingSink, Stepping, TextWire, Watched
 
 NAMES = ("spec.nodeName",)
@@ -134,7 +135,7 @@ class Model:
 
 
 class ModelTests(SynchronousTestCase):
-    @settings(max_examples=300, deadline=None)
+    @examples(300)
     @given(st.lists(actions, max_size=60), st.sampled_from([1, 30, 100, 65536]), st.sampled_from([0, 1, 2, 7]))
     def test_each_event_once_in_order(
         self, history: list[tuple[object, ...]], write_bytes: int, slice_steps: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import orjson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -20,8 +20,8 @@ from orchtw.schema.codec.json_text import (
     parse_pairs,
 )
 from tests.effort import MOST, growth
+from tests.properties import examples
 
-QUICK = settings(max_examples=150, derandomize=True, deadline=None, database=None)
 _SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text()
 _VALUES = st.recursive(_SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12)
 _ODD = (
@@ -47,7 +47,7 @@ class SameValueTests(SynchronousTestCase):
         self.patch(json_text, "SMALL_BYTES", 0)
         self.patch(json_text, "DENSE_PARTS", -1)
 
-    @QUICK
+    @examples(150)
     @given(_VALUES)
     def test_values(self, value: object) -> None:
         """Whatever JSON can say is read alike both ways (issue 7)."""

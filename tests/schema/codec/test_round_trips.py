@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import orjson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -13,6 +13,7 @@ from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.descriptors import message_class
+from tests.properties import examples
 from tests.schema.arbitrary import Arbitrary
 
 EXAMPLES_PER_KIND = 4
@@ -31,8 +32,8 @@ class RoundTripTests(SynchronousTestCase):
         kinds = sorted(codecs.catalogue._messages)
         self.assertGreater(len(kinds), 250)
 
-        # Derandomized: examples follow from the test's name. Shrinking has nothing to shrink in a seed.
-        @settings(max_examples=EXAMPLES_PER_KIND, derandomize=True, deadline=None, database=None)
+        # Shrinking has nothing to shrink in a seed.
+        @examples(EXAMPLES_PER_KIND)
         @given(st.integers(0, 2**32))
         def check(seed: int) -> None:
             for api_version, kind in kinds:

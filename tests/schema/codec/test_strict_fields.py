@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import orjson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -15,6 +15,7 @@ from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.strict_fields import MAX_FINDINGS, WARN, Pairs, may_repeat, pairs_of, repeated_keys
 from orchtw.schema.codec.yaml_codec import decode_yaml
+from tests.properties import examples
 
 _CODECS = Codecs(Catalogue.load(Naming.of("orch")))
 _KEYS = some.text('ab:"\\\n \u00e4', max_size=3)
@@ -102,7 +103,7 @@ class RepeatedKeyTests(SynchronousTestCase):
         for body in (b'{"a": ":", "b" : "\\":"}', b'{"\\\\":1,"\\":":[":","::"]}', b'{"a":"\\u003a"}'):
             self.assertEqual(repeated_keys(body, orjson.loads(body)), [], body)
 
-    @settings(derandomize=True, deadline=None, max_examples=300, database=None)
+    @examples(300)
     @given(_VALUES, some.booleans())
     def test_the_quick_test_misses_none(self, value: Any, ascii_only: bool) -> None:
         """Whatever the text, a repeated key is noticed; compact texts without one pass quickly."""

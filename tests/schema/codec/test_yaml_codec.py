@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -15,6 +15,7 @@ from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.schema.codec.yaml_codec import decode_yaml, encode_yaml
 from orchtw.schema.values import MAX_DEPTH
+from tests.properties import examples
 
 SCALARS: dict[str, Any] = {
     "yes": True,
@@ -148,7 +149,7 @@ class EncodeTests(SynchronousTestCase):
         self.assertEqual(text.count("\n"), 4)
         self.assertNotIn("&", text)
 
-    @settings(derandomize=True, deadline=None, max_examples=150, database=None)
+    @examples(150)
     @given(
         st.recursive(
             st.none()

@@ -12,22 +12,25 @@ from orchtw.commands import generate
 from orchtw.errors import ConfigError
 from orchtw.schema.openapi.messages import document_class
 from orchtw.schema.openapi.published import Published
-from tests.schema.openapi.publishing import VOCABULARIES, published, surface, v2, v3
+from tests.schema.openapi.publishing import published, surface, v2, v3
 
 POD = "/api/v1/namespaces/{namespace}/pods/{name}"
 
 
 class ValidityTests(SynchronousTestCase):
+    """The validator takes ten seconds a vocabulary, and the two differ in names alone: each is looked at once.
+
+    That every reference resolves under both is `tests.schema.openapi.test_definitions`.
+    """
+
     def test_v2(self) -> None:
-        """The v2 document is valid OpenAPI 2.0 under both vocabularies (supplement C2)."""
-        for vocabulary in VOCABULARIES:
-            self.assertEqual(list(OpenAPIV2SpecValidator(v2(vocabulary)).iter_errors()), [])
+        """The v2 document is valid OpenAPI 2.0 (supplement C2)."""
+        self.assertEqual(list(OpenAPIV2SpecValidator(v2("kubernetes")).iter_errors()), [])
 
     def test_v3(self) -> None:
-        """Each v3 document is valid OpenAPI 3.0 under both vocabularies (supplement C2)."""
-        for vocabulary in VOCABULARIES:
-            for path in published(vocabulary).v3_paths:
-                self.assertEqual(list(OpenAPIV30SpecValidator(v3(path, vocabulary)).iter_errors()), [], path)
+        """Each v3 document is valid OpenAPI 3.0 (supplement C2)."""
+        for path in published("orch").v3_paths:
+            self.assertEqual(list(OpenAPIV30SpecValidator(v3(path, "orch")).iter_errors()), [], path)
 
 
 class DocumentTests(SynchronousTestCase):

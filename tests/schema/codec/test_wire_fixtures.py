@@ -14,7 +14,7 @@ from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.envelope import unwrap
 from tests.schema.codec.envelopes import opened
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "wire"
+FIXTURES = Path(__file__).parent.parent.parent / "fixtures" / "wire"
 PAIRS = 84
 
 

@@ -1,0 +1,84 @@
+"""`/metrics` (supplement G2)."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.endpoints.metrics import PATH, Metrics
+from orchtw.endpoints.paths import Paths
+from orchtw.errors import MethodNotAllowed
+from orchtw.naming import Naming
+from orchtw.request import Peer, Request, RequestInfo, Response
+from orchtw.schema.catalogue import Catalogue
+
+DEPRECATED = (
+    'apiserver_requested_deprecated_apis{group="batch",removed_release="1.25",resource="cronjobs",'
+    'subresource="status",version="v1beta1"} 1.0'
+)
+
+
+class MetricsTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.metrics = Metrics()
+        self.paths = Paths([self.metrics])
+
+    def ask(self, accept: str = "") -> Response:
+        """The answer to one GET."""
+        headers = {"accept": accept} if accept else {}
+        asked = Request(method="GET", path=PATH, headers=headers, peer=Peer(address="", port=0))
+        return self.successResultOf(Deferred.fromCoroutine(self.paths(asked)))
+
+    def lines(self) -> list[str]:
+        """What is shown, without help texts."""
+        body = self.ask().body
+        assert isinstance(body, bytes)
+        return [line for line in body.decode().splitlines() if not line.startswith("#")]
+
+    def test_text(self) -> None:
+        """The form is Prometheus' text; who prefers OpenMetrics gets that."""
+        self.assertTrue(self.ask().content_type.startswith("text/plain; version="))
+        preferred = self.ask(accept="application/openmetrics-text; version=1.0.0")
+        self.assertTrue(preferred.content_type.startswith("application/openmetrics-text"))
+
+    def test_stability(self) -> None:
+        """Each help text begins with the metric's stability."""
+        self.metrics.count_damaged(lambda: 0)
+        body = self.ask().body
+        assert isinstance(body, bytes)
+        helps = [line.split(" ", 3)[3] for line in body.decode().splitlines() if line.startswith("# HELP")]
+        self.assertEqual(len(helps), 2)
+        for text in helps:
+            self.assertRegex(text, r"^\[(ALPHA|STABLE)\] ")
+
+    def test_deprecated_requests(self) -> None:
+        """A deprecated version that was asked for is shown once, however often that was (seed 1 §9.4)."""
+        resource = Catalogue.load(Naming.orch()).find("batch", "v1beta1", "cronjobs")
+        assert resource is not None
+        info = RequestInfo(
+            is_resource=True, verb="get", path="", group="batch", version="v1beta1", resource="cronjobs",
+            subresource="status",
+        )  # fmt: skip
+        self.assertNotIn(DEPRECATED, self.lines())
+        for _ in range(2):
+            self.metrics.deprecated_requested(info, resource)
+        self.assertEqual([line for line in self.lines() if "deprecated" in line], [DEPRECATED])
+
+    def test_damaged_objects(self) -> None:
+        """Damaged objects are counted when somebody asks, not before."""
+        found = [3, 5]
+        self.metrics.count_damaged(lambda: found.pop(0))
+        self.assertEqual(self.lines(), ["apiserver_storage_damaged_objects 3.0"])
+        self.assertEqual(self.lines(), ["apiserver_storage_damaged_objects 5.0"])
+
+    def test_registries_are_apart(self) -> None:
+        """Two servers in one process do not share their figures."""
+        self.metrics.count_damaged(lambda: 1)
+        other = Metrics()
+        other.count_damaged(lambda: 2)
+        self.assertEqual(self.lines(), ["apiserver_storage_damaged_objects 1.0"])
+
+    def test_read_only(self) -> None:
+        """Metrics can be read, not written."""
+        asked = Request(method="POST", path=PATH, peer=Peer(address="", port=0))
+        self.failureResultOf(Deferred.fromCoroutine(self.paths(asked)), MethodNotAllowed)

@@ -1,0 +1,20 @@
+"""Settings of property tests: the same examples on every run and every machine, and no clock that decides."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+
+def examples(count: int) -> settings:
+    """Decorates a property: `count` examples, which follow from the test's name alone.
+
+    A busy machine makes an example or its drawing slow, which is not what is tested: no deadlines. Nothing is kept
+    between runs either, so that workers side by side share no file.
+    """
+    return settings(
+        max_examples=count,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
