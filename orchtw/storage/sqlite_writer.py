@@ -130,18 +130,23 @@ class Writer:
             self._answer(opened, exc)
             return
         self._answer(opened, self._revision)
-        while True:
-            batch, size, errand = self._take()
-            self._look()
-            if batch:
-                self._commit(batch, size)
-            if errand is not None:
-                if errand.last:
-                    break
-                self._do(errand)
-            if not self.missing:
-                self._background.advance(idle=not batch and errand is None)
-        self._close(errand.waiting)
+        while (last := self._turn()) is None:
+            pass
+        self._close(last.waiting)
+
+    def _turn(self) -> Errand | None:
+        """Do what has come; returns the last errand. Nothing of it is held while the next turn waits."""
+        batch, size, errand = self._take()
+        self._look()
+        if batch:
+            self._commit(batch, size)
+        if errand is not None:
+            if errand.last:
+                return errand
+            self._do(errand)
+        if not self.missing:
+            self._background.advance(idle=not batch and errand is None)
+        return None
 
     def _open(self) -> None:
         self._connection = self._file.open()

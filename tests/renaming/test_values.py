@@ -12,6 +12,7 @@ from orchtw.renaming.positions import IN, IN_NAMESPACES, OBJECTS
 from orchtw.renaming.values import Values, renamed_keys
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.kinds import GroupKind
 
 CODECS = Codecs(Catalogue.load(Naming.kubernetes()))
 NAMING = CODECS.catalogue.naming
@@ -31,9 +32,10 @@ class PositionTests(SynchronousTestCase):
 
     def test_every_kind_is_there(self) -> None:
         """Each object of the table is a kind of the API, or a subject of its rules."""
-        kinds = {(NAMING.neutral(each.group), each.kind) for each in CODECS.catalogue.resources}
+        kinds = {GroupKind.of(each.group, each.kind, NAMING) for each in CODECS.catalogue.resources}
         rbac = "rbac.authorization.orch.io"
-        self.assertEqual({*OBJECTS, *IN_NAMESPACES} - kinds, {(rbac, "User"), (rbac, "Group")})
+        subjects = {GroupKind(rbac, "User"), GroupKind(rbac, "Group")}
+        self.assertEqual({*OBJECTS, *IN_NAMESPACES} - kinds, subjects)
 
 
 class ValuesTests(SynchronousTestCase):
