@@ -137,6 +137,8 @@ class WritePath:
         obj = write.target.store_form(obj if admission is None else admission.outcome())
         meta = obj["metadata"]
         match_namespace(write, meta)
+        if write.name:
+            match_name(write, meta)
         generated = not meta.get("name") and bool(meta.get("generateName"))
         if generated:
             meta["name"] = generate_name(meta["generateName"], self._random)
