@@ -34,21 +34,21 @@ class Submission:
 
 
 class Admission:
-    """One write on its way through the chain; a write that no plugin handles is not shown to anybody."""
+    """One write on its way through the chain. `validates`: there are plugins that look at the finished object."""
 
-    __slots__ = ("_attributes", "_plan", "_wanted", "_write")
+    __slots__ = ("_attributes", "_plan", "_wanted", "_write", "validates")
 
-    def __init__(self, write: Write, plan: Plan, attributes: Attributes | None, wanted: Object) -> None:
+    def __init__(self, write: Write, plan: Plan, attributes: Attributes, wanted: Object) -> None:
         self._write = write
         self._plan = plan
         self._attributes = attributes
         self._wanted = wanted
+        self.validates = bool(plan.validating)
 
     async def admit(self) -> None:
         """Run the mutating half; the first refusal ends the write."""
-        if self._attributes is not None:
-            for step in self._plan.mutating:
-                await step(self._attributes)
+        for step in self._plan.mutating:
+            await step(self._attributes)
 
     def outcome(self) -> Object:
         """The wanted object as the mutating plugins left it: canonical, with defaults, in the target's version.
@@ -56,7 +56,7 @@ class Admission:
         Raises BadRequest (400) where a plugin left what is no object of the kind.
         """
         attributes, view = self._attributes, self._write.view
-        if attributes is None or not attributes.changes or attributes.obj is None:
+        if not attributes.changes or attributes.obj is None:
             return self._wanted
         if view is not None:
             return view.absorb(self._wanted, attributes.obj)
@@ -66,18 +66,15 @@ class Admission:
         return obj
 
     def finish(self, obj: Object) -> None:
-        """Show `obj`, which is in the storage version, to validating plugins, if there are any."""
-        if self._attributes is None or not self._plan.validating:
-            return
+        """Show `obj`, which is in the storage version, to validating plugins."""
         target, view = self._write.target, self._write.view
         served = target.from_storage(obj) if target.from_storage else obj
         self._attributes.finish(view.show(served) if view else served)
 
     async def validate(self) -> None:
         """Run the validating half; the first refusal ends the write."""
-        if self._attributes is not None:
-            for step in self._plan.validating:
-                await step(self._attributes)
+        for step in self._plan.validating:
+            await step(self._attributes)
 
 
 class Admissions:
@@ -90,11 +87,11 @@ class Admissions:
 
     def of(
         self, write: Write, operation: Operation, wanted: Object, old: Object | None, size_bytes: int
-    ) -> Admission:
-        """The admission of a create or update; both objects are in the target's version."""
+    ) -> Admission | None:
+        """The admission of a create or update, None if no plugin handles it; objects are in the target's version."""
         plan = self._plan(write, operation)
         if plan.empty:
-            return Admission(write, plan, None, wanted)
+            return None
         show = write.view.show if write.view else _same
         attributes = self._attributes(write, operation, show(wanted), None if old is None else show(old), size_bytes)
         return Admission(write, plan, attributes, wanted)

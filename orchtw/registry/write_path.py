@@ -103,13 +103,15 @@ class WritePath:
         stored, size = write.target.stored, write.size_bytes
         await self._run(size, lambda: self._arriving(write, obj))
         admission = self._admissions.of(write, "CREATE", obj, None, size)
-        await admission.admit()
-        generated, new = await self._run(size, lambda: self._begin_create(write, admission))
+        if admission is not None:
+            await admission.admit()
+        generated, new = await self._run(size, lambda: self._begin_create(write, obj, admission))
         hold: Hold | None = None
         if stored.strategy.reservations is not None:
             hold = await self._reserve(write, size, new, None, lambda: self._check_create(write, admission, new))
         try:
-            await admission.validate()
+            if admission is not None and admission.validates:
+                await admission.validate()
             prepared = await self._run(size, lambda: self._prepared(stored, new))
             if write.dry_run:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
@@ -133,11 +135,13 @@ class WritePath:
         drop_deletion(meta)
         self._own(write, None, obj)
 
-    def _begin_create(self, write: Write, admission: Admission) -> tuple[bool, Object]:
+    def _begin_create(self, write: Write, obj: Object, admission: Admission | None) -> tuple[bool, Object]:
         """The object as the store keeps it, with what the server makes up; and whether that is its name."""
-        obj = write.target.store_form(admission.outcome())
+        obj = write.target.store_form(obj if admission is None else admission.outcome())
         meta = obj["metadata"]
         match_namespace(write, meta)
+        if write.name:
+            match_name(write, meta)
         generated = not meta.get("name") and bool(meta.get("generateName"))
         if generated:
             meta["name"] = generate_name(meta["generateName"], self._random)
@@ -149,10 +153,11 @@ class WritePath:
         return generated, obj
 
     @staticmethod
-    def _check_create(write: Write, admission: Admission, new: Object) -> None:
+    def _check_create(write: Write, admission: Admission | None, new: Object) -> None:
         """Refuse a new object that is not valid (422), else show it to validating plugins."""
         _refuse(write, new, write.target.stored.strategy.validate_create(new))
-        admission.finish(new)
+        if admission is not None and admission.validates:
+            admission.finish(new)
 
     @staticmethod
     def _exists(write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
@@ -220,13 +225,15 @@ class WritePath:
         change = await self._run(size, lambda: self._changed(write, transform, live))
         old, asked_version = change.old, change.asked_version
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
-        await admission.admit()
-        new = await self._run(size, lambda: self._begin_update(write, admission, old))
+        if admission is not None:
+            await admission.admit()
+        new = await self._run(size, lambda: self._begin_update(write, change, admission))
         hold: Hold | None = None
         if stored.strategy.reservations is not None:
             hold = await self._reserve(write, size, new, old, lambda: self._check_update(write, admission, new, old))
         try:
-            await admission.validate()
+            if admission is not None and admission.validates:
+                await admission.validate()
             prepared = await self._run(size, lambda: self._prepared_update(stored, new, old, live))
             if prepared is None:
                 return Written(live)
@@ -254,9 +261,10 @@ class WritePath:
         self._own(write, shown, wanted)
         return _Change(wanted, shown, old, asked_version)
 
-    def _begin_update(self, write: Write, admission: Admission, old: Object) -> Object:
+    def _begin_update(self, write: Write, change: _Change, admission: Admission | None) -> Object:
         """The object as the store keeps it, in which what the write may not change has been restored."""
-        strategy, new = write.target.stored.strategy, write.target.store_form(admission.outcome())
+        strategy, old = write.target.stored.strategy, change.old
+        new = write.target.store_form(change.wanted if admission is None else admission.outcome())
         if write.subresource:
             new = self._subresource(write, new, old)
             strategy.keep_metadata(new, old)
@@ -268,10 +276,11 @@ class WritePath:
         return new
 
     @staticmethod
-    def _check_update(write: Write, admission: Admission, new: Object, old: Object) -> None:
+    def _check_update(write: Write, admission: Admission | None, new: Object, old: Object) -> None:
         """Refuse a change that is not valid (422), else show it to validating plugins."""
         _refuse(write, new, write.target.stored.strategy.validate_update(new, old))
-        admission.finish(new)
+        if admission is not None and admission.validates:
+            admission.finish(new)
 
     def _prepared_update(self, stored: Stored, new: Object, old: Object, live: Entry) -> Prepared | None:
         """The new object encoded; None: it is as the live one."""
@@ -293,7 +302,9 @@ class WritePath:
         return Written(prepared.entry(outcome.revision))
 
     def _subresource(self, write: Write, new: Object, old: Object) -> Object:
-        prepared = write.target.stored.strategy.prepare_subresource(write.subresource, new, old, self.timestamp())
+        prepared = write.target.stored.strategy.prepare_subresource(
+            write.subresource, new, old, self._stamp.timestamp()
+        )
         if prepared is None:
             raise NotFound.generic()
         prepared["metadata"] = dict(prepared["metadata"])
@@ -308,7 +319,7 @@ class WritePath:
         owners = None if live is None else live["metadata"].get("managedFields")
         if write.manager:
             fields = self._ownership.of(write.target, write.subresource)
-            owners = fields.on_update(live, wanted, write.manager, self.timestamp())
+            owners = fields.on_update(live, wanted, write.manager, self._stamp.timestamp())
         _set_owners(wanted["metadata"], owners)
 
     def _pretend_create(self, write: Write, prepared: Prepared) -> Entry:

@@ -224,9 +224,13 @@ class ChangeTests(WriteTestCase):
         self.assertEqual(document["metadata"], {"name": "x", "labels": {"a": "b"}})
 
     def test_name(self) -> None:
-        """A plugin may name a new object, also one that was to get a generated name; an old one keeps its name."""
+        """A plugin may name a new object, also one that was to get a generated name, unless the request's path does.
+
+        An old one keeps its name.
+        """
         self.edits(lambda obj: obj["metadata"].update(name="chosen"))
         self.assertEqual(self.create({"metadata": {"generateName": "web-"}})["metadata"]["name"], "chosen")
+        self.assertRaises(BadRequest, self.put, {"metadata": {"name": "e"}}, self.target("endpoints"))
         self.plugin.mutate = Seen()
         self.config_map()
         self.edits(lambda obj: obj["metadata"].update(name="chosen"))

@@ -124,8 +124,8 @@ class FinalizerTests(DeletionCase):
 
     def test_generation(self) -> None:
         """The beginning of the end counts as a new generation, where the kind counts them."""
-        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}}}
-        spec["template"]["spec"] = {"containers": [{"name": "c", "image": "i"}]}
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
         deployments = self.target("deployments", "apps/v1")
         self.create({"metadata": {"name": "d", "finalizers": ["example.com/wait"]}, "spec": spec}, deployments)
         self.assertEqual(self.meta("d", "deployments", "apps/v1")["generation"], 1)

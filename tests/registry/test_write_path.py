@@ -209,7 +209,7 @@ class FinalizerTests(WriteTestCase):
         self.config_map(finalizers=["example.com/one", "example.com/two"])
         self.assertFalse(self.delete())
 
-    def without(self, *finalizers: str, **more: object) -> bool:
+    def without(self, *finalizers: str, dry_run: bool = False) -> bool:
         """Take finalizers off; whether the object is gone."""
 
         def change(live: Object | None) -> Object:
@@ -219,7 +219,7 @@ class FinalizerTests(WriteTestCase):
             live["metadata"]["finalizers"] = kept
             return live
 
-        self.update(change, from_live=True, **more)
+        self.update(change, from_live=True, dry_run=dry_run)
         return self.live() is None
 
     def test_last(self) -> None:

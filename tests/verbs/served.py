@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission import selection
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import Plugin
+from orchtw.admission.plugins import PLUGINS
 from orchtw.objects import Object
 from orchtw.schema.catalogue import ResourceType
 from orchtw.testing import in_process
@@ -69,7 +70,7 @@ class ServedCase(SynchronousTestCase):
     def setUp(self) -> None:
         self.plugin = Recorder()
         plugin = self.make_plugin()
-        self.patch(selection, "PLUGINS", {**selection.PLUGINS, PLUGIN: lambda host, settings: plugin})
+        self.patch(selection, "PLUGINS", {**PLUGINS, PLUGIN: lambda host, settings: plugin})
         self.clock = Host()
         self.store = MemoryStore(self.clock)
         self.patch(in_process, "claim_store", lambda config, naming, reactor: self.store)

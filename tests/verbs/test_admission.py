@@ -9,7 +9,7 @@ from tests.verbs.served import APPLY, MERGE, ServedCase
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 REVIEWS = "/apis/authorization.orch.io/v1"
-TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+TEMPLATE: Object = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 PDB = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}}
 
 
