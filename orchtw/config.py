@@ -45,6 +45,7 @@ class Choices:
 
     stores: tuple[str, ...]
     authorization_modes: tuple[str, ...]
+    admission_plugins: tuple[str, ...]
     controllers: tuple[str, ...]
 
 
@@ -167,7 +168,11 @@ class Config:
 
     enable_admission_plugins: tuple[str, ...] = attrs.field(
         default=(),
-        metadata=_about("Admission", "Admission plugins to run beside the default ones; their order is fixed.", LIST),
+        metadata=_about(
+            "Admission",
+            "Admission plugins to run beside the default ones, of {admission_plugins}; their order is fixed.",
+            LIST,
+        ),
     )
     disable_admission_plugins: tuple[str, ...] = attrs.field(
         default=(), metadata=_about("Admission", "Admission plugins not to run, default ones included.", LIST)

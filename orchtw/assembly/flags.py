@@ -5,16 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchtw import config
+from orchtw.admission.host import Settings
+from orchtw.admission.plugins import PLUGINS
+from orchtw.admission.selection import problems
 from orchtw.authz import MODES
 from orchtw.config import Choices, Config
 from orchtw.controllers import CONTROLLERS
+from orchtw.errors import ConfigError
 from orchtw.storage import STORES
 
-CHOICES = Choices(stores=tuple(STORES), authorization_modes=tuple(MODES), controllers=tuple(CONTROLLERS))
+CHOICES = Choices(
+    stores=tuple(STORES),
+    authorization_modes=tuple(MODES),
+    admission_plugins=tuple(PLUGINS),
+    controllers=tuple(CONTROLLERS),
+)
 
 FLAGS = config.flags_of(CHOICES)
 
 
 def parse(arguments: Sequence[str]) -> Config:
     """The Config of a command line (without the program's name). Raises ConfigError with every problem."""
-    return config.parse(arguments, CHOICES)
+    made = config.parse(arguments, CHOICES)
+    wrong = problems(Settings(enable=made.enable_admission_plugins, disable=made.disable_admission_plugins))
+    if wrong:
+        raise ConfigError(*wrong)
+    return made

@@ -6,7 +6,8 @@ import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw import config
-from orchtw.assembly.flags import CHOICES, FLAGS
+from orchtw.admission.plugins import PLUGINS
+from orchtw.assembly.flags import CHOICES, FLAGS, parse
 from orchtw.authz import MODES
 from orchtw.controllers import CONTROLLERS
 from orchtw.errors import ConfigError
@@ -22,8 +23,13 @@ class ChoicesTests(SynchronousTestCase):
 
     def test_registries(self) -> None:
         """Each name of a registry can be picked, and no other."""
-        found = (CHOICES.stores, CHOICES.authorization_modes, CHOICES.controllers)
-        self.assertEqual(found, (tuple(STORES), tuple(MODES), tuple(CONTROLLERS)))
+        found = (CHOICES.stores, CHOICES.authorization_modes, CHOICES.admission_plugins, CHOICES.controllers)
+        self.assertEqual(found, (tuple(STORES), tuple(MODES), tuple(PLUGINS), tuple(CONTROLLERS)))
+
+    def test_plugins(self) -> None:
+        """Admission plugins that are not there end the start before anything is made (supplement E1)."""
+        error = self.assertRaises(ConfigError, parse, ["--enable-admission-plugins=Nothing"])
+        self.assertEqual(error.problems, ('--enable-admission-plugins: plugin "Nothing" is unknown',))
 
     def test_new_names(self) -> None:
         """What is new in a registry is accepted, and what has gone from it is refused with the names there are."""
