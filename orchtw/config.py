@@ -1,4 +1,4 @@
-"""The settings of the API server as one value, and the flags and file that they come from (supplement G10).
+"""The settings of the API server as one value, and the flags and file that they come from (reference FLAG-1, FLAG-2).
 
 `Config` is the only list of flags: each field carries its flag's section, help and kind. `parse` reads a
 command line and an optional `--config` file; everything wrong with either is reported together. Which stores, modes
@@ -142,7 +142,7 @@ class Config:
         default=0.0, metadata=_about("Health", "Time during which /livez forgives unfinished start hooks.", DURATION)
     )
     shutdown_delay_duration_s: float = attrs.field(
-        default=0.0, metadata=_about("Health", "Time to serve on after SIGTERM, with /readyz failing.", DURATION)
+        default=0.0, metadata=_about("Health", "Time to go on serving after SIGTERM, with /readyz failing.", DURATION)
     )
     storage_backend: str = attrs.field(default="sqlite", metadata=_about("Storage", "Store to use: {stores}.", TEXT))
     etcd_compaction_interval_s: float = attrs.field(
@@ -398,7 +398,9 @@ def _service_ranges(ranges: tuple[str, ...]) -> list[str]:
 
 
 def _modes(modes: tuple[str, ...], available: tuple[str, ...]) -> list[str]:
-    """Problems of `--authorization-mode`: unknown or repeated modes, or ones that are not here (supplement Z2)."""
+    """Problems of `--authorization-mode`: unknown or repeated modes, or ones that are not here
+    (reference AUTHZ-7).
+    """
     unknown = [mode for mode in modes if mode not in available and mode not in _OTHER_MODES]
     if unknown:
         return [f'--authorization-mode: "{mode}" is not a valid mode' for mode in unknown]
@@ -414,7 +416,7 @@ def _modes(modes: tuple[str, ...], available: tuple[str, ...]) -> list[str]:
 
 
 def _controllers(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
-    """Problems of `--controllers`: names that are none."""
+    """Problems of `--controllers`: unknown names."""
     return [
         f'--controllers: "{name}" is not in the list of known controllers: {", ".join(known)}'
         for name in names

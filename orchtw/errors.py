@@ -1,6 +1,6 @@
 """Every refusal the API can give, as exceptions that become Status objects at the edge.
 
-One class per API reason (supplement A3). Constructors that carry a known text (supplement A4) are class
+One class per API reason (reference ERR-3). Constructors that carry a known text (reference ERR-6) are class
 methods; raise those. Anything that is not a `StatusError` is the server's own fault and ends in a 500.
 """
 
@@ -52,7 +52,7 @@ def shown_causes(causes: Sequence[Cause]) -> Sequence[Cause]:
 
 
 class StatusError(Exception):
-    """A refusal with a code, a reason, a message and details (supplement A3).
+    """A refusal with a code, a reason, a message and details (reference ERR-1).
 
     `details` holds the parts of Status.details that apply (name, group, kind, uid, causes,
     retryAfterSeconds); None leaves the member out. `metadata` is Status.metadata (ListMeta), which only
@@ -191,7 +191,7 @@ class AlreadyExists(StatusError):
 
     @classmethod
     def generated(cls, resource: str, group: str, name: str) -> AlreadyExists:
-        """A generated name collided; the client may try again at once (supplement A2)."""
+        """A generated name collided; the client may try again at once (reference OBJ-30)."""
         text = (
             f'{qualified(resource, group)} "{name}" already exists, '
             "the server was not able to generate a unique name for the object"
@@ -214,7 +214,7 @@ class Conflict(StatusError):
 
     @classmethod
     def modified(cls, resource: str, group: str, name: str) -> Conflict:
-        """A stale resourceVersion (supplement A4)."""
+        """A stale resourceVersion (reference ERR-7)."""
         why = "the object has been modified; please apply your changes to the latest version and try again"
         return cls.of(resource, group, name, why)
 
@@ -226,7 +226,7 @@ class Gone(StatusError):
 
 
 class Expired(StatusError):
-    """410: the asked version is older than the kept history (seed 1 §4.3)."""
+    """410: the asked version is older than the kept history (reference READ-9)."""
 
     code, reason = 410, "Expired"
 
@@ -242,7 +242,7 @@ class Expired(StatusError):
 
     @classmethod
     def token(cls, fresh: str) -> Expired:
-        """An expired continue token; `fresh` resumes at the latest version (supplement A4)."""
+        """An expired continue token; `fresh` resumes at the latest version (reference ERR-23)."""
         text = (
             "The provided continue parameter is too old to display a consistent list result. You can start a new "
             "list without the continue parameter, or use the continue token in this response to retrieve the "
@@ -309,7 +309,7 @@ class InternalError(StatusError):
 
     @classmethod
     def of(cls, why: str) -> InternalError:
-        """An internal error with its text as the one cause (supplement A4)."""
+        """An internal error with its text as the one cause (reference ERR-38)."""
         return cls(f"Internal error occurred: {why}", {"causes": [{"message": why}]})
 
     @classmethod
@@ -336,7 +336,7 @@ class Timeout(StatusError):
 
     @classmethod
     def future_version(cls, asked: int, current: int) -> Timeout:
-        """A resourceVersion that has not happened yet (seed 1 §4.6)."""
+        """A resourceVersion that has not happened yet (reference ERR-24)."""
         cause = Cause("ResourceVersionTooLarge", "Too large resource version")
         return cls(
             f"Timeout: Too large resource version: {asked}, current: {current}",
@@ -345,7 +345,7 @@ class Timeout(StatusError):
 
 
 class ConfigError(Exception):
-    """A flag or file that the operator must mend: one clear line each, and the start ends."""
+    """A flag or file that the operator must fix: one clear line each, and the start ends."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__("\n".join(problems))

@@ -1,4 +1,6 @@
-"""Feature gates of release 1.24: which there are, their defaults, the values of `--feature-gates` (supplement G9)."""
+"""Feature gates of release 1.24: which there are, their defaults, the values of `--feature-gates`
+(reference OPS-23).
+"""
 
 from __future__ import annotations
 

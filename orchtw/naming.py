@@ -1,4 +1,4 @@
-"""Every identifier that bears the product's name, as one value: `Naming` (DESIGN, rule 6).
+"""Every identifier that bears the product's name, as one value: `Naming` (reference DESIGN-6, VOC-1).
 
 The API's own texts, the protos and the store's keys are written in the neutral spelling (`orch`); a `Naming` turns
 it into the vocabulary that is served. The composition root picks one and hands it down; nothing else spells
@@ -31,7 +31,7 @@ _VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?")
 _GROUP = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.orch\.io")
 # An identifier in a sentence; a stop behind it is the sentence's.
 _IN_TEXT = re.compile(r"[\w./*-]*[oO]rch[\w./*-]*(?<!\.)")
-# Component names inside longer ones: users, roles, hooks, signers and namespaces (supplement A0).
+# Component names inside longer ones: users, roles, hooks, signers and namespaces (reference VOC-1).
 _COMPONENT = re.compile(
     r"(?<![a-z])(?:orch-(?=apiserver|controller-manager|scheduler|proxy|aggregator|dns|system|public|node-lease)"
     r"|orch(?=let|ctl))"

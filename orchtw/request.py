@@ -1,7 +1,8 @@
 """The values that travel through the filters: Request, Response and what is known about both.
 
 A `Request` is filled in stage by stage: the edge knows method, path, headers, body and peer; the
-filters add `info` (what is asked, seed 1 §4.2), `authenticated` and `user` (who asks, and as whom) and `audit_id`.
+filters add `info` (what is asked, reference REQ-11), `authenticated` and `user` (who asks, and as whom) and
+`audit_id`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Peer:
 
 @attrs.frozen(slots=True, kw_only=True)
 class UserInfo:
-    """The authenticated requester (seed 2 §2): name, uid, groups and extra attributes."""
+    """The authenticated requester (reference AUTHN-1): name, uid, groups and extra attributes."""
 
     name: str
     uid: str = ""
@@ -53,7 +54,7 @@ class UserInfo:
 
 @attrs.frozen(slots=True, kw_only=True)
 class RequestInfo:
-    """What a request asks for, read off its method, path and query (seed 1 §4.2).
+    """What a request asks for, read off its method, path and query (reference REQ-4, REQ-11).
 
     For a non-resource request `is_resource` is False and only `verb` (the lower-case method) and `path`
     have meaning. `verb` is one of get, list, watch, create, update, patch, delete, deletecollection, proxy.
@@ -111,7 +112,7 @@ class Request:
         return values[0] if values else ""
 
     def flag(self, name: str) -> bool:
-        """A boolean query parameter: given, and neither `0` nor `false` (supplement A8)."""
+        """A boolean query parameter: given, and neither `0` nor `false` (reference REQ-16)."""
         values = self.params.get(name)
         return values is not None and values[0].lower() not in ("0", "false")
 

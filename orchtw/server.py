@@ -64,7 +64,7 @@ def make_service(config: Config) -> APIServer:
 
 
 class APIServer(Service):
-    """Starts the instance and then the listener, and stops them in reverse (supplement G4).
+    """Starts the instance and then the listener, and stops them in reverse (reference OPS-14).
 
     The log has one line for each step, none before it is true.
     """

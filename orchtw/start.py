@@ -81,7 +81,7 @@ def end_on_signals(reactor: Any) -> None:
     """The first SIGTERM or SIGINT stops the reactor in good order, status 0; the next ends at once, status 1.
 
     `reactor` provides IReactorCore and IReactorFromThreads. Its own handlers, which would have
-    `twistd` end by the signal, are replaced when it runs (supplement G4).
+    `twistd` end by the signal, are replaced when it runs (reference OPS-14).
     """
 
     def begin_to_end(number: int, frame: FrameType | None) -> None:

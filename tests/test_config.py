@@ -21,7 +21,7 @@ class ParseTests(SynchronousTestCase):
         return error.problems
 
     def test_no_flags_are_the_contract(self) -> None:
-        """Without flags the server is the one of DESIGN's command-line contract."""
+        """Without flags the server is the one of reference DESIGN-20."""
         config = parse([])
         self.assertEqual(
             (config.data_dir, config.bind_address, config.secure_port, config.authorization_mode, config.vocabulary),
@@ -30,7 +30,7 @@ class ParseTests(SynchronousTestCase):
         self.assertEqual(config, Config())
 
     def test_both_spellings(self) -> None:
-        """`--flag=value` and `--flag value` say the same (DESIGN, command-line contract)."""
+        """`--flag=value` and `--flag value` say the same (reference FLAG-1)."""
         self.assertEqual(parse(["--secure-port=0"]), parse(["--secure-port", "0"]))
 
     def test_value_with_equals(self) -> None:
@@ -46,7 +46,7 @@ class ParseTests(SynchronousTestCase):
         self.assertEqual(self.problems("--anonymous-auth", "false"), ('unexpected argument "false"',))
 
     def test_short_flag(self) -> None:
-        """`-v 3`, `-v=3` and `-v3` are `--v=3` (supplement G10)."""
+        """`-v 3`, `-v=3` and `-v3` are `--v=3` (reference FLAG-1)."""
         for spelling in (["-v", "3"], ["-v=3"], ["-v3"], ["--v=3"]):
             self.assertEqual(parse(spelling).v, 3)
 
@@ -62,7 +62,7 @@ class ParseTests(SynchronousTestCase):
         self.assertEqual(once, twice)
 
     def test_durations(self) -> None:
-        """Durations are Go's, in seconds (supplement G10)."""
+        """Durations are Go's, in seconds (reference FLAG-1)."""
         for text, seconds in (("5m0s", 300.0), ("1h30m", 5400.0), ("0", 0.0), ("250ms", 0.25), ("1.5h", 5400.0)):
             self.assertEqual(parse(["--etcd-compaction-interval", text]).etcd_compaction_interval_s, seconds)
         for text in ("5", "m", "-1s", "", "5m x", "99999999h"):
@@ -80,7 +80,7 @@ class ParseTests(SynchronousTestCase):
         self.assertEqual(self.problems("--data-dir"), ("flag needs an argument: --data-dir",))
 
     def test_all_problems_together(self) -> None:
-        """Every problem of flags, values and file is reported at once, a line each (DESIGN)."""
+        """Every problem of flags, values and file is reported at once, a line each (reference FLAG-2)."""
         file = self.mktemp()
         Path(file).write_text("nonsense: 1\nsecure-port: many\n")
         problems = self.problems("--x", "--config", file, "--vocabulary=latin", "--tls-cert-file=c", "stray")
@@ -121,7 +121,7 @@ class ParseTests(SynchronousTestCase):
             self.assertIn(text, problem)
 
     def test_authorization_modes(self) -> None:
-        """Misspelt, repeated and unavailable modes are three different errors (supplement Z2)."""
+        """Misspelt, repeated and unavailable modes are three different errors (reference AUTHZ-7)."""
         for modes in (("AlwaysAllow",), ("RBAC",), ("RBAC", "Node"), ("Node", "AlwaysDeny", "AlwaysAllow")):
             self.assertEqual(parse([f"--authorization-mode={','.join(modes)}"]).authorization_mode, modes)
         for value, text in (
@@ -134,7 +134,7 @@ class ParseTests(SynchronousTestCase):
             self.assertIn(text, problem)
 
     def test_origins(self) -> None:
-        """Each origin is a regular expression; a malformed one is one line that names the flag (supplement C3)."""
+        """Each origin is a regular expression; a malformed one is one line that names the flag (reference REQ-28)."""
         given = parse(["--cors-allowed-origins=//a.example$,//b.example$", "--cors-allowed-origins", "localhost"])
         self.assertEqual(given.cors_allowed_origins, ("//a.example$", "//b.example$", "localhost"))
         for pattern in ("(", "a{99999999999}"):
@@ -153,20 +153,20 @@ class ParseTests(SynchronousTestCase):
 
 class FeatureGateTests(SynchronousTestCase):
     def test_defaults(self) -> None:
-        """GA and beta gates are on, alpha gates off (supplement G9)."""
+        """GA and beta gates are on, alpha gates off (reference OPS-24)."""
         gates = Config().gates
         self.assertTrue(gates["APIListChunking"] and gates["WatchBookmark"])
         self.assertFalse(gates["StorageVersionAPI"])
 
     def test_single_wins_over_stage(self) -> None:
-        """A gate named by itself keeps its value beside AllBeta, in either order (supplement G9)."""
+        """A gate named by itself keeps its value beside AllBeta, in either order (reference OPS-23)."""
         for value in ("AllBeta=false,APIListChunking=true", "APIListChunking=true,AllBeta=false"):
             gates = parse([f"--feature-gates={value}"]).gates
             self.assertTrue(gates["APIListChunking"])
             self.assertFalse(gates["RemainingItemCount"])
 
     def test_refusals(self) -> None:
-        """Unknown and locked gates end the start with the reference server's texts (supplement G9)."""
+        """Unknown and locked gates end the start with the reference server's texts (reference OPS-23)."""
         error = self.assertRaises(ConfigError, parse, ["--feature-gates=OpenAPIV3"])
         self.assertIn("missing bool value for OpenAPIV3", str(error))
         error = self.assertRaises(ConfigError, parse, ["--feature-gates=X=true,WatchBookmark=false,DryRun=x"])
@@ -199,7 +199,7 @@ class ConfigFileTests(SynchronousTestCase):
         self.assertEqual(config.runtime_config, (("batch/v1", "false"),))
 
     def test_command_line_wins(self) -> None:
-        """A flag on the command line replaces the file's value, lists too (DESIGN)."""
+        """A flag on the command line replaces the file's value, lists too (reference FLAG-1)."""
         path = self.file("secure-port: 1\nruntime-config: [apps/v1=false]\n")
         config = parse(["--secure-port=2", "--config", path, "--runtime-config=batch/v1=false"])
         self.assertEqual((config.secure_port, config.runtime_config), (2, (("batch/v1", "false"),)))
@@ -251,7 +251,7 @@ class ConfigTests(SynchronousTestCase):
 
 class HelpTests(SynchronousTestCase):
     def test_every_flag_with_default(self) -> None:
-        """The help shows every flag, and its default as it would be written (supplement G10)."""
+        """The help shows every flag, and its default as it would be written (reference FLAG-13)."""
         text = help_text(FLAGS)
         for flag in FLAGS:
             self.assertIn(f"--{flag.name} ", text)

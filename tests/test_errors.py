@@ -1,4 +1,4 @@
-"""Refusals as Status objects: codes, reasons, texts and details (supplement A3, A4)."""
+"""Refusals as Status objects: codes, reasons, texts and details (reference ERR-1, ERR-6)."""
 
 from __future__ import annotations
 

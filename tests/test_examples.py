@@ -79,8 +79,8 @@ class KindTests(SynchronousTestCase):
         assert resource is not None
         strategy = record.strategy(resource, naming, Codecs(catalogue).kind("apps/v1", "Deployment"), record)
         widget: dict[str, Any] = {"metadata": {"name": "a", "namespace": "b"}, "spec": {"width": 2, "size": 3}}
-        strategy.default(widget)
-        strategy.prepare_create(widget, UserInfo(name="ann"))
+        strategy.set_defaults(widget)
+        strategy.prepare_for_create(widget, UserInfo(name="ann"))
         self.assertEqual(widget["spec"]["height"], 2)
         self.assertEqual(widget["status"], {"phase": "Idle"})
         self.assertEqual(widget["metadata"]["generation"], 1)

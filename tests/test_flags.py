@@ -1,4 +1,4 @@
-"""How flags are read and shown, whatever flags there are (supplement G10)."""
+"""How flags are read and shown, whatever flags there are (reference FLAG-6)."""
 
 from __future__ import annotations
 

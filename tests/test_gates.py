@@ -1,4 +1,4 @@
-"""Feature gates: defaults, the switches of whole stages, locked and unknown ones (supplement G9)."""
+"""Feature gates: defaults, the switches of whole stages, locked and unknown ones (reference OPS-23, OPS-24)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class KeepMonotonicTimeTests(SynchronousTestCase):
         self.reactor.runUntilCurrent()
 
     def test_steps(self) -> None:
-        """A call comes when its time has passed, wherever the wall clock is put meanwhile (PITFALLS 32)."""
+        """A call comes when its time has passed, wherever the wall clock is put meanwhile (reference DESIGN-19)."""
         self.keep()
         for step_s in (-HOUR_S, HOUR_S):
             self.called.clear()

@@ -1,4 +1,4 @@
-"""Ends of the process: failed starts, signals, and reloads, without a process (supplement G4)."""
+"""Ends of the process: failed starts, signals, and reloads, without a process (reference OPS-14)."""
 
 from __future__ import annotations
 

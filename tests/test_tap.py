@@ -103,7 +103,7 @@ class CommandTests(SynchronousTestCase):
         os.mkdir(self.folder)
 
     def test_twistd_lists_it(self) -> None:
-        """`twistd --help` offers orch-apiserver (issue: frame)."""
+        """`twistd --help` offers orch-apiserver."""
         self.assertIn("orch-apiserver", twistd("--help", folder=self.folder).stdout)
 
     def test_reader_that_leaves(self) -> None:
@@ -114,7 +114,7 @@ class CommandTests(SynchronousTestCase):
         self.assertNotIn("BrokenPipeError", done.stderr + done.stdout)
 
     def test_flag_errors(self) -> None:
-        """Every flag error is one line on stderr, nothing else is printed, the status is 1 (supplement G10)."""
+        """Every flag error is one line on stderr, nothing else is printed, the status is 1 (reference FLAG-2)."""
         done = twistd("-n", "orch-apiserver", "--x", "--secure-port=many", folder=self.folder)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stdout, "")
@@ -159,15 +159,15 @@ class CommandTests(SynchronousTestCase):
             return process.wait(60)
 
     def test_signal(self) -> None:
-        """SIGTERM ends the process in good order with status 0 (supplement G4)."""
+        """SIGTERM ends the process in good order with status 0 (reference OPS-14)."""
         self.assertEqual(self.signalled("None", signal.SIGTERM), 0)
 
     def test_interrupt(self) -> None:
-        """SIGINT ends the process like SIGTERM (supplement G4)."""
+        """SIGINT ends the process like SIGTERM (reference OPS-14)."""
         self.assertEqual(self.signalled("None", signal.SIGINT), 0)
 
     def test_second_signal(self) -> None:
-        """A second signal ends a process that takes too long to end, with status 1 (supplement G4)."""
+        """A second signal ends a process that takes too long to end, with status 1 (reference OPS-15)."""
         self.assertEqual(self.signalled("Deferred()", signal.SIGTERM, signal.SIGTERM), 1)
 
     def test_late_failure(self) -> None:
@@ -200,7 +200,7 @@ class OptionsTests(SynchronousTestCase):
             self.assertIn(f"--{flag.name}", text)
 
     def test_version(self) -> None:
-        """`--version` is the product and the release (supplement G10)."""
+        """`--version` is the product and the release (reference FLAG-13)."""
         self.assertRegex(self.printed("--version"), r"^Orch v1\.24\.\d+$")
 
     def test_flags(self) -> None:

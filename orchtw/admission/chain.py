@@ -1,4 +1,4 @@
-"""The order of admission: every mutating plugin, then (after validation) every validating one (seed 3 §1)."""
+"""The order of admission: every mutating plugin, then (after validation) every validating one (reference ADM-2)."""
 
 from __future__ import annotations
 

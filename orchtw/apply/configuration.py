@@ -1,4 +1,4 @@
-"""The body of a server-side apply: what a manager wants, not yet compared with any schema (supplement B6, B7)."""
+"""The body of a server-side apply: what a manager wants, not yet compared with any schema (reference APPLY-19)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The refusal of an apply that would change what others own (supplement A4, apply conflict)."""
+"""The refusal of an apply that would change what others own (reference ERR-10, APPLY-21)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import groupby, islice
 
 import orjson
 
-from orchtw.apply.managed import UPDATE, Owned, Owner
+from orchtw.apply.managed_fields import UPDATE, Owned, Owner
 from orchtw.apply.server_side import FieldConflict
 from orchtw.errors import MAX_CAUSES, Cause, Conflict, shown_causes
 from orchtw.rules.causes import MAX_SHOWN_CHARACTERS
@@ -26,7 +26,7 @@ def conflict_error(conflicts: Sequence[FieldConflict]) -> Conflict:
 
 
 def _causes(conflicts: Sequence[FieldConflict]) -> Iterator[Cause]:
-    """One a field, as they are asked for: paths that share a long beginning repeat it."""
+    """One per field, as they are asked for: paths that share a long beginning repeat it."""
     for conflict in conflicts:
         who = _shown(conflict.owner, conflict.owned)
         for path in conflict.fields.texts():

@@ -1,4 +1,4 @@
-"""Sets of fields of an object, each named by its path, and their FieldsV1 form (seed 1 §2.3(6), supplement B6)."""
+"""Sets of fields of an object, each named by its path, and their FieldsV1 form (reference APPLY-2)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FieldSet:
         return FieldSet(field_tree.insert(self.tree, _steps(path)))
 
     def has(self, *path: PathElement | str) -> bool:
-        """Whether this very path is a member."""
+        """Whether the path itself is a member."""
         tree = self.tree
         for step in _steps(path):
             found = tree.get(step)

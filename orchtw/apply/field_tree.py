@@ -194,7 +194,7 @@ def walk(tree: Tree, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
 
 
 def decode(fields: Any) -> Tree:
-    """The root that FieldsV1 spells, made from `fields` in place. Raises ValueError when it is none."""
+    """The root that FieldsV1 spells, made from `fields` in place. Raises ValueError for anything else."""
     tree = _decoded(fields)
     tree.pop(SELF, None)
     return tree

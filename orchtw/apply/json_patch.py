@@ -1,4 +1,4 @@
-"""JSON patch, RFC 6902, with the limits and the leniences of the API (supplement B4).
+"""JSON patch, RFC 6902, with the API's limits and tolerances (reference PATCH-9).
 
 Negative indices count from the end of a list: -1 replaces, removes and reads the last element, and adds behind it.
 """
@@ -30,7 +30,7 @@ _MISSING: Final = object()
 
 
 class CannotApply(StatusError):
-    """422: an operation does not apply; which one is not said (supplement A4)."""
+    """422: an operation does not apply; which one is not said (reference PATCH-11)."""
 
     code, reason = Invalid.code, Invalid.reason
 
@@ -55,7 +55,7 @@ def parse_json_patch(body: bytes) -> list[dict[str, Any]]:
 
 
 def unknown_members(operations: list[dict[str, Any]]) -> list[str]:
-    """What is in the operations that no operation has (supplement B7)."""
+    """What is in the operations that no operation has (reference WRITE-28)."""
     return [
         f'json patch unknown field "[{index}].{name}"'
         for index, operation in enumerate(operations)

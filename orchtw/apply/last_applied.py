@@ -1,4 +1,4 @@
-"""The annotation of client-side apply, and how server-side apply takes over from it (supplement B6)."""
+"""The annotation of client-side apply, and how server-side apply takes over from it (reference APPLY-29)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 
 MIGRATING_MANAGER = "kubectl"
-"""The one manager whose applies heed and refresh the annotation; any other name opts out."""
+"""The one manager whose applies follow and refresh the annotation; any other name opts out."""
 
 MAX_ANNOTATIONS_BYTES = 256 * 1024
-"""What all annotations of an object may take (seed: validation of metadata); with more the annotation is dropped."""
+"""What all annotations of an object may take (reference OBJ-27); with more the annotation is dropped."""
 
 _ANNOTATION = "kubectl.orch.io/last-applied-configuration"
 _ESCAPES = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
 
 
 def annotation_names(naming: Naming) -> tuple[str, ...]:
-    """The annotation in this vocabulary and as unmodified clients write it (supplement C8)."""
+    """The annotation in this vocabulary and as unmodified clients write it (reference CLIENT-4)."""
     return tuple(dict.fromkeys((naming.translate(_ANNOTATION), Naming.kubernetes().translate(_ANNOTATION))))
 
 

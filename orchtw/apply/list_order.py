@@ -1,4 +1,4 @@
-"""The order of a merged list: as the client asks where it asks, else as it was (supplement B5)."""
+"""The order of a merged list: as the client asks where it asks, else as it was (reference PATCH-15, PATCH-16)."""
 
 from __future__ import annotations
 

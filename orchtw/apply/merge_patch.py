@@ -1,4 +1,4 @@
-"""JSON merge patch, RFC 7386 (supplement B4)."""
+"""JSON merge patch, RFC 7386 (reference PATCH-12)."""
 
 from __future__ import annotations
 

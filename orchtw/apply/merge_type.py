@@ -63,7 +63,7 @@ NUMBER: Final = ScalarType("numeric (int or float)", (int, float))
 BOOLEAN: Final = ScalarType("boolean", (bool,))
 ANY_SCALAR: Final = ScalarType()
 UNTYPED: Final = Type(UNTYPED_SHAPE)
-"""Data without schema: objects merge key by key, everything else is replaced (seed 1 §2.3(8))."""
+"""Data without schema: objects merge key by key, everything else is replaced (reference APPLY-34)."""
 
 
 class MapType(Type):

@@ -1,4 +1,4 @@
-"""OpenAPI schemas with merge markers → schema nodes, for data that no descriptor describes (seed 1 §2.3(8))."""
+"""OpenAPI schemas with merge markers → schema nodes, for data that no descriptor describes (reference APPLY-32)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step of a field path: a field name, a list item's key, a set item's value or an index (supplement B6).
+"""One step of a field path: a field name, a list item's key, a set item's value or an index (reference APPLY-2).
 
 Sets of fields hold steps as FieldsV1 text (`f:name`, `k:{"name":"c"}`, `v:"x"`, `i:0`) in one canonical spelling; the
 classes here are their readable side.
@@ -171,7 +171,7 @@ def _value_order(value: Any) -> tuple[Any, ...]:
 
 @_cached
 def shown(text: str) -> str:
-    """A step as messages show it: `.name`, `[name="c"]`, `[="x"]`, `[0]` (supplement B6)."""
+    """A step as messages show it: `.name`, `[name="c"]`, `[="x"]`, `[0]` (reference APPLY-25)."""
     element = parse_element(text)
     if isinstance(element, FieldName):
         return "." + element.name

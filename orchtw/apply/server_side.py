@@ -1,6 +1,6 @@
-"""Who owns what after an update or an apply, and what an apply makes of the object (seed 1 §3.2).
+"""Who owns what after an update or an apply, and what an apply makes of the object (reference APPLY-20).
 
-Works on whole objects without metadata.managedFields; `manager.py` puts the API's rules around it.
+Works on whole objects without metadata.managedFields; `field_manager.py` puts the API's rules around it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import attrs
 from orchtw.apply import field_tree
 from orchtw.apply.field_set import NOTHING, FieldSet
 from orchtw.apply.field_tree import Tree
-from orchtw.apply.managed import UNTRACKED, Managed, Owned, Owner
+from orchtw.apply.managed_fields import UNTRACKED, Managed, Owned, Owner
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.typed import Changes, claimed, compare, merge_maps, remove, unowned, with_structs
 from orchtw.objects import Object

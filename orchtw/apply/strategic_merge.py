@@ -1,4 +1,4 @@
-"""Strategic merge patch: a merge patch that knows which lists merge, and by what key (supplement B5).
+"""Strategic merge patch: a merge patch that knows which lists merge, and by what key (reference PATCH-13).
 
 Which do is read off the schema's nodes, at the keys that the patch names; nothing else is visited or copied.
 """

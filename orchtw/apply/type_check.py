@@ -1,4 +1,4 @@
-"""What in an applied object does not fit its type: every place with what is wrong there (supplement B6)."""
+"""What in an applied object does not fit its type: every place with what is wrong there (reference APPLY-24)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchtw.apply.path_element import shown
 from orchtw.schema.codec.mismatch import shortened
 
 MAX_PROBLEMS = 20
-"""Problems told of one object: enough to mend it, too few for an answer that is larger than the request."""
+"""Problems reported of one object: enough to fix it, too few for an answer that is larger than the request."""
 
 MAX_STEP_CHARACTERS = 256
 """Of one step of a place as it is shown."""

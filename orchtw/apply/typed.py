@@ -371,7 +371,7 @@ def _declared(kind: Type) -> dict[str, Type]:
 
 
 def reconcile(kind: Type, paths: Tree) -> Tree:
-    """A root of owned paths as it is after its type changed since they were recorded (seed 1 §3.2).
+    """A root of owned paths as it is after its type changed since they were recorded (reference APPLY-28).
 
     Who owned a part of what is atomic now owns the whole. What is granular now stays owned at its top only.
     """

@@ -31,11 +31,11 @@ from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.binding import create_binding
 from orchtw.verbs.componentstatuses import ComponentStatuses
 from orchtw.verbs.context import Kinds, Reading, WatchTimes, Writing
-from orchtw.verbs.dispatch import object_verbs, subresource_verbs
 from orchtw.verbs.handler import Endpoint, ResourceHandler, Virtual
 from orchtw.verbs.representation import Representations
 from orchtw.verbs.reviews import Reviews
 from orchtw.verbs.transforms import Transforms
+from orchtw.verbs.verb_table import object_verbs, subresource_verbs
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""What every cluster has: made at the start and looked after by one of its processes (supplement F1, G1)."""
+"""What every cluster has: made at the start and looked after by one of its processes (reference CTRL-6, OPS-8)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from twisted.logger import Logger
 from orchtw.errors import StatusError
 from orchtw.registry.bootstrap.authentication_info import publish_authentication_info
 from orchtw.registry.bootstrap.maker import Maker
-from orchtw.registry.bootstrap.namespaces import create_namespaces
 from orchtw.registry.bootstrap.priority_classes import create_priority_classes
-from orchtw.registry.bootstrap.service import ServerService
+from orchtw.registry.bootstrap.server_service import ServerService
+from orchtw.registry.bootstrap.system_namespaces import create_namespaces
 from orchtw.registry.bootstrap.upkeep import Step, Upkeep
 
 STEPS = (
@@ -57,7 +57,7 @@ class Bootstrap:
         await self._upkeep.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop looking."""
         self._upkeep.stop()
 
     async def withdraw(self) -> None:

@@ -1,4 +1,4 @@
-"""One API server without its network: all parts joined, started and stopped in order (supplement G4)."""
+"""One API server without its network: all parts joined, started and stopped in order (reference OPS-13, OPS-14)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
 from orchtw.registry.bootstrap.maker import Maker
-from orchtw.registry.bootstrap.service import ServerService
+from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.deletion import Deletion
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
@@ -146,7 +146,7 @@ class Instance:
             self._bootstrap.client_ca_pem = client_ca_pem
 
     def begin_shutdown(self) -> None:
-        """Tell load balancers by `/readyz` that the end is near; everything is served on."""
+        """Tell load balancers by `/readyz` that the end is near; everything is still served."""
         self._readiness.begin_shutdown()
         if self._bootstrap is not None:
             self._bootstrap.stop()

@@ -1,4 +1,4 @@
-"""The checks behind /livez and /readyz, in the order of supplement G1, and the conditions that the start meets."""
+"""The checks behind /livez and /readyz, in the order of reference OPS-7, and the conditions that the start meets."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Readiness:
 
 
 def cache_hooks(naming: Naming) -> tuple[str, ...]:
-    """Names of the start steps that are done once all caches are filled (supplement G1)."""
+    """Names of the start steps that are done once all caches are filled (reference OPS-8)."""
     return (
         naming.admission_hook,
         "generic-apiserver-start-informers",

@@ -12,9 +12,9 @@ from orchtw.admission.selection import selected
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
 from orchtw.registry.admissions import Admissions
-from orchtw.registry.metadata import Stamp
-from orchtw.registry.ownership import Ownership
+from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.surface import ServedSurface
+from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.uuids import SIZE, uuid_text
 
@@ -30,5 +30,5 @@ def admission(resources: Resources, config: Config) -> Admissions:
 def write_path(resources: Resources, admissions: Admissions) -> WritePath:
     """The one loop that all writes go through."""
     stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
-    ownership = Ownership(resources.targets, resources.naming)
+    ownership = FieldOwnership(resources.targets, resources.naming)
     return WritePath(resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload)

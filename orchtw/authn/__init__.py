@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from orchtw.authn import tokens
-from orchtw.authn.certificates import ClientCertificates
+from orchtw.authn.client_certificates import ClientCertificates
 from orchtw.authn.method import Authenticator, Host, TokenMethod
 from orchtw.config import Config
 

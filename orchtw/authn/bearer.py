@@ -1,4 +1,4 @@
-"""Bearer tokens: the header, and the sources that are asked about it (supplement D1)."""
+"""Bearer tokens: the header, and the sources that are asked about it (reference AUTHN-8, AUTHN-9)."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class MalformedRecord(ValueError):
 
 
 def records(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The records with the line, from 1, on which each begins. Empty lines are none; nothing is trimmed.
+    """The records with the line, from 1, on which each begins. Empty lines are skipped; nothing is trimmed.
 
     Raises MalformedRecord for a quote in the middle of a field, or one that is never closed.
     """

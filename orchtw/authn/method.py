@@ -1,4 +1,4 @@
-"""What an authentication method is, and the groups that come with having passed one (supplement D1)."""
+"""What an authentication method is, and the groups that come with having passed one (reference AUTHN-3, AUTHN-4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The static token file: records of `token,user,uid[,"group1,group2"]`, read once (supplement D3)."""
+"""The static token file: records of `token,user,uid[,"group1,group2"]`, read once (reference AUTHN-17)."""
 
 from __future__ import annotations
 

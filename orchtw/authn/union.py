@@ -1,4 +1,4 @@
-"""All methods in their order; the first success wins, and nobody's credentials are anonymous (supplement D1, D11)."""
+"""Methods in order: the first success wins, and without credentials a request is anonymous (reference AUTHN-3)."""
 
 from __future__ import annotations
 

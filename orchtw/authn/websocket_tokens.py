@@ -1,4 +1,6 @@
-"""Bearer tokens of WebSockets, for browsers, whose scripts cannot set an Authorization header (supplement D1)."""
+"""Bearer tokens of WebSockets, for browsers, whose scripts cannot set an Authorization header
+(reference AUTHN-11).
+"""
 
 from __future__ import annotations
 

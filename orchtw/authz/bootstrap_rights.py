@@ -1,5 +1,5 @@
 """The rights that every installation grants: what the roles `system:public-info-viewer` (everybody),
-`system:discovery` and `system:basic-user` (authenticated users) hold (supplement Z5).
+`system:discovery` and `system:basic-user` (authenticated users) hold (reference ROLE-3, ROLE-4, ROLE-5).
 
 RBAC objects are not evaluated here: whatever these roles do not grant gets no opinion.
 """

@@ -1,4 +1,4 @@
-"""What an authorizer is and what it answers (seed 2 §5.8, supplement Z1)."""
+"""What an authorizer is and what it answers (reference AUTHZ-1, AUTHZ-5)."""
 
 from __future__ import annotations
 

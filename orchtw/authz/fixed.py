@@ -1,4 +1,4 @@
-"""Modes AlwaysAllow and AlwaysDeny (supplement Z2)."""
+"""Modes AlwaysAllow and AlwaysDeny (reference AUTHZ-9)."""
 
 from __future__ import annotations
 

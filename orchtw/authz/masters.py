@@ -1,4 +1,4 @@
-"""The fixed authorizer before all modes: group `system:masters` may do everything (supplement Z2)."""
+"""The fixed authorizer before all modes: group `system:masters` may do everything (reference AUTHZ-8)."""
 
 from __future__ import annotations
 

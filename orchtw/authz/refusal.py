@@ -1,4 +1,4 @@
-"""The text of a 403 (supplement A4)."""
+"""The text of a 403 (reference ERR-26)."""
 
 from __future__ import annotations
 

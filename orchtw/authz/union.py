@@ -1,4 +1,4 @@
-"""All authorizers in their order: the first that allows or denies decides, and nobody's opinion is a no."""
+"""All authorizers in their order: the first that allows or denies decides; without any opinion it is a no."""
 
 from __future__ import annotations
 

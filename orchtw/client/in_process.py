@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from orchtw.apply.merge_patch import merge_patch
 from orchtw.client.concurrency import each
 from orchtw.client.interface import PLAIN_DELETE, Discovered, Item, Listing, Receiver, Resource
-from orchtw.client.ties import Ties, TiesReader
+from orchtw.client.owner_references import OwnerMetadata, OwnerMetadataReader
 from orchtw.errors import Expired, NotFound, StatusError
 from orchtw.objects import Object
 from orchtw.registry.deletion import Deletion
@@ -35,7 +35,7 @@ from orchtw.watch.selection import Selection
 DELETES_AT_A_TIME = 64
 """Of one deletecollection: the store commits together what is queued together."""
 
-_ties = TiesReader()  # of all clients of the process: it only remembers what it has read
+_reader = OwnerMetadataReader()  # of all clients of the process: it only remembers what it has read
 
 
 class CachedItem:
@@ -64,8 +64,8 @@ class CachedItem:
     def version(self) -> str:
         return str(self._entry.revision)
 
-    def ties(self) -> Ties:
-        return _ties.read(self._entry.raw) or Ties.of(self.metadata())
+    def owner_metadata(self) -> OwnerMetadata:
+        return _reader.read(self._entry.raw) or OwnerMetadata.of(self.metadata())
 
     def metadata(self) -> Object:
         return self._target.stored.metadata(self._entry)
@@ -133,13 +133,13 @@ class Registry:
     writes: WritePath
     deletion: Deletion
     cacher: Cacher
-    index: Index = attrs.field(init=False)
+    index: RESTMapper = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "index", Index(self.targets))
+        object.__setattr__(self, "index", RESTMapper(self.targets))
 
 
-class Index:
+class RESTMapper:
     """Resources by path and by kind; read again when the registry's resources have changed."""
 
     def __init__(self, targets: Targets) -> None:

@@ -60,7 +60,7 @@ class Reflector:
         self._relist()
 
     def stop(self) -> None:
-        """Call the sink no more."""
+        """Stop calling the sink."""
         self._stopped = True
         if self._waiting is not None and self._waiting.active():
             self._waiting.cancel()
@@ -162,7 +162,7 @@ class Informer:
         self._schedule()
 
     def stop(self) -> None:
-        """Call the handlers no more."""
+        """Stop calling the handlers."""
         self._reflector.stop()
         if self._resync is not None:
             self._resync.cancel()

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import attrs
 
-from orchtw.client.ties import Ties
+from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import StatusError
 from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
@@ -62,8 +62,8 @@ class Item(Protocol):
     def version(self) -> str:
         """The resourceVersion."""
 
-    def ties(self) -> Ties:
-        """What binds the object to others; the cheapest look at it."""
+    def owner_metadata(self) -> OwnerMetadata:
+        """Its owner references, finalizers and termination; the cheapest look at it."""
 
     def metadata(self) -> Object:
         """A private copy of its metadata."""
@@ -105,7 +105,7 @@ class Watch(Protocol):
     """A running watch."""
 
     def stop(self) -> None:
-        """End it; twice is once."""
+        """End it; safe to call twice."""
 
 
 class Client(Protocol):

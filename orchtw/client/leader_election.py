@@ -1,4 +1,4 @@
-"""One of several controller hosts works at a time: the one that holds a Lease (supplement F15)."""
+"""One of several controller hosts works at a time: the one that holds a Lease (reference CTRL-4)."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class LeaderElector:
         self._try()
 
     async def stop(self) -> None:
-        """Be no candidate any more; a leader lets the lease go, so that another need not wait for its end."""
+        """Stop being a candidate; a leader releases the lease, so that nobody need wait for it to expire."""
         self._stopped = True
         if self._next is not None and self._next.active():
             self._next.cancel()
@@ -111,7 +111,7 @@ class LeaderElector:
         self._settle(held)
 
     def _settle(self, held: bool) -> None:
-        """Draw the conclusion of one attempt, and schedule the next."""
+        """Act on the outcome of one attempt, and schedule the next."""
         self._trying = None
         if self._stopped:
             return

@@ -41,7 +41,7 @@ CONTROLLER = Backoff(first_s=0.005, limit_s=1000.0)
 
 
 class Retry(Exception):
-    """Raised by a `process` that could not finish through nobody's fault: the key comes back with back-off."""
+    """Raised by a `process` that could not finish, though nothing failed: the key comes back with back-off."""
 
 
 class QueueMetrics(Protocol):
@@ -131,7 +131,7 @@ class WorkQueue(Generic[Key]):
             self._wake()
 
     def add_after(self, key: Key, delay_s: float) -> None:
-        """Add `key` in that many seconds; of several delays the shortest counts."""
+        """Add `key` after that many seconds; of several delays the shortest counts."""
         pending = self._delayed.get(key)
         due = self._clock.seconds() + delay_s
         if pending is not None:
@@ -156,7 +156,7 @@ class WorkQueue(Generic[Key]):
         self._wake()
 
     async def stop(self) -> None:
-        """Take no more keys, forget all, and return when what is being processed has ended (STOP_S at most)."""
+        """Stop taking keys, forget all, and return when what is being processed has ended (STOP_S at most)."""
         self._active = False
         for call in self._delayed.values():
             call.cancel()

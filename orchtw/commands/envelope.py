@@ -1,4 +1,4 @@
-"""`orch-envelope`: Protobuf envelopes to JSON or YAML and back, for people with files (issue 2)."""
+"""`orch-envelope`: Protobuf envelopes to JSON or YAML and back, for people with files (reference DESIGN-27)."""
 
 from __future__ import annotations
 

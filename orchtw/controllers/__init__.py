@@ -1,4 +1,4 @@
-"""The controllers, one a module, and the registry of their names as `--controllers` spells them.
+"""The controllers, one per module, and the registry of their names as `--controllers` spells them.
 
 They work through a `Client`, in this process or in another: nothing here knows the store or HTTP.
 """

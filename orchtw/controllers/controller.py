@@ -53,7 +53,7 @@ class Source(Protocol):
         """Begin to feed."""
 
     def stop(self) -> None:
-        """Feed no more."""
+        """Stop feeding."""
 
 
 class Controller(Service, ABC):

@@ -56,7 +56,7 @@ def _idle(config: Config, registry: Registry) -> frozenset[str]:
 
 
 def service_account(name: str, naming: Naming) -> UserInfo:
-    """A controller's own user (supplement F)."""
+    """A controller's own user (reference CTRL-1)."""
     namespace = naming.system_namespace
     return UserInfo(
         name=f"system:serviceaccount:{namespace}:{name}",

@@ -1,6 +1,7 @@
-"""The garbage collector: objects go after their owners, before them, or are let go (supplement F3).
+"""The garbage collector: objects are deleted after their owners or before them, or are orphaned (reference CTRL-13).
 
-The graph is kept by one reflector a resource; whatever it cannot be sure of is looked up before anything is deleted.
+The graph is kept by one reflector per resource; whatever it cannot be sure of is looked up before anything is
+deleted.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.client.concurrency import each
-from orchtw.client.events import EventRecorder
+from orchtw.client.event_recorder import EventRecorder
 from orchtw.client.informer import Reflector
 from orchtw.client.interface import Item, Resource
-from orchtw.client.ties import OwnerReference, reference
+from orchtw.client.owner_references import OwnerReference, reference
 from orchtw.client.work_queue import Retry
 from orchtw.controllers.controller import Controller, Host
-from orchtw.controllers.ownership import Graph, Node, Presence
+from orchtw.controllers.owner_graph import Graph, Node, Presence
 from orchtw.errors import Conflict, NotFound
 from orchtw.naming import Naming
 from orchtw.objects import Object
@@ -67,18 +68,18 @@ class Monitor:
         """See `Sink`, as `changed` and `removed`: nodes that are not on the list are of objects that went unseen."""
         present = set()
         for item in items:
-            ties = item.ties()
-            present.add(ties.uid)
-            self._graph.changed(self._resource, item.namespace, item.name, ties)
+            meta = item.owner_metadata()
+            present.add(meta.uid)
+            self._graph.changed(self._resource, item.namespace, item.name, meta)
         for node in list(self._graph.of_resource(self._resource)):
             if node.uid not in present:
                 self._graph.removed(node.uid)
 
     def changed(self, item: Item) -> None:
-        self._graph.changed(self._resource, item.namespace, item.name, item.ties())
+        self._graph.changed(self._resource, item.namespace, item.name, item.owner_metadata())
 
     def removed(self, item: Item) -> None:
-        self._graph.removed(item.ties().uid)
+        self._graph.removed(item.owner_metadata().uid)
 
 
 class GarbageCollector(Controller):
@@ -228,11 +229,11 @@ class GarbageCollector(Controller):
         return Verdict.WAITING if known is not None and known.foreground else Verdict.SOLID
 
     async def _exists(self, resource: Resource, namespace: str, owner: OwnerReference) -> bool:
-        """Whether the very object that is referred to is there now."""
+        """Whether exactly the object that is referred to is there now."""
         item = await self.client.find(resource, namespace, owner.name)
-        ties = item.ties() if item is not None else None
-        if ties is not None and ties.uid == owner.uid:
-            self.graph.found(resource, namespace, owner.name, ties)
+        meta = item.owner_metadata() if item is not None else None
+        if meta is not None and meta.uid == owner.uid:
+            self.graph.found(resource, namespace, owner.name, meta)
             return True
         self.graph.missing(resource, namespace, owner.name, owner.uid)
         return False
@@ -321,7 +322,7 @@ class GarbageCollector(Controller):
             return
         self._next_search = now + SEARCH_PERIOD_S
         named = (await self.client.list(resource, fields=f"metadata.name={owner.name}")).items
-        if any(item.ties().uid == owner.uid for item in named):
+        if any(item.owner_metadata().uid == owner.uid for item in named):
             await self._warn(node, owner, node.namespace)
 
     async def _warn(self, node: Node, owner: OwnerReference, namespace: str) -> None:

@@ -1,4 +1,4 @@
-"""The namespace controller: a deleted namespace loses its contents, then itself (supplement A14, F2)."""
+"""The namespace controller: a deleted namespace loses its contents, then itself (reference CTRL-10, DEL-15)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.namespace_conditions import Progress, conditions
 from orchtw.errors import NotFound, StatusError
 from orchtw.objects import Object
-from orchtw.registry.metadata import rfc3339
+from orchtw.registry.system_metadata import rfc3339
 
 FINALIZER_WAIT_S = 15
 """How long to wait at most before looking again at contents that others hold with finalizers."""
@@ -44,7 +44,7 @@ class NamespaceController(Controller):
         if new is None:
             if old is not None:
                 self.queue.add_after(old.name, SWEEP_S)
-        elif new.ties().terminating and (old is None or old is new or not old.ties().terminating):
+        elif new.owner_metadata().terminating and (old is None or old is new or not old.owner_metadata().terminating):
             self.queue.add(new.name)
 
     async def reconcile(self, key: str) -> float | None:
@@ -85,7 +85,7 @@ class NamespaceController(Controller):
             return
         if left:
             progress.remaining[resource] = len(left)
-            progress.finalizers += Counter(name for item in left for name in item.ties().finalizers)
+            progress.finalizers += Counter(name for item in left for name in item.owner_metadata().finalizers)
 
     async def _report(self, namespace: Object, progress: Progress) -> Object:
         """The namespace with conditions that tell how far it is."""

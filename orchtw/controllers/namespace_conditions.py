@@ -1,4 +1,4 @@
-"""The conditions that tell how far a namespace's deletion has come (supplement F2)."""
+"""The conditions that tell how far a namespace's deletion has come (reference CTRL-11)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WELL = {
 
 @attrs.define(slots=True)
 class Progress:
-    """What one round of deleting a namespace's content came to.
+    """The outcome of one round of deleting a namespace's content.
 
     `remaining` counts objects by resource, `finalizers` objects by finalizer.
     """

@@ -1,4 +1,4 @@
-"""Health checks, their order, and the kinds of check that are more than a condition (supplement G1)."""
+"""Health checks, their order, and the kinds of check that are more than a condition (reference OPS-7)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CheckFailed(Exception):
 
 @attrs.define(slots=True)
 class Condition:
-    """A check that fails with `reason` unless `met`: a start step until it ended, the shutdown from its begin."""
+    """A check that fails with `reason` unless `met`: a start step until it ended, the shutdown from its beginning."""
 
     reason: str
     met: bool = False

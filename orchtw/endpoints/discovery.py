@@ -1,4 +1,4 @@
-"""Discovery: which groups, versions and resources are served (supplement C1).
+"""Discovery: which groups, versions and resources are served (reference DISC-2).
 
 The documents are made when they are first asked for, and again when the resources have changed. Their encodings are
 kept, one per document and format.

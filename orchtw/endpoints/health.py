@@ -1,4 +1,4 @@
-"""`/healthz`, `/livez` and `/readyz`, and each check by itself below them (seed 1 §4.8, supplement G1)."""
+"""`/healthz`, `/livez` and `/readyz`, and each check by itself below them (reference OPS-1)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Health:
             yield from (f"/{endpoint}/{check.name}" for check in self._checks.of(endpoint))
 
     def aliases(self) -> Iterable[tuple[str, str]]:
-        """None: a slash behind a health path is not forgiven (supplement C3)."""
+        """None: a slash behind a health path is not accepted (reference REQ-14)."""
         return ()
 
     async def handle(self, request: Request, path: str) -> Response:

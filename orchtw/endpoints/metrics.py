@@ -1,4 +1,4 @@
-"""`/metrics`: the server's metrics in the text form of Prometheus (supplement G2)."""
+"""`/metrics`: the server's metrics in the text form of Prometheus (reference METRIC-1)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Metrics:
         return Response(content_type=content_type, body=encode(self.registry))
 
     def deprecated_requested(self, info: RequestInfo, resource: ResourceType) -> None:
-        """A deprecated version has been asked for (seed 1 §9.4)."""
+        """A deprecated version has been asked for (reference VER-8)."""
         self._deprecated.labels(
             info.group, info.version, info.resource, info.subresource, resource.removed or ""
         ).set(1)

@@ -1,4 +1,4 @@
-"""`/openapi/v2` and `/openapi/v3`: the API described to clients (supplement C2)."""
+"""`/openapi/v2` and `/openapi/v3`: the API described to clients (reference OPENAPI-1, OPENAPI-2)."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Paths:
         """Answer the request.
 
         Unknown groups and versions are a bare 404; any other unknown path is a 404 with the index, which `/`
-        shows with 200 (supplement C1). Raises MethodNotAllowed (405).
+        shows with 200 (reference DISC-7). Raises MethodNotAllowed (405).
         """
         if not self._routes:
             self._learn()

@@ -1,4 +1,4 @@
-"""`/version`: the release whose API is served, and what serves it (supplement C1)."""
+"""`/version`: the release whose API is served, and what serves it (reference DISC-6)."""
 
 from __future__ import annotations
 

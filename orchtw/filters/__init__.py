@@ -1,4 +1,4 @@
-"""The request-level stages, one a file: each is wrapped around the rest of the line (see `chain`).
+"""The request-level stages, one per file: each is wrapped around the rest of the line (see `chain`).
 
-Which stages run is written out in `orchtw.assembly.stages` (DESIGN rule 4).
+Which stages run is written out in `orchtw.assembly.stages` (reference DESIGN-4).
 """

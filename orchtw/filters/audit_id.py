@@ -1,4 +1,4 @@
-"""The id under which a request is found again: in its answer, in the log, in the audit (supplement G)."""
+"""The id under which a request is found again: in its answer, in the log, in the audit (reference REQ-22)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who asks (seed 2)?"""
+"""Who asks (reference AUTHN-2)?"""
 
 from __future__ import annotations
 

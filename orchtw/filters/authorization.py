@@ -1,4 +1,4 @@
-"""May the user do this (seed 2 §5)?"""
+"""May the user do this (reference AUTHZ-5)?"""
 
 from __future__ import annotations
 

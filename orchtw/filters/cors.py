@@ -1,4 +1,4 @@
-"""Cross-origin requests of browsers: preflights, and the headers that let a page see an answer (supplement C3)."""
+"""Cross-origin requests of browsers: preflights, and the headers that let a page see an answer (reference REQ-28)."""
 
 from __future__ import annotations
 

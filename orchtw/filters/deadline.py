@@ -1,4 +1,4 @@
-"""The time limit of ordinary requests (supplement C4)."""
+"""The time limit of ordinary requests (reference LIMIT-2)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Deadline:
 
 
 def _asked_s(request: Request) -> float | None:
-    """The `timeout` parameter; watches ignore it (supplement A8)."""
+    """The `timeout` parameter; watches ignore it (reference REQ-18)."""
     if "timeout=" not in request.query or (request.method == "GET" and request.flag("watch")):
         return None
     return request_timeout_s(request.params)

@@ -1,4 +1,4 @@
-"""Acting as somebody else: the Impersonate- headers (supplement D12)."""
+"""Acting as somebody else: the Impersonate- headers (reference AUTHN-40)."""
 
 from __future__ import annotations
 

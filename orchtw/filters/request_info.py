@@ -1,4 +1,4 @@
-"""What does the request ask for (seed 1 §4.2)?"""
+"""What does the request ask for (reference REQ-4, REQ-11)?"""
 
 from __future__ import annotations
 

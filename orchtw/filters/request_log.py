@@ -1,4 +1,4 @@
-"""One log line per request, for `-v 3` and more (supplement G8)."""
+"""One log line per request, for `-v 3` and more (reference OPS-18)."""
 
 from __future__ import annotations
 

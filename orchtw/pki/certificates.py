@@ -160,7 +160,7 @@ def ends_before(certificate: x509.Certificate, moment: datetime) -> bool:
 
 
 def matches(certificate: x509.Certificate, key: PrivateKeyTypes) -> bool:
-    """Whether the certificate is about this key; it is not if its own key is of an unknown kind."""
+    """Whether the certificate is for this key; it is not if its own key is of an unknown kind."""
     form = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     try:
         return certificate.public_key().public_bytes(*form) == key.public_key().public_bytes(*form)

@@ -20,7 +20,7 @@ from orchtw.errors import ConfigError
 
 PRIVATE_FILE, PUBLIC_FILE, PRIVATE_FOLDER = 0o600, 0o644, 0o700
 OTHERS = 0o077
-"""Rights of everybody but the owner."""
+"""Permissions of everybody but the owner."""
 
 _log = Logger()
 
@@ -39,14 +39,14 @@ def read_own(path: Path) -> bytes:
 
 
 def read_private(path: Path) -> bytes:
-    """As `read_own`, for a private key: raises ConfigError when others have rights on the file, too."""
+    """As `read_own`, for a private key: raises ConfigError when others have permissions on the file, too."""
     content, mode = _read_own(path)
     _refuse_others(path, mode)
     return content
 
 
 def check_private(path: Path) -> None:
-    """Raises ConfigError when others than the owner have rights on this private key, or it is not there."""
+    """Raises ConfigError when anybody but the owner has permissions on this private key, or it is missing."""
     try:
         _refuse_others(path, path.stat().st_mode)
     except OSError as error:
@@ -54,7 +54,7 @@ def check_private(path: Path) -> None:
 
 
 def is_private(path: Path) -> bool:
-    """Whether nobody but the owner has rights on the file or folder, which is there."""
+    """Whether nobody but the owner has permissions on the file or folder, which exists."""
     return not path.stat().st_mode & OTHERS
 
 
@@ -85,7 +85,7 @@ def _read_own(path: Path) -> tuple[bytes, int]:
 
 
 def refuse_link(path: Path) -> None:
-    """Raises ConfigError when `path` is a symbolic link. What is not there is none."""
+    """Raises ConfigError when `path` is a symbolic link. A missing file is fine."""
     if path.is_symlink():
         raise ConfigError(f"{path}: is a symbolic link, which is not followed; put in its place what it points to")
 
@@ -182,7 +182,7 @@ def _write(name: str, content: bytes, mode: int, folder: int) -> None:
 
 @contextmanager
 def _folder(path: Path) -> Iterator[int]:
-    """A descriptor of the very folder, for as long as it is used: nobody can put another in its place meanwhile."""
+    """A descriptor of the folder itself, for as long as it is used: nobody can put another in its place meanwhile."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield descriptor

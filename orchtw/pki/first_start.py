@@ -179,8 +179,8 @@ def _key(path: Path) -> ec.EllipticCurvePrivateKey:
 def given(config: Config) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes] | None:
     """The operator's own serving certificate and key (`--tls-cert-file`, `--tls-private-key-file`), if given.
 
-    Where those lie is the operator's affair, links and rights included; but a key in the data folder is for the owner
-    only, as the others there are. Raises ConfigError.
+    Where those are is up to the operator, links and permissions included; but a key in the data folder is for the
+    owner only, as the others there are. Raises ConfigError.
     """
     if config.tls_cert_file is None or config.tls_private_key_file is None:
         return None

@@ -1,4 +1,4 @@
-"""The administrator's client configuration file (supplement D16)."""
+"""The administrator's client configuration file (reference CLIENT-9, DESIGN-20)."""
 
 from __future__ import annotations
 

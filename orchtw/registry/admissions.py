@@ -175,7 +175,7 @@ class Admissions:
 def _canonical(codec: KindCodec, obj: Object) -> Object:
     """An object that a plugin has changed in canonical form, with its declared defaults. Raises BadRequest (400)."""
     found = codec.normalise(obj)
-    codec.default(found)
+    codec.set_defaults(found)
     return found
 
 

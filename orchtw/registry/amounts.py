@@ -23,7 +23,7 @@ def rounded_up(text: str) -> str:
 
 
 def round_up(holder: Mapping[str, Any] | None, *names: str) -> None:
-    """Round the amounts in the resource lists `names` of `holder`, which may all be absent (facts: "rounded up")."""
+    """Round the amounts in the resource lists `names` of `holder`, which may all be absent (reference KIND-15)."""
     for name in names if holder else ():
         assert holder is not None
         amounts = holder.get(name)

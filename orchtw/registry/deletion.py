@@ -1,4 +1,4 @@
-"""Deletion: finalizers, grace and preconditions between the request and the end of an object (supplement A12)."""
+"""Deletion: finalizers, grace and preconditions between the request and the end of an object (reference DEL-4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import attrs
 from orchtw.errors import Conflict, NotFound
 from orchtw.objects import Object
 from orchtw.registry.identity import modified
-from orchtw.registry.metadata import ordered, rfc3339
+from orchtw.registry.system_metadata import ordered, rfc3339
 from orchtw.registry.write import Write
 from orchtw.registry.write_path import MAX_ATTEMPTS, WritePath
 from orchtw.rules.options import DeleteOptions
@@ -26,7 +26,7 @@ LONGEST_GRACE_S = (2**63 - 1) // 10**9
 
 @attrs.frozen(slots=True)
 class Deleted:
-    """What a delete came to: the object as it was last, and whether it is gone."""
+    """The outcome of a delete: the object's last state, and whether it is gone."""
 
     entry: Entry
     gone: bool
@@ -68,7 +68,7 @@ class Deletion:
         if options.precondition_uid or options.precondition_version not in ("", str(damage.revision)):
             raise damage
         stored = write.target.stored
-        live = stored.nameplate(write.namespace, write.name, damage.revision)
+        live = stored.placeholder(write.namespace, write.name, damage.revision)
         await self._writes.admit_delete(write, live, stored.load(live), options)
         deleted = await self._remove(write, live, None)
         if deleted is None:
@@ -116,7 +116,7 @@ class Deletion:
         return new
 
     def _grace_s(self, write: Write, options: DeleteOptions, old: Object) -> int:
-        """Seconds left to live; a repeated delete may only shorten what is pending (supplement A12, step 4)."""
+        """Seconds left to live; a repeated delete may only shorten what is pending (reference DEL-7)."""
         asked_s = options.grace_period_s
         if old["metadata"].get("deletionTimestamp") and asked_s is None:
             return int(old["metadata"].get("deletionGracePeriodSeconds") or 0)
@@ -132,7 +132,7 @@ class Deletion:
             meta.pop("finalizers", None)
 
     def _finalizers(self, write: Write, options: DeleteOptions, present: list[str]) -> list[str]:
-        """The finalizers after the propagation policy has had its say (supplement A12, step 2)."""
+        """The finalizers after the propagation policy has had its say (reference DEL-5)."""
         if not self._collects_garbage:
             return present
         resource = write.target.resource

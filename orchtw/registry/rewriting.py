@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from orchtw.naming import Naming
 from orchtw.registry.targets import storage_prefix
-from orchtw.renaming.objects import Objects
+from orchtw.renaming.whole_objects import Objects
 from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap, wrap

@@ -94,7 +94,7 @@ class Stored:
         entry.json = None
         return entry
 
-    def nameplate(self, namespace: str, name: str, revision: int) -> Entry:
+    def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
         """What can be shown of an object that cannot be read: its names and its version."""
         meta = {"name": name, "namespace": namespace} if self.resource.namespaced else {"name": name}
         obj = self.codec.normalise({"metadata": meta})
@@ -131,8 +131,8 @@ class Prepared:
         """The cache's form once the store has committed the object at `revision`."""
         return self.stored.entry(self.obj, self.raw, revision, self.key)
 
-    def unstored(self) -> Entry:
-        """The entry of an object that was only created in appearance: it has no resourceVersion."""
+    def dry_run_entry(self) -> Entry:
+        """The entry of an object whose creation was a dry run: it has no resourceVersion."""
         meta = self.obj["metadata"]
         entry = self.entry(0)
         del meta["resourceVersion"]

@@ -13,8 +13,8 @@ import orjson
 from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.registry.metadata import keep_server_fields
 from orchtw.registry.reservations import Reservations
+from orchtw.registry.system_metadata import keep_server_fields
 from orchtw.registry.traits import GENERIC, Traits
 from orchtw.request import UserInfo
 from orchtw.rules import metadata as metadata_rules
@@ -23,7 +23,7 @@ from orchtw.schema.codec.codecs import KindCodec
 
 
 class Strategy:
-    """The generic write rules of a stored kind (supplement B1, B2).
+    """The generic write rules of a stored kind (reference WRITE-5, WRITE-11).
 
     `reservations` are what its objects take beyond themselves; None: nothing.
     """
@@ -45,13 +45,13 @@ class Strategy:
         )
         self.has_status = any(sub.name == "status" for sub in resource.subresources)
 
-    def settle(self, obj: Object) -> None:
+    def fold_write_only(self, obj: Object) -> None:
         """Turn write-only fields into those that are stored, in place, before anybody comes to own them.
 
         `obj` may be an applied configuration that has not been checked yet.
         """
 
-    def default(self, obj: Object) -> None:
+    def set_defaults(self, obj: Object) -> None:
         """Fill what the kind's own rules say of absent fields, beyond the declared defaults; in place.
 
         `obj` is canonical and stays so. It comes in the version that it was sent in, which its apiVersion says.
@@ -59,7 +59,7 @@ class Strategy:
         if self.traits.set_defaults is not None:
             self.traits.set_defaults(obj)
 
-    def prepare_create(self, obj: Object, user: UserInfo) -> None:
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         """Clear what a create may not set, fill in what follows from who asks, and start the generation."""
         if self.has_status:
             self.reset_status(obj)
@@ -76,10 +76,10 @@ class Strategy:
     @cached_property
     def _no_status(self) -> bytes:
         empty = self._codec.normalise({})
-        self._codec.default(empty)
+        self._codec.set_defaults(empty)
         return orjson.dumps(empty.get("status", {}))
 
-    def prepare_update(self, new: Object, old: Object) -> None:
+    def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep what the main path may not change and raise the generation."""
         if self.has_status:
             _copy(new, old, "status")
@@ -93,7 +93,7 @@ class Strategy:
         if "generation" in before:
             meta["generation"] = before["generation"] + (1 if self.traits.changed(new, old) else 0)
 
-    def prepare_status(self, new: Object, old: Object, now: str) -> Object:
+    def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
         """The object that a write to /status stores: the new one, but for what belongs to the main path.
 
         `now` is RFC 3339 text.
@@ -103,14 +103,14 @@ class Strategy:
             _restore(kept, old, *path.split("."))
         return kept
 
-    def prepare_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
+    def prepare_for_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
         """The object that a write to a sub-resource of that name stores; None: there is no such sub-resource.
 
         `now` is RFC 3339 text.
         """
         if name == "scale":
             return {**old, "spec": new["spec"]}
-        return self.prepare_status(new, old, now) if name == "status" else None
+        return self.prepare_for_status(new, old, now) if name == "status" else None
 
     def subresource_ignores(self, name: str) -> tuple[str, ...]:
         """Paths that a write through a sub-resource ("": the main path) cannot change, and so never owns."""
@@ -134,7 +134,7 @@ class Strategy:
         return causes if own is None else causes + own(obj, old)
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
-        """Seconds between a delete and the removal; 0: the kind has no graceful deletion (supplement A12, step 3)."""
+        """Seconds between a delete and the removal; 0: the kind has no graceful deletion (reference DEL-6)."""
         return 0
 
     def holds_removal(self, obj: Object) -> bool:

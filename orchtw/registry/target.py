@@ -47,8 +47,8 @@ class Target:
     def complete(self, obj: Object) -> None:
         """Give a decoded object of this version what its kind adds by rule, before anybody owns its fields."""
         strategy = self.stored.strategy
-        strategy.settle(obj)
-        strategy.default(obj)
+        strategy.fold_write_only(obj)
+        strategy.set_defaults(obj)
 
     def has_json(self, entry: Entry) -> bool:
         """Whether `json_tail` has been made already."""

@@ -1,6 +1,6 @@
 """What is special about a kind and takes no code of a strategy's: the fields, whose defaults any kind has.
 
-Source: the strategies of release 1.24 (supplement A1, A2, A12, B2).
+Source: the strategies of release 1.24 (reference KIND-7, DEL-5, KIND-8, KIND-9).
 """
 
 from __future__ import annotations

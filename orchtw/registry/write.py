@@ -57,7 +57,7 @@ class Write:
 
 @attrs.frozen(slots=True)
 class Written:
-    """What a write came to: the object's entry, and whether it is new."""
+    """The outcome of a write: the object's entry, and whether it is new."""
 
     entry: Entry
     created: bool = False

@@ -1,4 +1,4 @@
-"""The loop of every write: read, change, admit, reserve, validate, compare and swap (DESIGN rule 4)."""
+"""The loop of every write: read, change, admit, reserve, validate, compare and swap (reference WRITE-2)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import attrs
 from twisted.internet.defer import Deferred
 
-from orchtw.apply.managed import with_old_times
-from orchtw.apply.manager import FieldManager
+from orchtw.apply.field_manager import FieldManager
+from orchtw.apply.managed_fields import with_old_times
 from orchtw.errors import AlreadyExists, BadRequest, Cause, Conflict, Invalid, NotFound, RequestEntityTooLarge
 from orchtw.objects import Object
 from orchtw.registry.admissions import Admission, Admissions, Submission
+from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.identity import (
     match_live,
     match_name,
@@ -22,11 +23,10 @@ from orchtw.registry.identity import (
     other_uid,
     own_metadata,
 )
-from orchtw.registry.metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.offload import Offload
-from orchtw.registry.ownership import Ownership
 from orchtw.registry.reservations import Hold
 from orchtw.registry.stored import Prepared, Stored
+from orchtw.registry.system_metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.rules.metadata import generate_name
@@ -68,7 +68,7 @@ class WritePath:
         admissions: Admissions,
         stamp: Stamp,
         random: Random,
-        ownership: Ownership,
+        ownership: FieldOwnership,
         offload: Offload,
     ) -> None:
         self._store = store
@@ -95,7 +95,7 @@ class WritePath:
         return await self._admissions.permit(asked, codec)
 
     async def create(self, write: Write, obj: Object) -> Entry:
-        """Store a new object (supplement B1).
+        """Store a new object (reference WRITE-5).
 
         Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace),
         RequestEntityTooLarge (413).
@@ -145,7 +145,7 @@ class WritePath:
         generated = not meta.get("name") and bool(meta.get("generateName"))
         if generated:
             meta["name"] = generate_name(meta["generateName"], self._random)
-        write.target.stored.strategy.prepare_create(obj, write.user)
+        write.target.stored.strategy.prepare_for_create(obj, write.user)
         self._stamp.created(meta)
         obj["metadata"] = ordered(meta)
         if write.target.stored.strategy.reservations is None:
@@ -169,7 +169,7 @@ class WritePath:
     def _prepared(stored: Stored, obj: Object, live: Entry | None = None) -> Prepared:
         """The object encoded. Raises RequestEntityTooLarge (413) when it has outgrown the store.
 
-        What is too large already may shrink, so that it can be mended and ended.
+        What is too large already may shrink, so that it can be repaired and deleted.
         """
         prepared = stored.prepare(obj)
         size = len(prepared.raw)
@@ -183,7 +183,7 @@ class WritePath:
         return prepared
 
     async def update(self, write: Write, transform: Transform) -> Written:
-        """Change a stored object, or create it where the kind allows a PUT to create (supplement B2).
+        """Change a stored object, or create it where the kind allows a PUT to create (reference WRITE-9, WRITE-10).
 
         `transform` gets the live object and may be called again when another writer was faster.
         Raises NotFound (404), Conflict (409), Invalid (422), Forbidden (403).
@@ -269,7 +269,7 @@ class WritePath:
             new = self._subresource(write, new, old)
             strategy.keep_metadata(new, old)
         else:
-            strategy.prepare_update(new, old)
+            strategy.prepare_for_update(new, old)
         new["metadata"] = ordered(new["metadata"])
         if strategy.reservations is None:
             self._check_update(write, admission, new, old)
@@ -292,7 +292,7 @@ class WritePath:
     async def _remove_finished(
         self, write: Write, live: Entry, old: Object, prepared: Prepared, asked_version: str, hold: Hold | None
     ) -> Written | None:
-        """The update that takes the last finalizer off a terminating object removes it (supplement A12, step 7)."""
+        """The update that takes the last finalizer off a terminating object removes it (reference DEL-11)."""
         if hold is not None:
             hold.end()
         outcome = await self.remove(write, live, old)
@@ -302,7 +302,7 @@ class WritePath:
         return Written(prepared.entry(outcome.revision))
 
     def _subresource(self, write: Write, new: Object, old: Object) -> Object:
-        prepared = write.target.stored.strategy.prepare_subresource(
+        prepared = write.target.stored.strategy.prepare_for_subresource(
             write.subresource, new, old, self._stamp.timestamp()
         )
         if prepared is None:
@@ -326,7 +326,7 @@ class WritePath:
         """What a dry-run create answers: the object without a version, unless the name is taken."""
         if write.target.stored.cache.get(prepared.key) is not None:
             raise self._exists(write, prepared, generated=False)
-        return prepared.unstored()
+        return prepared.dry_run_entry()
 
     async def load(self, write: Write, live: Entry) -> Object:
         """The object of a deletion in the storage version, for its own use."""
@@ -425,7 +425,7 @@ def _refuse(write: Write, obj: Object, causes: list[Cause]) -> None:
 
 
 def _keep_times(new: Object, old: Object) -> None:
-    """A time alone is no change (supplement B6)."""
+    """A time alone is no change (reference APPLY-23)."""
     _set_owners(new, with_old_times(new.get("managedFields"), old.get("managedFields")))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchtw.apply.path_element import SELF, FieldName, Key, PathElement, Value, element_text, order, parse_element
-from orchtw.renaming.values import Rename, Values
+from orchtw.renaming.value_functions import Rename, Values
 from orchtw.schema.nodes import ListSchema, MapSchema, Node, Scalar, StructSchema
 from orchtw.schema.values import in_order
 
@@ -19,9 +19,9 @@ class Fields:
         self._values = values
 
     def translate(self, tree: Tree, node: Node | None, rule: Rename | None = None) -> Tree:
-        """`tree` about a value of `node`, where `rule` applies; the very tree if nothing changes.
+        """`tree` about a value of `node`, where `rule` applies; the same tree if nothing changes.
 
-        Raises ValueError for what is no field set.
+        Raises ValueError for anything that is not a field set.
         """
         out: Tree = {}
         for step, below in tree.items():

@@ -1,4 +1,4 @@
-"""Causes of a 422 in the words of the API: `<word>: <value>: <detail>` (supplement A3).
+"""Causes of a 422 in the words of the API: `<word>: <value>: <detail>` (reference ERR-4, ERR-5).
 
 Values are shown as Go shows them, because clients and tests read these texts.
 """
@@ -57,7 +57,7 @@ def _quoted(char: str) -> str:
 def go_value(value: Any) -> str:
     """`value` as a cause shows it: quoted text, plain numbers and booleans, Go literals of lists and maps of text.
 
-    Anything else is shown as JSON (supplement A3). Of what is long only the beginning is shown.
+    Anything else is shown as JSON (reference ERR-5). Of what is long only the beginning is shown.
     """
     if isinstance(value, str):
         return go_quote(value)

@@ -1,4 +1,4 @@
-"""What may name a field manager (supplement B6, validation)."""
+"""What may name a field manager (reference WRITE-18, APPLY-10)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SURELY_SHORT: Final = FIELD_MANAGER_LIMIT_BYTES // 4  # characters, of four byt
 
 
 def field_manager_causes(manager: str, field: str) -> list[Cause]:
-    """Every reason why `manager` at `field` names none: too long, or a character that does not print."""
+    """Every reason why `manager` at `field` is invalid: too long, or a character that does not print."""
     causes = []
     if len(manager.encode("utf-8", "surrogatepass")) > FIELD_MANAGER_LIMIT_BYTES:
         causes.append(too_long(field, FIELD_MANAGER_LIMIT_BYTES))
@@ -31,7 +31,7 @@ def field_manager_causes(manager: str, field: str) -> list[Cause]:
 
 
 def entry_causes(entries: Iterable[Mapping[str, Any]], field: str) -> list[Cause]:
-    """Every reason why the readable `entries` of managedFields at `field` cannot be kept: their managers' names."""
+    """Every reason why the readable `entries` of managedFields at `field` are invalid: their managers' names."""
     causes: list[Cause] = []
     for index, entry in enumerate(entries):
         if len(causes) > MAX_CAUSES:

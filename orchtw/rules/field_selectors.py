@@ -1,4 +1,4 @@
-"""Field selectors, and the text that an object shows at a selectable field (supplement A7).
+"""Field selectors, and the text that an object shows at a selectable field (reference READ-20, READ-25).
 
 A field selector speaks of the *stored* form: names that only another served version uses are translated when it is
 parsed, so that events are matched alike through both of their groups.
@@ -84,7 +84,7 @@ def parse_fields(text: str, allowed: tuple[str, ...]) -> FieldSelector:
     """The selector that `text` writes for a kind whose selectable fields are `allowed`; empty text selects all.
 
     `allowed` is as in the kind's catalogue entry, in its served version's names. Raises BadRequest (400): text that
-    is no selector, or a field that is not selectable, in the words of the kind (supplement A7).
+    is no selector, or a field that is not selectable, in the words of the kind (reference READ-22).
     """
     if not text:
         return ALL_FIELDS

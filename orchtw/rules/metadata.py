@@ -1,7 +1,7 @@
-"""Rules of ObjectMeta on create and on update, and generated names (supplement A1, A2).
+"""Rules of ObjectMeta on create and on update, and generated names (reference OBJ-1, OBJ-29).
 
 The rules see canonical metadata after the server's own fields have been filled in, return every cause at once (of
-very many a few more than are shown) and change nothing; `drop_unkept` comes before them.
+very many a few more than are shown) and change nothing; `drop_unstored` comes before them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def generate_name(prefix: str, random: Random) -> str:
     return prefix[:_PREFIX_LIMIT] + "".join(random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
 
 
-def drop_unkept(meta: dict[str, Any]) -> list[str]:
+def drop_unstored(meta: dict[str, Any]) -> list[str]:
     """Take out of `meta` what is not stored, a clusterName and repeated owners; returns a warning for each."""
     warnings = []
     if meta.pop("clusterName", None):
@@ -164,7 +164,7 @@ def _common(meta: Meta, rules: MetadataRules) -> list[Cause]:
 
 
 def validate_labels(labels: Mapping[str, str], field: str) -> list[Cause]:
-    """Every reason why `labels` at `field` are none."""
+    """Every reason why `labels` at `field` are invalid."""
     causes: list[Cause] = []
     for key, value in labels.items():
         if len(causes) > MAX_CAUSES:
@@ -175,7 +175,7 @@ def validate_labels(labels: Mapping[str, str], field: str) -> list[Cause]:
 
 
 def validate_annotations(annotations: Mapping[str, str], field: str) -> list[Cause]:
-    """Every reason why `annotations` at `field` are none: key form (in lower case) and total size."""
+    """Every reason why `annotations` at `field` are invalid: key form (in lower case) and total size."""
     causes: list[Cause] = []
     size = 0
     for key, value in annotations.items():

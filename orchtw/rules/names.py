@@ -1,4 +1,4 @@
-"""Syntax of names, label keys and label values, and the forms that names of objects have (supplement A2).
+"""Syntax of names, label keys and label values, and the forms that names of objects have (reference OBJ-20, OBJ-25).
 
 Each check returns the texts of what is wrong, none when the value is fine. Lengths count bytes of UTF-8.
 """

@@ -1,4 +1,4 @@
-"""Which form a body has and which form an answer takes (seed 1 §4.5, supplement A4, A10, C3)."""
+"""Which form a body has and which form an answer takes (reference ENC-1, ENC-2)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Negotiator:
         return choose(header, watch, protobuf, transforms, pretty)
 
     def status(self, header: str, *, pretty: bool = False) -> Negotiated:
-        """The form of an error: what `header` asks for, else JSON; errors are never transformed (supplement A3)."""
+        """The form of an error: what `header` asks for, else JSON; errors are never transformed (reference ENC-7)."""
         try:
             asked = self.accept(header, pretty=pretty)
         except NotAcceptable:
@@ -160,7 +160,7 @@ class Negotiator:
 def check_transform(negotiated: Negotiated, kind: str, *, is_list: bool) -> None:
     """Refuse partial metadata of the wrong number: a list asked of one object, or the reverse.
 
-    `kind` is the answer's own kind. Raises NotAcceptable (406) (supplement A4).
+    `kind` is the answer's own kind. Raises NotAcceptable (406) (reference ERR-29).
     """
     if negotiated.transform == "PartialObjectMetadata" and is_list:
         raise NotAcceptable(f"you requested PartialObjectMetadata, but the requested object is a list ({kind})", {})
@@ -183,7 +183,7 @@ def patch_type(content_type: str, *, strategic: bool = True) -> PatchType:
 
 
 def wants_pretty(params: Mapping[str, list[str]], user_agent: str) -> bool:
-    """Whether JSON is to be indented: query `pretty`, else a browser or a command-line client (supplement C3)."""
+    """Whether JSON is to be indented: query `pretty`, else a browser or a command-line client (reference REQ-20)."""
     values = params.get("pretty")
     if values and values[0]:
         return values[0] in _TRUE

@@ -1,4 +1,4 @@
-"""The options of a query or of a delete's body, read and validated (seed 1 §4.4–4.7, supplement A5–A8, A12).
+"""The options of a query or of a delete's body, read and validated (reference REQ-17, READ-4, DEL-1).
 
 Unknown parameters are ignored. A value that cannot be read is a BadRequest (400), a combination that makes no
 sense an Invalid (422) with a cause for each rule that it breaks.
@@ -58,8 +58,8 @@ class ListOptions:
     """What a list, watch or deletecollection selects and at which version.
 
     `limit` 0 is no limit, and is 0 too where a limit has no effect (version "0"). `revision` is the asked
-    resourceVersion, None when unset. `consistency` names the semantics of seed 1 §4.6; for `continue`, `position`
-    says where to go on. `timeout_s` is the client's timeoutSeconds, None when unset.
+    resourceVersion, None when unset. `consistency` names the semantics of reference READ-4; for `continue`,
+    `position` says where to go on. `timeout_s` is the client's timeoutSeconds, None when unset.
     """
 
     labels: LabelSelector = ALL_LABELS
@@ -106,7 +106,7 @@ _PLAIN_WRITE: Final = WriteOptions()
 def list_options(params: Params, selectable: tuple[str, ...], naming: Naming, *, watch: bool = False) -> ListOptions:
     """The options of a list, watch or deletecollection on a kind with `selectable` fields.
 
-    Raises BadRequest (400) and Invalid (422), by the table of supplement A5.
+    Raises BadRequest (400) and Invalid (422), by the table of reference READ-6.
     """
     if not params:
         return _PLAIN_LIST
@@ -220,7 +220,7 @@ def _write_options(kind: str, params: Params, naming: Naming, causes: list[Cause
 
 
 def _dry_run(values: list[str], causes: list[Cause]) -> bool:
-    """Whether nothing is to be stored; a bare or empty value asks for the ordinary request (seed 1 §4.7)."""
+    """Whether nothing is to be stored; a bare or empty value asks for the ordinary request (reference WRITE-20)."""
     given = [value for value in values if value]
     if any(value != "All" for value in given):
         causes.append(not_supported("dryRun", given, ("All",)))
@@ -230,8 +230,8 @@ def _dry_run(values: list[str], causes: list[Cause]) -> bool:
 def delete_options(params: Params, body: Mapping[str, Any] | None, naming: Naming) -> DeleteOptions:
     """The options of a delete or deletecollection: from `body`, a decoded DeleteOptions, or without one the query.
 
-    A dryRun of the query counts beside a body that has none (seed 1 §4.7): nobody who asked for a dry run loses an
-    object. Raises BadRequest (400) and Invalid (422).
+    A dryRun of the query counts beside a body that has none (reference DEL-2): nobody who asked for a dry run loses
+    an object. Raises BadRequest (400) and Invalid (422).
     """
     given = _delete_query(params) if body is None else body
     if not given and "dryRun" not in params:
@@ -274,7 +274,7 @@ def _delete_query(params: Params) -> dict[str, Any]:
 
 
 def include_object(params: Params) -> IncludeObject:
-    """What each Table row carries of its object. Raises BadRequest (400) (supplement A10)."""
+    """What each Table row carries of its object. Raises BadRequest (400) (reference TABLE-4)."""
     value = _text(params, "includeObject")
     found = _INCLUDED.get(value)
     if found is not None:

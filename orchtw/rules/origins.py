@@ -1,4 +1,4 @@
-"""Which web origins may use the API from a browser (supplement C3, CORS)."""
+"""Which web origins may use the API from a browser (reference REQ-28)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AllowedOrigins:
         return bool(self._patterns)
 
     def allow(self, origin: str) -> bool:
-        """Whether an expression matches; several origins in one header are none."""
+        """Whether an expression matches; several origins in one header match nothing."""
         if not origin or len(origin) > LONGEST_ORIGIN or "," in origin:
             return False
         return any(pattern.search(origin) for pattern in self._patterns)

@@ -1,4 +1,4 @@
-"""Continue tokens of chunked lists (seed 1 §4.4, supplement A6).
+"""Continue tokens of chunked lists (reference READ-12, READ-15).
 
 A token is base64url text without padding of a JSON object: its version, the list's revision (-1: at the latest), the
 key to go on from, relative to the listed prefix, and a signature that ties these to the prefix and to this server.

@@ -1,4 +1,4 @@
-"""What a request asks for, read off its method, path and query (seed 1 §4.2, supplement A8 and C3).
+"""What a request asks for, read off its method, path and query (reference REQ-4, REQ-11).
 
 Segments are percent-decoded once, after the path has been split: an encoded slash never makes a new segment. A name
 or namespace that no object can have stays in the `RequestInfo` as it was meant; `check_segments` refuses it.
@@ -95,7 +95,7 @@ def _collection(verb: str, params: Mapping[str, list[str]]) -> tuple[str, str]:
 
 
 def _selected_name(selector: str) -> str:
-    """The one name that `selector` allows, or empty; an unreadable selector is the verb's to refuse."""
+    """The one name that `selector` allows, or empty; refusing an unreadable selector is up to the verb."""
     try:
         name = exact_field(selector, "metadata.name")
     except StatusError:
@@ -104,13 +104,13 @@ def _selected_name(selector: str) -> str:
 
 
 def flag(params: Mapping[str, list[str]], name: str) -> bool:
-    """A boolean parameter: given, and neither `0` nor `false` in any case (supplement A8)."""
+    """A boolean parameter: given, and neither `0` nor `false` in any case (reference REQ-16)."""
     values = params.get(name)
     return values is not None and values[0].lower() not in ("0", "false")
 
 
 def check_segments(info: RequestInfo) -> None:
-    """Refuse a name or namespace that holds `/` or `%` or is `.` or `..` (supplement C3).
+    """Refuse a name or namespace that holds `/` or `%` or is `.` or `..` (reference REQ-9).
 
     Raises BadRequest (400).
     """

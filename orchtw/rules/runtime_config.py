@@ -1,4 +1,4 @@
-"""Which APIs a server serves: the release's choice, changed by `--runtime-config` (seed 1 §9.2, supplement C9)."""
+"""Which APIs a server serves: the release's choice, changed by `--runtime-config` (reference VER-2)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _is_on(resource: ResourceType, chosen: dict[str, bool]) -> bool:
 
 
 def level(version: str) -> str:
-    """`alpha`, `beta` or `ga`, read off a version's name (seed 1 §9.1)."""
+    """`alpha`, `beta` or `ga`, read off a version's name (reference VER-1)."""
     return next((word for word in ("alpha", "beta") if word in version), "ga")
 
 

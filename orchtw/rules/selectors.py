@@ -1,4 +1,4 @@
-"""Label selectors: the text form of queries and the object form of specs (seed 1 §4, supplement A7).
+"""Label selectors: the text form of queries and the object form of specs (reference READ-18, READ-24).
 
 Field selectors are in `field_selectors`; both are re-exported here, because callers use them together.
 """
@@ -138,7 +138,7 @@ NO_LABELS: Final = LabelSelector(nothing=True)
 def parse_labels(text: str) -> LabelSelector:
     """The selector that `text` writes; empty text selects everything.
 
-    Raises BadRequest (400) with the parser's text (supplement A7).
+    Raises BadRequest (400) with the parser's text (reference READ-19).
     """
     if not text:
         return ALL_LABELS
@@ -170,7 +170,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
 
 
 class _Parser:
-    """Recursive descent over the grammar of supplement A7; every refusal is a BadRequest."""
+    """Recursive descent over the grammar of reference READ-18; every refusal is a BadRequest."""
 
     def __init__(self, text: str) -> None:
         self._tokens = _tokens(text)
@@ -313,7 +313,7 @@ def selector_of_object(selector: Mapping[str, Any] | None) -> LabelSelector:
 
 
 def validate_selector_object(selector: Mapping[str, Any], field: str) -> list[Cause]:
-    """Every reason why the LabelSelector object at `field` is none (supplement A7)."""
+    """Every reason why the LabelSelector object at `field` is invalid (reference READ-24)."""
     causes: list[Cause] = []
     labels = f"{field}.matchLabels"
     for key, value in (selector.get("matchLabels") or {}).items():

@@ -1,4 +1,4 @@
-"""Warning headers: what the client should know beside the answer (seed 1 §9.4, supplement B9)."""
+"""Warning headers: what the client should know beside the answer (reference ERR-50)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from orchtw.rules.origins import AllowedOrigins, same_origin
 VERSION: Final = "13"
 PROTOCOLS: Final = "sec-websocket-protocol"
 BEARER: Final = "base64url.bearer.authorization."
-"""What a sub-protocol begins with that is a token; the API's domain and the token follow (supplement D1)."""
+"""What a sub-protocol begins with that is a token; the API's domain and the token follow (reference AUTHN-11)."""
 
 _KEY_BYTES: Final = 16
 _SHOWN: Final = 100

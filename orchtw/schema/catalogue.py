@@ -67,7 +67,7 @@ class ResourceType:
     """One resource in one version, as the API serves it.
 
     `storage_version` and `storage_group` name the form that is stored; both are None for a resource that is never
-    stored. `introduced`, `deprecated` and `removed` are releases such as "1.21" (seed 1 §7). `message` is
+    stored. `introduced`, `deprecated` and `removed` are releases such as "1.21" (reference VER-9). `message` is
     the full Protobuf name of the kind's message. No `columns` means the default Table. `protobuf` False: the kind is
     none of the release, has a schema but no message (`message` is the schema's name), and its objects are stored and
     served as JSON.
@@ -114,7 +114,7 @@ class ResourceType:
 class GroupInfo:
     """A served group: its versions in order of preference, the priorities behind that order.
 
-    `group_priority_minimum` is None for the aggregator's own group, the first of the named ones (supplement C1).
+    `group_priority_minimum` is None for the aggregator's own group, the first of the named ones (reference DISC-2).
     """
 
     name: str
@@ -125,7 +125,7 @@ class GroupInfo:
 
 
 def with_added(groups: tuple[GroupInfo, ...], added: Iterable[ResourceType]) -> tuple[GroupInfo, ...]:
-    """The groups, and those of resources that came at run time behind them by name (supplement C1).
+    """The groups, and those of resources that came at run time behind them by name (reference DISC-2).
 
     Versions that a group of the release does not know follow its own.
     """
@@ -214,7 +214,7 @@ def _messages_by_kind(naming: Naming) -> dict[tuple[str, str], str]:
 
 
 def _groups(naming: Naming) -> tuple[GroupInfo, ...]:
-    """The served groups in discovery's order: core, aggregator, descending priority, name (supplement C1)."""
+    """The served groups in discovery's order: core, aggregator, descending priority, name (reference DISC-2)."""
     priorities: dict[str, dict[str, int]] = {}
     minimum: dict[str, int] = {}
     for file in files():

@@ -169,7 +169,7 @@ class SchemaCompiler:
 
 
 def _list_type(options: Any) -> tuple[str, tuple[str, ...]]:
-    """List type and map keys; an unsaid list type follows from the patch strategy (facts, mergeMarkers)."""
+    """List type and map keys; an unsaid list type follows from the patch strategy (reference APPLY-33)."""
     if options.list_type or "merge" not in options.patch_strategy.split(","):
         return options.list_type, tuple(options.list_map_key)
     return ("map", (options.patch_merge_key,)) if options.patch_merge_key else ("set", ())

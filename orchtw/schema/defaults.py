@@ -1,6 +1,6 @@
 """Fills absent fields with the defaults that the schema declares, by functions generated from it.
 
-A field without a pointer is absent when it is zero (facts, defaults.json: "defaults fill absent values only"). What
+A field without a pointer is absent when it is zero (reference KIND-14). What
 depends on other fields is not declared, and is the kind's strategy.
 """
 

@@ -26,7 +26,7 @@ class Scalar(Enum):
 
 
 class Form(Enum):
-    """A message with a JSON form of its own (facts, special forms)."""
+    """A message with a JSON form of its own (reference ENC-19)."""
 
     TIME = auto()
     MICRO_TIME = auto()

@@ -1,4 +1,4 @@
-"""Quantities: exact decimal amounts with a unit, kept in canonical form (supplement A1, Common JSON rules).
+"""Quantities: exact decimal amounts with a unit, kept in canonical form (reference OBJ-18).
 
 The canonical form has no fraction and the largest unit that loses nothing; it stays in the family in which the
 amount was written: decimal units (`500m`), binary units (`1Mi`) or an exponent (`1e3`).
@@ -17,7 +17,7 @@ _DECIMAL_SUFFIXES = {exponent: unit for unit, exponent in _DECIMAL_UNITS.items()
 _BINARY_SUFFIXES = {power: unit for unit, power in _BINARY_UNITS.items()}
 _SYNTAX = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]+)", re.ASCII)
 _FINEST = -9  # nano: anything finer is rounded away from zero
-_LONGEST = 256  # characters; arithmetic on longer ones would cost the server dear
+_LONGEST = 256  # characters; arithmetic on longer ones would be expensive
 _LARGEST_EXPONENT = 2**31 - 1
 _LARGEST_BINARY = 2**63 - 1
 
@@ -32,7 +32,7 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: str) -> Quantity:
-        """Raises ValueError, saying why, if `text` is no quantity."""
+        """Raises ValueError, saying why, if `text` is not a quantity."""
         if len(text) > _LONGEST:
             raise ValueError("a quantity is at most 256 characters long")
         match = _SYNTAX.fullmatch(text)
@@ -71,7 +71,7 @@ class Quantity:
 
 @lru_cache(maxsize=8192)  # clusters use the same few amounts over and over
 def canonical_quantity(text: str) -> str:
-    """The canonical form of a quantity's text. Raises ValueError, saying why, if it is none."""
+    """The canonical form of a quantity's text. Raises ValueError, saying why, for anything else."""
     return Quantity.parse(text).canonical()
 
 

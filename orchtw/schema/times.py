@@ -1,4 +1,4 @@
-"""Times and durations between JSON text and numbers (facts, special forms)."""
+"""Times and durations between JSON text and numbers (reference ENC-19)."""
 
 from __future__ import annotations
 

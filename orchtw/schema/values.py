@@ -1,4 +1,4 @@
-"""JSON values → canonical values, one function a scalar or special form (facts, special forms and jsonEncoding).
+"""JSON values → canonical values, one function per scalar or special form (reference ENC-19).
 
 Each takes a value that is not null and returns what the canonical dict holds. Each raises Mismatch.
 """

@@ -7,11 +7,11 @@ from functools import partial
 
 from orchtw.request import Request, Response
 from orchtw.serving.answers import no_room, size_of
-from orchtw.serving.bodies import WRITE_BYTES, Body, Part, PieceBody, in_chunks, joined
 from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
 from orchtw.serving.counted import Counted
 from orchtw.serving.heads import BODILESS, head
-from orchtw.serving.messages import HTTP10, KEEP_ALIVE
+from orchtw.serving.request_parser import HTTP10, KEEP_ALIVE
+from orchtw.serving.response_bodies import WRITE_BYTES, Body, Part, PieceBody, in_chunks, joined
 
 # Bodies up to this are joined with their head into one TLS record; longer ones are sent, and kept, uncopied.
 _JOINED_BYTES = 16000
@@ -24,7 +24,7 @@ class Answering(Counted):
     """
 
     _flags = 0
-    """Of the request that is being answered (see `messages`)."""
+    """Of the request that is being answered (see `request_parser`)."""
     _request: Request | None = None
     """The request that the app is serving, until its answer is on its way."""
 

@@ -12,10 +12,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 ANONYMOUS_SHARE = 8
-"""The budget's part for anonymous peers is one in so many."""
+"""The share of anonymous peers is the budget divided by this."""
 
 STALE_S = 2.0
-"""A connection that moves nothing for so long may have to make room for others; clients' pauses are shorter."""
+"""A connection that moves nothing for this long may have to make room for others; clients' pauses are shorter."""
 
 
 class _Pool:
@@ -54,7 +54,7 @@ class Budget:
         return Holding(self, self._pools[known], end)
 
     def take(self, pool: _Pool, count: int) -> bool:
-        """Count so many bytes more in a pool; False where there is no room and nobody to make it.
+        """Count this many more bytes in a pool; False where there is no room and nobody to make it.
 
         An empty pool takes anything, so that there is no list that could never be sent.
         """
@@ -77,7 +77,7 @@ class Budget:
         return True
 
     def unpin(self, piece: bytes) -> None:
-        """One who waited for `piece` does no more."""
+        """Somebody who waited for `piece` no longer does."""
         waiting, owner = self._pinned.pop(id(piece))
         if waiting > 1:
             self._pinned[id(piece)] = waiting - 1, owner
@@ -147,7 +147,7 @@ class Holding:
         self._pool.still.pop(self, None)
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Release everything that is held."""
         self.settle()
         self.unpin()
         self._pool.used_bytes -= self._bytes

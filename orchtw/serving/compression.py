@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchtw.request import chunk
-from orchtw.serving.bodies import Hold, Part
+from orchtw.serving.response_bodies import Hold, Part
 
 # From here on compression pays, as in the reference server.
 GZIP_BYTES = 128 * 1024

@@ -6,11 +6,11 @@ from typing import Any
 
 from twisted.internet.protocol import Protocol
 
-from orchtw.serving.bodies import Body, lasting
 from orchtw.serving.budget import Holding
 from orchtw.serving.edge import Edge
 from orchtw.serving.limits import FREE_BYTES
-from orchtw.serving.messages import RequestParser
+from orchtw.serving.request_parser import RequestParser
+from orchtw.serving.response_bodies import Body, lasting
 
 
 class Counted(Protocol):
@@ -94,7 +94,7 @@ class Counted(Protocol):
             self._account_or_abort()
 
     def _release(self) -> None:
-        """Hold nothing any more."""
+        """Release everything that is held."""
         holding, self._holding = self._holding, None
         if holding is not None:
             holding.release()

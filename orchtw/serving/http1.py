@@ -17,11 +17,11 @@ from orchtw.errors import BadRequest, InternalError, StatusError
 from orchtw.request import Ending, Request, Response, StreamBody
 from orchtw.serving.answering import Answering
 from orchtw.serving.answers import ending_of, no_room, status_response
-from orchtw.serving.bodies import Drained, PlainStreamChannel, StreamChannel
 from orchtw.serving.edge import Edge
 from orchtw.serving.heads import CONTINUE, head
 from orchtw.serving.limits import FREE_BYTES
-from orchtw.serving.messages import HTTP10, KEEP_ALIVE, UPGRADE, RequestParser
+from orchtw.serving.request_parser import HTTP10, KEEP_ALIVE, UPGRADE, RequestParser
+from orchtw.serving.response_bodies import Drained, PlainStreamChannel, StreamChannel
 
 # The phases of a connection; from BUSY on, received bytes are not parsed.
 HANDSHAKE, IDLE, RECEIVING, BUSY, CLOSING = range(5)
@@ -435,7 +435,9 @@ class HTTPChannel(Answering):
     # Time and shutdown
 
     def expire(self, now: float) -> None:
-        """Close if a limit has passed; while bytes of ours are unsent, only the write stall counts (PITFALLS 8)."""
+        """Close if a limit has passed; while bytes of ours are unsent, only the write stall counts
+        (reference DESIGN-12).
+        """
         transport, limits = self.transport, self._edge.limits
         if transport.waiting and self._phase != HANDSHAKE:
             if transport.progress != self._progress:

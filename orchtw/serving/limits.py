@@ -1,4 +1,4 @@
-"""How much and how long the edge puts up with, and the refusals that only the edge gives."""
+"""How much and how long the edge tolerates, and the refusals that only the edge gives."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import attrs
 
 from orchtw.errors import StatusError
 
-# Sizes and times of the reference server where it has them: 1 MiB of headers, 3 MiB of body (supplement C3).
+# Sizes and times of the reference server where it has them: 1 MiB of headers, 3 MiB of body (reference LIMIT-1).
 HEAD_BYTES = 1 << 20
 BODY_BYTES = 3 << 20
 # Clients send about ten header lines with names of a dozen characters; each line costs a call and two objects.

@@ -1,4 +1,4 @@
-"""Certificates and authorities that the operator replaces while the server runs (supplement C3, D2)."""
+"""Certificates and authorities that the operator replaces while the server runs (reference REQ-26, AUTHN-12)."""
 
 from __future__ import annotations
 

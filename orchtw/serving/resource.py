@@ -22,16 +22,16 @@ from zope.interface import implementer
 
 from orchtw.errors import InternalError, NotFound, RequestEntityTooLarge, StatusError
 from orchtw.request import Ending, Peer, Request, Response, StreamBody
-from orchtw.serving.bodies import Part, joined, unframed
 from orchtw.serving.edge import App
 from orchtw.serving.limits import BODY_BYTES
-from orchtw.serving.messages import check_headers, check_target, split_target
+from orchtw.serving.request_parser import check_headers, check_target, split_target
+from orchtw.serving.response_bodies import Part, joined, unframed
 
 _log = Logger()
 
 
 def unverified_peer(web: Any) -> Peer:
-    """The address of a site's client. Its certificate is the site's affair, so there is none to trust."""
+    """The address of a site's client. Its certificate is up to the site, so there is none to trust."""
     address = web.getClientAddress()
     return Peer(address=getattr(address, "host", ""), port=getattr(address, "port", 0))
 

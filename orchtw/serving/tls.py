@@ -24,7 +24,7 @@ from orchtw.serving.tls_context import verified
 
 # One TLS record carries at most this much; a read never returns more.
 RECORD_BYTES = 16384
-# A read event takes at most so many full records before other connections get their turn.
+# A read event takes at most this many full records before other connections get their turn.
 READ_RECORDS = 4
 # A producer is paused above this, as Twisted's own transports do.
 BUFFER_BYTES = 65536
@@ -32,7 +32,7 @@ BUFFER_BYTES = 65536
 TURN_BYTES = 1 << 20
 # How long a closing connection waits for its peer to close; without it, data in flight could reset the answer.
 LINGER_S = 2.0
-# Dead peers of idle watches are noticed after 30 + 3 * 10 seconds (PITFALLS 11).
+# Dead peers of idle watches are noticed after 30 + 3 * 10 seconds (reference DESIGN-11).
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
 # What the system queues of a connection beyond what is on its way; a peer that does not read costs no more there.
 NOTSENT_BYTES = 128 * 1024

@@ -1,7 +1,7 @@
 """The TLS settings of a listener, made into OpenSSL contexts.
 
 Client certificates are requested and never required; one from an unknown CA, or one that cannot be read, does not
-end the handshake, so that the authenticator can answer 401 (PITFALLS 4, seed 2 §2). `verified` tells them apart.
+end the handshake, so that the authenticator can answer 401 (reference DESIGN-13). `verified` tells them apart.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PASSED, _DOUBTED, _FAILED = 1, 2, 4
 _INVALID_PURPOSE = 26  # OpenSSL's X509_V_ERR_INVALID_PURPOSE
 _CLIENT_USAGES = frozenset({ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE})
 
-# A thousand watches of one client share one parsed certificate; so many different ones are remembered.
+# A thousand watches of one client share one parsed certificate; this many different ones are remembered.
 _KEPT_CERTIFICATES = 1024
 
 

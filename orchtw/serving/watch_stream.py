@@ -6,7 +6,7 @@ from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
 from orchtw.request import ResponseChannel
-from orchtw.watch.member import Member
+from orchtw.watch.watcher import Watcher
 
 
 @implementer(IPushProducer)
@@ -15,7 +15,7 @@ class WatchStream:
 
     __slots__ = ("_member",)
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Watcher) -> None:
         self._member = member
 
     def start(self, channel: ResponseChannel) -> None:

@@ -13,11 +13,11 @@ from zope.interface import implementer
 
 from orchtw.request import Ending, Response, StreamBody, chunks
 from orchtw.serving.answers import ending_of
-from orchtw.serving.bodies import unframed
 from orchtw.serving.edge import Edge
-from orchtw.watch.messages import json_messages, protobuf_messages
+from orchtw.serving.response_bodies import unframed
+from orchtw.watch.frame_messages import json_messages, protobuf_messages
 
-# A peer that has been silent for so long is asked for a sign of life, again after the same time, and then given up.
+# A peer that has been silent for this long is asked for a sign of life, again after the same time, and then given up.
 PING_S = 30.0
 UNANSWERED_PINGS = 2
 # How long the peer may take to answer our close frame.
@@ -102,7 +102,7 @@ class WebSocket(Protocol):
         self._since = edge.now
 
     def take_over(self, transport: Any, received: bytes) -> None:
-        """Be the transport's protocol from now on; `received` came behind the request."""
+        """Become the transport's protocol; `received` came behind the request."""
         transport.protocol = self
         self.transport = transport
         self._edge.channels.add(self)

@@ -18,7 +18,7 @@ from orchtw.storage.freshness import Freshness
 from orchtw.storage.interface import Change, Store, Subscription
 from orchtw.storage.pins import MAX_PINNED_BYTES
 from orchtw.watch.log import HISTORY_S, Head
-from orchtw.watch.timers import RESOLUTION_S, Timers
+from orchtw.watch.timer_wheel import RESOLUTION_S, TimerWheel
 from orchtw.watch.turns import SLICE_S, Turns
 
 ROOT: Final = "/registry/"
@@ -47,7 +47,7 @@ class Cacher:
         history_s: float = HISTORY_S,
     ) -> None:
         self.turns = Turns(clock.seconds, call_soon)
-        self.timers = Timers(clock.seconds())
+        self.timers = TimerWheel(clock.seconds())
         self.ready = False
         self._store = store
         self._clock = clock

@@ -14,15 +14,15 @@ from orchtw.storage.interface import Change
 from orchtw.storage.ordered import NO_ENTRIES, Entries, Ordered
 from orchtw.storage.past import Past
 from orchtw.storage.pins import Pins
-from orchtw.watch.dispatch import Dispatcher
+from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts
 from orchtw.watch.frames import Wire
 from orchtw.watch.log import HISTORY_S, Event, EventLog, Head, Superseded
-from orchtw.watch.member import Member
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection, by_key
-from orchtw.watch.timers import Timers
+from orchtw.watch.timer_wheel import TimerWheel
 from orchtw.watch.turns import Turns
+from orchtw.watch.watcher import Watcher
 
 
 class StoredResource(Protocol):
@@ -69,7 +69,7 @@ class DamagedObject(InternalError):
 class Shared:
     """What the caches of all resources have in common: how far they are, their timers, and what bounds them."""
 
-    timers: Timers
+    timers: TimerWheel
     turns: Turns
     head: Head
     freshness: Freshness
@@ -129,7 +129,7 @@ class ResourceCache:
         return everything.between(low, high)
 
     def past(self, revision: int, namespace: str = "", start: str = "") -> Past:
-        """What gives `snapshot` as it was at `revision` exactly (seed 1 §4.6).
+        """What gives `snapshot` as it was at `revision` exactly (reference STORE-6, READ-5).
 
         Raises Expired (410) when the log does not reach back so far (the store still may), Timeout (504) for
         a revision that has not come yet.
@@ -158,14 +158,14 @@ class ResourceCache:
         since: int | None,
         bookmarks: bool = False,
         deadline: float = inf,
-    ) -> Member:
+    ) -> Watcher:
         """A watch that is yet to be started: after revision `since`, or from the present state on if None.
 
         `deadline` is in seconds of the cacher's clock. An expired `since` shows as an ERROR 410 in the stream.
         """
         state = self.candidates(selection) if since is None else None
         cursor = self._head.revision if since is None else since
-        member = Member(
+        member = Watcher(
             self.dispatcher,
             self._timers,
             selection,
@@ -185,7 +185,7 @@ class ResourceCache:
 
     def candidates(self, selection: Selection) -> Entries:
         """Entries among which all the selected ones are."""
-        if selection.facet is by_key:
+        if selection.indexer is by_key:
             entry = self._entries.get(str(selection.term))
             return NO_ENTRIES if entry is None else Entries([[entry]])
         return self.snapshot(selection.namespace)
@@ -197,7 +197,7 @@ class ResourceCache:
         self._note_size(key, entry)
 
     def set_aside(self, store_key: str, revision: int, now: float = 0.0) -> bool:
-        """Do without an object that cannot be read at `revision`; returns whether that may concern a watch.
+        """Set an object aside that cannot be read at `revision`; returns whether that may concern a watch.
 
         To watches that had it in an earlier state it is deleted, as it is to lists.
         """

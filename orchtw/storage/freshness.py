@@ -1,4 +1,4 @@
-"""How new the cache must be before it may answer (seed 1 §4.6).
+"""How new the cache must be before it may answer (reference READ-10).
 
 The cache of a store that only this process writes is never behind: it is fed before a writer is answered. A store
 that several processes share may hold acknowledged writes that the cache has yet to be told of.
@@ -18,7 +18,7 @@ from orchtw.storage.interface import Store
 from orchtw.watch.log import Head
 
 WAIT_S: Final = 3.0
-"""How long a read waits for a revision to come (supplement A5)."""
+"""How long a read waits for a revision to come (reference READ-8)."""
 
 MOST_RECENT: Final = None
 """What a reader wants that must see every write acknowledged before it began: an unset resourceVersion."""

@@ -60,7 +60,7 @@ class Op:
 
 @attrs.frozen(slots=True)
 class Outcome:
-    """What became of an `Op`: the revision it was committed at, or 0 and what stands there instead.
+    """The outcome of an `Op`: the revision it was committed at, or 0 and what stands there instead.
 
     `current` is only filled when `revision` is 0; None then means that the key does not exist. Deleting a
     key that does not exist commits nothing, whatever was expected. The value of a damaged one is empty.
@@ -98,7 +98,7 @@ class Subscription(abc.ABC):
 
     @abc.abstractmethod
     def stop(self) -> None:
-        """End the feed: `deliver` is not called again, even from within `deliver`. Twice is once."""
+        """End the feed: `deliver` is not called again, even from within `deliver`. Safe to call twice."""
 
 
 class Translation(Protocol):
@@ -126,7 +126,7 @@ class Host:
 
 
 class Store(abc.ABC):
-    """A durable, versioned map from text keys to bytes (DESIGN, "Decisions": Store).
+    """A durable, versioned map from text keys to bytes (reference STORE-1).
 
     Methods raise StatusError subclasses: InternalError (500) when the disk or the cluster fails,
     ServiceUnavailable (503) before `start` and after `stop`. Other processes may work on the same data, unless a
@@ -165,7 +165,7 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     async def stop(self) -> None:
-        """Commit and answer everything that was accepted, then close. Twice is once."""
+        """Commit and answer everything that was accepted, then close. Safe to call twice."""
 
     @abc.abstractmethod
     async def get(self, key: str, revision: int = 0) -> KeyValue | None:

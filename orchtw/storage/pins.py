@@ -41,7 +41,7 @@ class Pins:
 
     @property
     def bytes(self) -> int:
-        """At most so many bytes are held by snapshots alone."""
+        """The most bytes that snapshots alone may hold."""
         for mark, _ in self._held.values():
             return self._log.dropped_bytes - mark
         return 0

@@ -186,7 +186,7 @@ class SqliteStore(Store):
         return None
 
     def _deliver(self, changes: Sequence[Change], answers: Answers, size: int) -> None:
-        """A batch is durable (or has failed): first those who watch hear of it, then those who wrote."""
+        """A batch is durable (or has failed): first the subscribers are told, then the writers."""
         self._queued_ops -= len(answers)
         self._queued_bytes -= size
         if changes:

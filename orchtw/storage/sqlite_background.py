@@ -30,7 +30,7 @@ class Task(Protocol):
         """Do some of it, between `least` and `most` of what it counts in."""
 
     def give_up(self, exc: sqlite3.Error) -> None:
-        """The disk refuses: be no longer pending."""
+        """The disk refuses: stop being pending."""
 
 
 class Background:

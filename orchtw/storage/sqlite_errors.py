@@ -1,6 +1,6 @@
 """What an error of SQLite says to an operator: what is wrong, and what to do about it.
 
-A full disk, a lock and a damaged page need different hands; "restore a backup" is right for the last only.
+A full disk, a lock and a damaged page need different remedies; "restore a backup" is right for the last only.
 """
 
 from __future__ import annotations

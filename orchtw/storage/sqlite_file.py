@@ -77,7 +77,7 @@ class StoreFile:
             self._hold = None
 
     def missing(self) -> str:
-        """Which of the files is gone from its place or another one by now, in words, or ""; while open only."""
+        """Which of the files is missing or has been replaced, in words, or ""; while open only."""
         return "" if self._hold is None else self._hold.missing()
 
     def file_bytes(self) -> int:
@@ -171,7 +171,7 @@ class StoreFile:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = FAST")  # some builds zero every freed page: compaction 5 × slower
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA cell_size_check = 1")  # a damaged page is told, not read as if it were sound
+        connection.execute("PRAGMA cell_size_check = 1")  # a damaged page is reported, not read as if it were sound
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")

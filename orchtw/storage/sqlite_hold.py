@@ -43,7 +43,7 @@ class Hold:
         self._present = {self._path: self._identity} | {name: _identity(name) for name in names}
 
     def missing(self) -> str:
-        """Which of the files is gone or another one by now, in words; empty while all are there."""
+        """Which of the files is missing or has been replaced, in words; empty while all are there."""
         for name, identity in self._present.items():
             try:
                 found = _identity(name)

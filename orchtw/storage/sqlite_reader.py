@@ -2,7 +2,7 @@
 
 Each SQL step gives up and takes back the interpreter lock, which costs a context switch under load. So
 a query answers with one row into which SQLite has packed many: numbers as JSON arrays, values as one blob.
-A read runs at a fixed revision, so that a long one can be several short transactions (PITFALLS 24).
+A read runs at a fixed revision, so that a long one can be several short transactions (reference STORE-7).
 """
 
 from __future__ import annotations

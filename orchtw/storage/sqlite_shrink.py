@@ -12,8 +12,8 @@ from twisted.logger import Logger
 
 from orchtw.storage.sqlite_errors import sentence
 
-MOST = 2  # begin when more than one page in so many is free
-SPARE = 8  # leave about one in so many free, for the writes to come
+MOST = 2  # begin when more than one page in this many is free
+SPARE = 8  # leave about one in this many free, for the writes to come
 WORTH_PAGES = 128  # 1 MiB
 
 

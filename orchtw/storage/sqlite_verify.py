@@ -1,6 +1,6 @@
 """Is a store's file sound? Its structure, its rows, and its index against its rows.
 
-A damaged row costs one object, which is told when it is read. Damage to the structure costs nobody knows what.
+A damaged row costs one object, which is reported when it is read. What damage to the structure costs is unknown.
 The index holds nothing that the rows do not, so it can be made anew, but only from rows that are sound themselves.
 """
 

@@ -1,7 +1,7 @@
 """The one thread that writes: group commit, and background work between the batches.
 
 Everything that piled up while the last batch went to disk becomes the next transaction, and nothing is
-answered before that is durable. The thread opens, uses and closes its own connection (PITFALLS 23).
+answered before that is durable. The thread opens, uses and closes its own connection (reference STORE-7).
 """
 
 from __future__ import annotations

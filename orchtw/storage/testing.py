@@ -213,7 +213,7 @@ class StoreConformance(_Base):
     # Values and keys
 
     async def test_values_are_any_bytes(self) -> None:
-        """A value is opaque: empty, NULs, every byte, no UTF-8, 3 MiB (the largest body, seed 1 §4)."""
+        """A value is opaque: empty, NULs, every byte, no UTF-8, 3 MiB (the largest body, reference LIMIT-1)."""
         values = [b"", b"\0", b"a\0b", bytes(range(256)), b"\xff\xfe\xc3", bytes(range(256)) * (3 << 12)]
         for number, value in enumerate(values):
             await self.put(f"/{number}", value)
@@ -320,7 +320,7 @@ class StoreConformance(_Base):
         self.assertEqual((await self.store.list(PODS, revision=updated)).revision, updated)
 
     async def test_revision_to_come_is_refused(self) -> None:
-        """Reading or following a revision that has not happened is Timeout with its cause (seed 1 §4.6)."""
+        """Reading or following a revision that has not happened is Timeout with its cause (reference READ-8)."""
         future = await self.put("/a") + 1
         for refused in (
             self.store.get("/a", future),
@@ -476,7 +476,9 @@ class StoreConformance(_Base):
         self.assertEqual(other.revisions, [last - 1, last])
 
     async def test_cancelled_answer_does_not_cancel_the_write(self) -> None:
-        """Who gives up waiting loses the answer only: the write is made, and told to subscribers (STYLE, Async)."""
+        """Who gives up waiting loses the answer only: the write is made, and told to subscribers
+        (reference STORE-12).
+        """
         recorder, _ = await self.follow(await self.store.revision())
         waiting = self.store.commit(Op("/a", b"1"))
         waiting.addErrback(lambda failure: None)

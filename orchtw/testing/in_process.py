@@ -72,7 +72,7 @@ class InProcessServer:
         await self.instance.start()
 
     def stop(self) -> Deferred[None]:
-        """Fires when everything is on disk; fit for addCleanup."""
+        """Fires when everything is on disk; suitable for addCleanup."""
         return Deferred.fromCoroutine(self.instance.stop())
 
     async def request(

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from orchtw.request import Ending, StreamBody
-from orchtw.serving.bodies import unframed
+from orchtw.serving.response_bodies import unframed
 
 
 class Collected:

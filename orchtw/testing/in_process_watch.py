@@ -9,7 +9,7 @@ import orjson
 from twisted.internet.defer import DeferredQueue
 
 from orchtw.request import Ending, Response, chunks
-from orchtw.serving.bodies import unframed
+from orchtw.serving.response_bodies import unframed
 
 Event = dict[str, Any]
 
@@ -21,7 +21,8 @@ class WatchEnded(Exception):
 
 
 class Watch:
-    """Reads the JSON events of one watch. Nobody waits for anybody: what is not read yet is kept."""
+    """Reads the JSON events of one watch. Neither side waits for the other: events that have not been read are
+    kept."""
 
     def __init__(self, response: Response) -> None:
         """Start the response's stream."""
@@ -41,7 +42,7 @@ class Watch:
         return event
 
     def close(self) -> None:
-        """Leave, as a client that hangs up; fit for addCleanup. Twice is once."""
+        """Leave, as a client that hangs up; suitable for addCleanup. Safe to call twice."""
         if self._open:
             self._open = False
             self._response.drop(Ending.CLIENT_GONE)

@@ -38,7 +38,7 @@ def minor_version() -> int:
 
 @attrs.frozen(slots=True)
 class Result:
-    """What a command came to: exit status, standard output, standard error."""
+    """The outcome of a command: exit status, standard output, standard error."""
 
     status: int
     output: str

@@ -28,7 +28,7 @@ import orchtw
 LIMIT_S = 60.0
 """How long a start or an end may take; a busy machine needs a few seconds, a hang is found out."""
 
-# What the `twistd` script does, in this very interpreter, from a checkout or an installed wheel alike.
+# What the `twistd` script does, in the same interpreter, from a checkout or an installed wheel alike.
 _TWISTD = (sys.executable, "-c", "from twisted.scripts.twistd import run; run()")
 _ROOT = str(Path(orchtw.__file__).resolve().parent.parent)
 

@@ -1,4 +1,4 @@
-"""Negotiation applied to requests: which form does this answer take (seed 1 §4.5)?"""
+"""Negotiation applied to requests: which form does this answer take (reference ENC-2)?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PATCH by server-side apply (seed 1 §3.2, §4.7, supplement B6)."""
+"""PATCH by server-side apply (reference APPLY-18)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from orchtw.registry.write import View, Written
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import WriteOptions, patch_options
-from orchtw.verbs.bodies import directive_of
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.patch import patch
+from orchtw.verbs.request_bodies import directive_of
 
 
 async def patch_or_apply(context: Writing, call: Call) -> Response:
@@ -44,7 +44,7 @@ async def write_applied(
 
     Raises as `apply` does.
     """
-    call.target.stored.strategy.settle(document)
+    call.target.stored.strategy.fold_write_only(document)
     fields = context.writes.field_manager(call.target, call.info.subresource)
     now = context.writes.timestamp()
     resource = call.target.resource

@@ -1,4 +1,4 @@
-"""POST of a Binding: a scheduler puts a pod on a node (supplement B10)."""
+"""POST of a Binding: a scheduler puts a pod on a node (reference KIND-24)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from orchtw.registry.write import Write
 from orchtw.request import Request, Response
 from orchtw.rules.options import create_options
 from orchtw.verbs.accept import Acceptance
-from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
+from orchtw.verbs.request_bodies import read
 
 
 async def bind_pod(context: Writing, call: Call) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from orchtw.admission.attributes import Operation
-from orchtw.apply.managed import manager_name
+from orchtw.apply.managed_fields import manager_name
 from orchtw.objects import Object
 from orchtw.registry.admissions import Submission
 from orchtw.registry.target import Target

@@ -1,4 +1,4 @@
-"""ComponentStatus, deprecated and never stored: the health of the store as an object (supplement B10)."""
+"""ComponentStatus, deprecated and never stored: the health of the store as an object (reference KIND-26)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sub-resources that reach through to a node agent: log, exec, attach, portforward, proxy (supplement B10)."""
+"""Sub-resources that reach through to a node agent: log, exec, attach, portforward, proxy (reference KIND-22)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""POST on a collection (supplement B1)."""
+"""POST on a collection (reference WRITE-5)."""
 
 from __future__ import annotations
 
 from orchtw.request import Response
 from orchtw.rules.options import create_options
-from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
+from orchtw.verbs.request_bodies import read
 
 
 async def create(context: Writing, call: Call) -> Response:

@@ -1,4 +1,4 @@
-"""DELETE of one object (supplement A12)."""
+"""DELETE of one object (reference DEL-4)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from orchtw.objects import Object
 from orchtw.request import Response
 from orchtw.rules.options import DeleteOptions, delete_options
 from orchtw.schema.catalogue import ResourceType
-from orchtw.verbs.bodies import read_optional
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
+from orchtw.verbs.request_bodies import read_optional
 
 
 async def delete(context: Writing, call: Call) -> Response:

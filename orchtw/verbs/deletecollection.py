@@ -1,4 +1,4 @@
-"""DELETE on a collection (supplement A13)."""
+"""DELETE on a collection (reference DEL-12)."""
 
 from __future__ import annotations
 

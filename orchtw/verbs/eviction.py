@@ -1,4 +1,4 @@
-"""POST on pods/eviction: a deletion that disruption budgets may refuse (supplement B10)."""
+"""POST on pods/eviction: a deletion that disruption budgets may refuse (reference KIND-23)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from orchtw.registry.write import Write
 from orchtw.request import Response
 from orchtw.rules.options import create_options, delete_options
 from orchtw.rules.selectors import selector_of_object
-from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
+from orchtw.verbs.request_bodies import read
 from orchtw.watch.entry import Entry
 
 MAX_DISRUPTED_PODS = 2000

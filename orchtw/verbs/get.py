@@ -1,4 +1,4 @@
-"""GET of one object (seed 1 §4.6, table "get")."""
+"""GET of one object (reference READ-3)."""
 
 from __future__ import annotations
 

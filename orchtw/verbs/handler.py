@@ -70,7 +70,7 @@ class ResourceHandler:
         return await verb(Call(request=request, info=info, user=request.user, target=target, accept=accept))
 
     def _warn(self, request: Request, target: Target, info: RequestInfo) -> None:
-        """The three signals of seed 1 §9.4: the client's warning, the audit event's annotations, the metric."""
+        """The three signals of reference VER-8: the client's warning, the audit event's annotations, the metric."""
         request.warnings.append(target.deprecation)
         request.annotations |= self._annotations(target)
         self._deprecated(info, target.resource)
@@ -82,7 +82,7 @@ class ResourceHandler:
         return annotations
 
     def _verb(self, request: Request, target: Target, info: RequestInfo) -> Verb:
-        """The function for a verb; HEAD stands for none (supplement C3)."""
+        """The function for a verb; HEAD stands for none (reference REQ-14)."""
         if info.subresource:
             declared = next((sub for sub in target.resource.subresources if sub.name == info.subresource), None)
             if declared is None or (len(info.parts) > _SUBRESOURCE_PARTS and declared.name != "proxy"):
@@ -116,7 +116,7 @@ def _check_scope(target: Target, info: RequestInfo) -> None:
     """Refuse namespaces on cluster resources, single objects without one, and creates across them.
 
     `/namespaces/x` itself carries its own name as namespace. A collection of a namespaced resource may be read
-    across namespaces, not written (supplement B1).
+    across namespaces, not written (reference REQ-7).
     """
     resource = target.resource
     on_collection = len(info.parts) == 1

@@ -1,4 +1,4 @@
-"""GET of a collection: consistency, selectors and chunks (seed 1 §4.4, §4.6)."""
+"""GET of a collection: consistency, selectors and chunks (reference READ-4, READ-12, READ-18)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from zope.interface import implementer
 from orchtw.errors import StatusError
 from orchtw.registry.offload import Offload
 from orchtw.request import ResponseChannel, chunk
-from orchtw.verbs.turns import PART_BYTES
+from orchtw.verbs.slices import PART_BYTES
 
 
 class ThreadParts:

@@ -1,4 +1,4 @@
-"""PATCH on one object or an object-shaped sub-resource (supplement B3)."""
+"""PATCH on one object or an object-shaped sub-resource (reference PATCH-2)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from orchtw.errors import BadRequest, Cause, Invalid, NotFound
 from orchtw.objects import Object
 from orchtw.request import Request, Response
 from orchtw.rules.causes import go_quote
-from orchtw.rules.metadata import drop_unkept
+from orchtw.rules.metadata import drop_unstored
 from orchtw.rules.negotiation import patch_type
 from orchtw.rules.options import patch_options
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.mismatch import describe
 from orchtw.schema.codec.strict_fields import IGNORE, STRICT, strict_error
-from orchtw.verbs.bodies import directive_of
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
+from orchtw.verbs.request_bodies import directive_of
 
 _TOO_DEEP = "error decoding patch: nested too deeply"
 
@@ -81,7 +81,7 @@ class Changes:
             quoted = go_quote(_guarded(self._mechanism.quote, document, patched))
             cause = Cause("FieldValueInvalid", f"Invalid value: {quoted}: {error.message}", "patch")
             raise Invalid.of("", "", "", [cause]) from error
-        self._request.warnings += drop_unkept(obj["metadata"])
+        self._request.warnings += drop_unstored(obj["metadata"])
         if obj["metadata"].get("resourceVersion") == present:
             obj["metadata"].pop("resourceVersion", None)
         return obj

@@ -22,11 +22,11 @@ from orchtw.rules.negotiation import Negotiated, check_transform
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
 from orchtw.schema.codec.wire import delimited, varint
-from orchtw.verbs.documents import list_parts, object_parts
 from orchtw.verbs.made_stream import MadeStream, ThreadParts
 from orchtw.verbs.pieces import PIECE_BYTES, Form, Framed, Held, Items, JsonForm, ProtobufForm, items_of
+from orchtw.verbs.slices import begun, in_turns
+from orchtw.verbs.text_forms import list_parts, object_parts
 from orchtw.verbs.transforms import Transforms
-from orchtw.verbs.turns import begun, in_turns
 from orchtw.verbs.wires import Wires
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import Wire
@@ -244,7 +244,7 @@ def _shared(code: int, accept: Negotiated, pieces: tuple[bytes, ...]) -> Respons
 
 
 def _item(target: Target, entry: Entry) -> Object:
-    """An object as list items show it: without kind and apiVersion if it has a Protobuf form (supplement A1)."""
+    """An object as list items show it: without kind and apiVersion if it has a Protobuf form (reference OBJ-14)."""
     obj = target.load(entry)
     if target.codec.protobuf:
         del obj["kind"], obj["apiVersion"]

@@ -1,4 +1,4 @@
-"""Kinds that are asked, not stored: access reviews and token reviews (seed 1 §1(4), supplement D13, Z8)."""
+"""Kinds that are asked, not stored: access reviews and token reviews (reference REQ-2, AUTHZ-26, AUTHN-44)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.options import create_options
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.verbs.accept import Acceptance
-from orchtw.verbs.bodies import read
 from orchtw.verbs.representation import Representations
+from orchtw.verbs.request_bodies import read
 
 Review = Callable[[Request], Awaitable[Response]]
 

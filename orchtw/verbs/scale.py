@@ -1,4 +1,4 @@
-"""The scale sub-resource: replicas of any workload through one kind (supplement B10)."""
+"""The scale sub-resource: replicas of any workload through one kind (reference KIND-25)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from orchtw.schema.tables.cells_workloads import scale as scale_cells
 from orchtw.schema.tables.layout import TableLayout
 from orchtw.schema.tables.partial import partial_metadata
 from orchtw.verbs.apply import read_document, write_applied
-from orchtw.verbs.bodies import read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
 from orchtw.verbs.patch import read_changes
+from orchtw.verbs.request_bodies import read
 
 _PLAIN_SELECTOR = "ReplicationController"
 """The one workload whose selector is a map of labels."""
@@ -32,7 +32,7 @@ COLUMNS = (
     Column(name="Available", type="integer", format="", priority=0, cell="status.replicas"),
     Column(name="Age", type="string", format="", priority=0, cell="metadata.creationTimestamp"),
 )
-"""Of a Scale's Table (facts, printer columns)."""
+"""Of a Scale's Table (reference TABLE-8)."""
 
 
 async def get_scale(context: Writing, call: Call) -> Response:
@@ -59,7 +59,7 @@ async def patch_scale(context: Writing, call: Call) -> Response:
 
 
 async def _apply(context: Writing, call: Call) -> Response:
-    """The applied Scale as an apply of the workload's replicas (supplement B6, sub-resources)."""
+    """The applied Scale as an apply of the workload's replicas (reference APPLY-16)."""
     options = patch_options(call.request.params, context.naming, apply=True)
     codec = context.kinds.scale
     document = await read_document(context, call.request)

@@ -1,4 +1,4 @@
-"""The state that a list or deletecollection is about, in slices however large it is (the tables of seed 1 §4.6)."""
+"""The state that a list or deletecollection is about, in slices however large it is (reference READ-4)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchtw.storage.interface import KeyValue
 from orchtw.storage.ordered import Entries
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Reading
-from orchtw.verbs.turns import in_turns
+from orchtw.verbs.slices import in_turns
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
 

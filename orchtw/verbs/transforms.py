@@ -1,4 +1,4 @@
-"""Tables and partial metadata in place of whole objects (seed 1 §4.5, supplement A10)."""
+"""Tables and partial metadata in place of whole objects (reference TABLE-1, TABLE-9)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.splice import metadata_field, set_json_version, split_owned
 from orchtw.schema.tables.layout import TableLayout, write_table
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
-from orchtw.verbs.documents import list_parts
 from orchtw.verbs.pieces import Held
+from orchtw.verbs.text_forms import list_parts
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
 

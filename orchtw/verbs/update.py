@@ -1,13 +1,13 @@
-"""PUT on one object or an object-shaped sub-resource (supplement B2)."""
+"""PUT on one object or an object-shaped sub-resource (reference WRITE-9)."""
 
 from __future__ import annotations
 
 from orchtw.objects import Object
 from orchtw.request import Response
 from orchtw.rules.options import update_options
-from orchtw.verbs.bodies import decode, read
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
+from orchtw.verbs.request_bodies import decode, read
 
 
 async def update(context: Writing, call: Call) -> Response:

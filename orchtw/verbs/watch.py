@@ -1,4 +1,4 @@
-"""GET of a collection's changes (seed 1 §4.3, §4.6, §6)."""
+"""GET of a collection's changes (reference WATCH-1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GET of a collection's changes over a WebSocket (supplement A9)."""
+"""GET of a collection's changes over a WebSocket (reference WATCH-19)."""
 
 from __future__ import annotations
 

@@ -46,5 +46,5 @@ class Wires:
 
 
 def _bookmark(codec: KindCodec, revision: int) -> dict[str, Any]:
-    """The object of a bookmark: nothing but a resourceVersion (supplement A9)."""
+    """The object of a bookmark: nothing but a resourceVersion (reference WATCH-13)."""
     return codec.normalise({"metadata": {"resourceVersion": str(revision)}})

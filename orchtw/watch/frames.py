@@ -1,4 +1,4 @@
-"""Watch frames: one event as the bytes of one wire format (supplement A9, A11).
+"""Watch frames: one event as the bytes of one wire format (reference WATCH-5, WATCH-15).
 
 A wire is a format together with a version of the kind. It is made once per served resource and format and is
 compared by identity, so that everybody who watches with it shares its frames. Table and PartialObjectMetadata
@@ -141,6 +141,6 @@ class ProtobufWire:
 
 
 def protobuf_frame(event_type: str, envelope: bytes) -> bytes:
-    """4 bytes of big-endian length and WatchEvent{1: type, 2: RawExtension{1: envelope}} (supplement A9)."""
+    """4 bytes of big-endian length and WatchEvent{1: type, 2: RawExtension{1: envelope}} (reference WATCH-15)."""
     event = delimited(1, event_type.encode()) + delimited(2, delimited(1, envelope))
     return len(event).to_bytes(4, "big") + event

@@ -21,15 +21,15 @@ MAX_WRITE_BYTES: Final = 64 * 1024  # what a transport buffers before it pauses 
 SCAN_EVENTS: Final = 256  # events looked at in one go when catching up from the log
 STRIDE: Final = 64  # members written to between two looks at the clock
 
-Places = dict["Watcher", None]  # a set in order of arrival, with removal in constant time
+Places = dict["GroupMember", None]  # a set in order of arrival, with removal in constant time
 
 
 Due = bytes | Sequence[bytes]
 """What a member gets next: framed bytes, or the shared pieces of one large frame, which are not framed yet."""
 
 
-class Watcher(Protocol):
-    """What a group knows of its members (`member.Member`)."""
+class GroupMember(Protocol):
+    """What a group knows of its members (`watcher.Watcher`)."""
 
     write: Callable[[bytes], None]
     paused: bool  # also once it has ended
@@ -85,15 +85,15 @@ class Group:
     def __len__(self) -> int:
         return len(self.ready) + len(self.behind) + len(self.apart)
 
-    def members(self) -> list[Watcher]:
-        """Everybody, wherever they are."""
+    def members(self) -> list[GroupMember]:
+        """All members, in whichever place."""
         return [*self.ready, *self.behind, *self.apart]
 
-    def join(self, member: Watcher) -> None:
+    def join(self, member: GroupMember) -> None:
         """Take in a member, which is to catch up from its cursor before it counts as ready."""
         self._put(member, self.behind)
 
-    def leave(self, member: Watcher) -> None:
+    def leave(self, member: GroupMember) -> None:
         """Let a member go; the last one ends the group."""
         if member.place is None:
             return
@@ -104,7 +104,7 @@ class Group:
             self.pending = []
             self._on_empty(self)
 
-    def _put(self, member: Watcher, place: Places | None) -> None:
+    def _put(self, member: GroupMember, place: Places | None) -> None:
         if member.place is not None:
             del member.place[member]
         member.place = place
@@ -147,10 +147,10 @@ class Group:
             self._put(member, self.behind)
         self._wake(apart, 0)
 
-    def _fan_out(self, batch: Batch, members: list[Watcher], end: float) -> list[Watcher]:
+    def _fan_out(self, batch: Batch, members: list[GroupMember], end: float) -> list[GroupMember]:
         """Write one batch to `members`; returns those that may get the next one with it."""
         seconds = self._turns.seconds
-        served: list[Watcher] = []
+        served: list[GroupMember] = []
         for start in range(0, len(members), STRIDE):
             if seconds() >= end:
                 self._postpone(batch, members[start:])
@@ -158,9 +158,9 @@ class Group:
             served += self._write(batch, members[start : start + STRIDE])
         return served
 
-    def _write(self, batch: Batch, members: list[Watcher]) -> list[Watcher]:
+    def _write(self, batch: Batch, members: list[GroupMember]) -> list[GroupMember]:
         framed = batch.framed
-        lost: set[Watcher] = set()
+        lost: set[GroupMember] = set()
         for member in members:
             if member.paused:
                 lost.add(member)
@@ -173,18 +173,18 @@ class Group:
                 member.end()
         return [member for member in members if member not in lost] if lost else members
 
-    def _postpone(self, batch: Batch, members: list[Watcher]) -> None:
+    def _postpone(self, batch: Batch, members: list[GroupMember]) -> None:
         """These get the batch in the next turns, with what has come until then."""
         for member in members:
             self._fall_behind(member, batch)
         self._turns.later(partial(self._wake, members, 0))
 
-    def _fall_behind(self, member: Watcher, batch: Batch) -> None:
+    def _fall_behind(self, member: GroupMember, batch: Batch) -> None:
         if member.place is self.ready:
             member.cursor = batch.after
             self._put(member, self.behind)
 
-    def _wake(self, members: list[Watcher], start: int) -> None:
+    def _wake(self, members: list[GroupMember], start: int) -> None:
         """Let the members from position `start` on catch up, as many as a slice allows."""
         end = self._turns.end()
         for position in range(start, len(members)):
@@ -196,7 +196,7 @@ class Group:
     def _batches(self, events: list[Event], end: float) -> tuple[list[Batch], int]:
         """The selected events' frames, joined to batches of about MAX_WRITE_BYTES, and how many events they are of.
 
-        After `end` there are no more than a batch, and a revision is never parted.
+        After `end` there are no more than a batch, and a revision is never split.
         """
         batches: list[Batch] = []
         frames: list[bytes] = []
@@ -226,7 +226,7 @@ class Group:
         return batches, done
 
     def event_type(self, event: Event) -> str | None:
-        """What the event is to this selection: leaving it is DELETED, entering it ADDED (supplement A9)."""
+        """What the event is to this selection: leaving it is DELETED, entering it ADDED (reference WATCH-8)."""
         old, new = event.old, event.new
         if self.selection.everything:
             was, now = old is not None, new is not None
@@ -237,11 +237,11 @@ class Group:
             return MODIFIED if was else ADDED
         return DELETED if was else None
 
-    def next_for(self, member: Watcher) -> Due | None:
+    def next_for(self, member: GroupMember) -> Due | None:
         """What comes next for a member that is behind, its cursor moved on; None once it is up to date and settled.
 
         About MAX_WRITE_BYTES, at least one frame; or nothing, when what was looked at is not for it. Raises Expired
-        (410) if the cursor is older than the log and than the recent batches (seed 1 §4.3).
+        (410) if the cursor is older than the log and than the recent batches (reference WATCH-2).
         """
         if self.pending:
             self.flush(self._turns.end())
@@ -264,21 +264,21 @@ class Group:
         """The revision up to which everything has been flushed."""
         return self.pending[0].revision - 1 if self.pending else self._head.revision
 
-    def _settle(self, member: Watcher) -> None:
+    def _settle(self, member: GroupMember) -> None:
         """The member has everything that there is."""
         unlike = member.cursor > self._head.revision or (member.fresh and self.wire.opens)
         self._put(member, self.apart if unlike else self.ready)
         if not self.behind:
             self._recent.clear()
 
-    def _from_log(self, member: Watcher, opening: bool, flushed: int) -> Due:
+    def _from_log(self, member: GroupMember, opening: bool, flushed: int) -> Due:
         """Frames of the log after the member's cursor; if `opening`, the first event only, in its special form."""
         frames: list[bytes] = []
         size = 0
         until = member.cursor
         events = self._log.after(until, SCAN_EVENTS)
         for event in events:
-            ends = event.revision != until  # a cursor never parts a revision
+            ends = event.revision != until  # a cursor never splits a revision
             if event.revision > flushed or (ends and size >= MAX_WRITE_BYTES):
                 break
             event_type = self.event_type(event)
@@ -301,7 +301,7 @@ class Group:
         member.fresh = False
         return chunks(frames)
 
-    def _large(self, member: Watcher) -> Due | None:
+    def _large(self, member: GroupMember) -> Due | None:
         """The next event's own bytes, if it is large and for the member."""
         events = self._log.after(member.cursor, 1)
         if len(events) != 1 or not events[0].is_large():
@@ -326,7 +326,7 @@ class Group:
     def _forget_opening(self) -> None:
         self._opening = None, b""
 
-    def up_to_date(self, member: Watcher) -> bool:
+    def up_to_date(self, member: GroupMember) -> bool:
         """Whether a member has everything there is: one that waits for its first event too, not one of the future."""
         return member.place is self.ready or (member.place is self.apart and member.cursor <= self._head.revision)
 

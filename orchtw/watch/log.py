@@ -11,9 +11,9 @@ from orchtw.errors import Expired
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import Wire
 
-HISTORY_S: Final = 300.0  # seed 1 §4.3(4): the default history of the store, which lists at a revision share
+HISTORY_S: Final = 300.0  # reference READ-9: the default history of the store, which lists at a revision share
 MAX_EVENTS: Final = 100_000  # 5 minutes at 333 writes/s; some 200 bytes each beyond the encodings
-MIN_EVENTS: Final = 100  # supplement A5: at least 100 events per kind, however old or large
+MIN_EVENTS: Final = 100  # reference WATCH-4: at least 100 events per kind, however old or large
 MAX_SUPERSEDED_BYTES: Final = 32 * 1024 * 1024  # encodings that only the log still holds
 TOTAL_SUPERSEDED_BYTES: Final = 256 * 1024 * 1024  # of all logs together
 
@@ -188,7 +188,7 @@ class EventLog:
     def position(self, cursor: int) -> int:
         """The position of the first event after revision `cursor`.
 
-        Raises Expired (410) if events after `cursor` have been dropped (seed 1 §4.3).
+        Raises Expired (410) if events after `cursor` have been dropped (reference WATCH-2).
         """
         if cursor < self.oldest:
             raise Expired.watch(cursor, self.oldest)
@@ -213,7 +213,7 @@ class EventLog:
         """The events that led from the state at `revision` to the present one, oldest first.
 
         Raises Expired (410) if the log does not reach back to `revision`, or only by the minimum that is kept for
-        watches: what was overtaken longer ago than the history lasts is the store's to know (supplement A5).
+        watches: what was overtaken longer ago than the history lasts is for the store to know (reference WATCH-4).
         """
         events = self.since(revision)
         if events and events[0].time < now - self._history_s:

@@ -1,6 +1,6 @@
 """What a watch or a list is about: a namespace and two selectors, compiled to one test on entries.
 
-A selection also names the one index term under which an event for it can be found (see `dispatch`).
+A selection also names the one index term under which an event for it can be found (see `dispatcher`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAMESPACE = "metadata.namespace"
 
 
 class LabelSelector(Protocol):
-    """A parsed label selector (supplement A7, `rules.selectors`); equal selectors compare and hash equal."""
+    """A parsed label selector (reference READ-18, `rules.selectors`); equal selectors compare and hash equal."""
 
     @property
     def requirements(self) -> Sequence[object]:
@@ -37,7 +37,7 @@ class LabelSelector(Protocol):
 
 
 class FieldSelector(Protocol):
-    """A parsed field selector (supplement A7, `rules.field_selectors`); equal selectors compare and hash equal."""
+    """A parsed field selector (reference READ-20, `rules.field_selectors`); equal ones compare and hash equal."""
 
     @property
     def terms(self) -> tuple[tuple[str, bool, str], ...]:
@@ -46,43 +46,43 @@ class FieldSelector(Protocol):
 
 Test = Callable[[Entry], bool]
 Terms = tuple[tuple[str, bool, str], ...]
-Facet = Callable[[Entry], Iterable[Hashable]]  # the index terms of an entry; facets are compared by identity
+Indexer = Callable[[Entry], Iterable[Hashable]]  # the index terms of an entry; indexers are compared by identity
 
 
 def all_entries(entry: Entry) -> Iterable[Hashable]:
-    """The facet of selections that no index helps."""
+    """The indexer of selections that no index helps."""
     return ("",)
 
 
 def by_namespace(entry: Entry) -> Iterable[Hashable]:
-    """The facet of one namespace."""
+    """The indexer of one namespace."""
     return (entry.namespace,)
 
 
 def by_key(entry: Entry) -> Iterable[Hashable]:
-    """The facet of one object."""
+    """The indexer of one object."""
     return (entry.key,)
 
 
 def by_name(entry: Entry) -> Iterable[Hashable]:
-    """The facet of one name, in any namespace."""
+    """The indexer of one name, in any namespace."""
     return (entry.name,)
 
 
 def by_label(entry: Entry) -> Iterable[Hashable]:
-    """The facet of one label value."""
+    """The indexer of one label value."""
     return entry.labels.items()
 
 
 def by_namespaced_label(entry: Entry) -> Iterable[Hashable]:
-    """The facet of one label value in one namespace."""
+    """The indexer of one label value in one namespace."""
     namespace = entry.namespace
     return [(namespace, item) for item in entry.labels.items()]
 
 
-@cache  # positions are few: one facet per selectable field
-def by_field(position: int) -> Facet:
-    """The facet of one value of the selectable field at `position`."""
+@cache  # positions are few: one indexer per selectable field
+def by_field(position: int) -> Indexer:
+    """The indexer of one value of the selectable field at `position`."""
 
     def terms(entry: Entry) -> Iterable[Hashable]:
         return (entry.fields[position],)
@@ -91,8 +91,8 @@ def by_field(position: int) -> Facet:
 
 
 @cache
-def by_namespaced_field(position: int) -> Facet:
-    """The facet of one value of the selectable field at `position`, in one namespace."""
+def by_namespaced_field(position: int) -> Indexer:
+    """The indexer of one value of the selectable field at `position`, in one namespace."""
 
     def terms(entry: Entry) -> Iterable[Hashable]:
         return ((entry.namespace, entry.fields[position]),)
@@ -114,7 +114,7 @@ class Selection:
     fields: FieldSelector | None = None
     field_names: tuple[str, ...] = ()
     matches: Test = attrs.field(init=False, eq=False, repr=False)
-    facet: Facet = attrs.field(init=False, eq=False, repr=False)
+    indexer: Indexer = attrs.field(init=False, eq=False, repr=False)
     term: Hashable = attrs.field(init=False, eq=False, repr=False)
     everything: bool = attrs.field(init=False, eq=False, repr=False)
     whole: bool = attrs.field(init=False, eq=False, repr=False)
@@ -122,9 +122,9 @@ class Selection:
     def __attrs_post_init__(self) -> None:
         labels = None if self.labels is None or self.labels.empty else self.labels
         fields = () if self.fields is None else self.fields.terms
-        facet, term = _best_term(self.namespace, labels, fields, self.field_names)
+        indexer, term = _best_term(self.namespace, labels, fields, self.field_names)
         object.__setattr__(self, "matches", _compile(self.namespace, labels, fields, self.field_names))
-        object.__setattr__(self, "facet", facet)
+        object.__setattr__(self, "indexer", indexer)
         object.__setattr__(self, "term", term)
         object.__setattr__(self, "everything", not self.namespace and labels is None and not fields)
         object.__setattr__(self, "whole", labels is None and not fields)
@@ -132,8 +132,8 @@ class Selection:
 
 def _best_term(
     namespace: str, labels: LabelSelector | None, fields: Terms, names: tuple[str, ...]
-) -> tuple[Facet, Hashable]:
-    """The facet and term with the fewest events for a selection: object, field value, label value, namespace, all."""
+) -> tuple[Indexer, Hashable]:
+    """The indexer and term with the fewest events: object, field value, label value, namespace, all."""
     wanted = {name: value for name, equal, value in fields if equal}
     namespace = namespace or wanted.get(NAMESPACE, "")
     name = wanted.get(NAME)

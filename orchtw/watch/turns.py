@@ -1,4 +1,4 @@
-"""Long work in slices: what does not fit in one turn of the reactor goes on in the next ones, all in their turn."""
+"""Long work in slices: what does not fit in one turn of the reactor goes on in the next ones, in order."""
 
 from __future__ import annotations
 

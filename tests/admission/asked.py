@@ -43,7 +43,7 @@ def canonical(api_version: str, kind: str, obj: Object) -> Object:
     """`obj` with the defaults of its kind."""
     codec = CODECS.kind(api_version, kind)
     found = codec.normalise(obj)
-    codec.default(found)
+    codec.set_defaults(found)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What a plugin sees of a write, and what becomes of its changes (seed 3 §2.2, supplement E3)."""
+"""What a plugin sees of a write, and what becomes of its changes (reference ADM-8)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class OptionsTests(SynchronousTestCase):
 
 class NoteTests(SynchronousTestCase):
     def test_warnings_and_annotations(self) -> None:
-        """Both go to the request; the first value of an annotation stays (supplement E5)."""
+        """Both go to the request; the first value of an annotation stays (reference HOOK-25, ADM-8)."""
         sent = request()
         asked = attributes("CREATE", "pods", request=sent)
         asked.warn("old")
@@ -77,7 +77,7 @@ class NoteTests(SynchronousTestCase):
         asked.annotate("key", "one")
 
     def test_refusal(self) -> None:
-        """A refusal names an object without a name by the beginning of the one to come (supplement E1)."""
+        """A refusal names an object without a name by the beginning of the one to come (reference ADM-9)."""
         for meta, name, shown in (
             ({"generateName": "web-"}, "", "web-"), ({}, "", "Unknown"), ({"name": "a"}, "", "a"), ({}, "x", "x"),
         ):
@@ -117,7 +117,7 @@ class ChangeTests(SynchronousTestCase):
 
 
 class VersionTests(SynchronousTestCase):
-    """For webhooks that match equivalent resources (supplement E3)."""
+    """For webhooks that match equivalent resources (reference HOOK-8)."""
 
     def test_equivalents(self) -> None:
         """Every served version and group behind which the same objects lie, the request's own among them."""

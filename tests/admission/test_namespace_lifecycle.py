@@ -1,4 +1,4 @@
-"""NamespaceLifecycle (supplement A4, A14)."""
+"""NamespaceLifecycle (reference PLUG-2, DEL-17)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which plugins run, by default and by the flags (seed 3 §4.1, supplement E1)."""
+"""Which plugins run, by default and by the flags (reference ADM-4, ADM-5)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from orchtw.apply.conflict import conflict_error
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.field_tree import Tree, decode, union, union_of
 from orchtw.apply.json_patch import CannotApply, _equal
-from orchtw.apply.managed import (
+from orchtw.apply.managed_fields import (
     ANCIENT_CHANGES,
     MAX_UPDATE_MANAGERS,
     Managed,
@@ -50,7 +50,7 @@ _MANAGED = st.dictionaries(_OWNERS, st.tuples(_SETS, st.sampled_from(["", "1", "
 
 class JsonPatchTests(SynchronousTestCase):
     def test_moved_elements(self) -> None:
-        """Inserts at the start of a long list end before they take long; what is usual fits (issue 7)."""
+        """Inserts at the start of a long list end before they take long; what is usual fits (reference LIMIT-8)."""
         insert = {"op": "add", "path": "/0", "value": 1}
         self.assertEqual(len(json_patch.json_patch([0] * 10_000, [insert] * 10_000)), 20_000)
         self.patch(json_patch, "MAX_MOVED", 1000)
@@ -131,7 +131,7 @@ class FieldTreeTests(SynchronousTestCase):
         self.assertLessEqual(copied, 4096 * 13)
 
     def test_unusual_spellings(self) -> None:
-        """Steps that are spelled in other ways come together, however many (issue 7)."""
+        """Steps that are spelled in other ways come together, however many (reference LIMIT-8)."""
         spelled = {f'k:{{"name":{" " * (number + 1)}"a"}}': {f"f:{number}": {}} for number in range(300)}
         tree = decode(orjson.loads(orjson.dumps({'k:{"name":"a"}': {"f:x": {}}, **spelled})))
         self.assertEqual(len(tree['k:{"name":"a"}']), 301)

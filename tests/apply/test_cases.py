@@ -9,7 +9,7 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.field_set import FieldSet
-from orchtw.apply.managed import Entry, Owner, decode, encode
+from orchtw.apply.managed_fields import Entry, Owner, decode, encode
 from orchtw.apply.merge_type import MapType
 from orchtw.apply.server_side import ApplyConflicts, Merger
 from orchtw.apply.type_check import fits, problems

@@ -19,7 +19,7 @@ def below(path: tuple[PathElement, ...], paths: Paths) -> bool:
 
 class FieldSetTests(SynchronousTestCase):
     def test_text_is_the_references(self) -> None:
-        """FieldsV1 has "." first, then names, keys, values and indexes, numbers by size (supplement B6)."""
+        """FieldsV1 has "." first, then names, keys, values and indexes, numbers by size (reference APPLY-2)."""
         fields = FieldSet.of(
             ("list", Index(0)),
             ("list", Value("z")),

@@ -1,4 +1,4 @@
-"""JSON patch, RFC 6902, with the limits of the API (supplement B4, A4)."""
+"""JSON patch, RFC 6902, with the limits of the API (reference PATCH-9, PATCH-10, ERR-33)."""
 
 from __future__ import annotations
 
@@ -127,18 +127,18 @@ class JSONPatchTests(SynchronousTestCase):
         self.check({"baz": 1}, operations, {})
 
     def test_more(self) -> None:
-        """Negative indices count from the end; what does not apply is refused (supplement B4)."""
+        """Negative indices count from the end; what does not apply is refused (reference PATCH-9, PATCH-11)."""
         for example in MORE:
             self.check(*example)
 
     def test_refusal(self) -> None:
-        """A patch that cannot be applied is a 422 with a general text (supplement A4)."""
+        """A patch that cannot be applied is a 422 with a general text (reference PATCH-11)."""
         error = self.assertRaises(CannotApply, json_patch, {}, [op("remove", "/a")])
         self.assertEqual((error.code, error.reason, error.details), (422, "Invalid", {}))
         self.assertEqual(error.message, "the server rejected our request due to an error in our request")
 
     def test_copies_are_limited(self) -> None:
-        """Copies may add 3 MiB in all, however often they double (supplement B4)."""
+        """Copies may add 3 MiB in all, however often they double (reference PATCH-10)."""
         double = [op("copy", "/a/-", **{"from": "/a"})]
         document = {"a": ["x" * (MAX_COPIED_BYTES // 4)]}
         json_patch(copy.deepcopy(document), double)
@@ -161,20 +161,20 @@ class ParseTests(SynchronousTestCase):
     """`parse_json_patch`."""
 
     def test_anything_else(self) -> None:
-        """What is not a JSON list of objects is refused with 400 (supplement B4)."""
+        """What is not a JSON list of objects is refused with 400 (reference PATCH-10)."""
         for body in (b"", b"[", b"{}", b"null", b"[1]", b'[{"op":"test"},null]'):
             error = self.assertRaises(BadRequest, parse_json_patch, body)
             self.assertIn("error decoding patch: ", error.message)
 
     def test_too_many_operations(self) -> None:
-        """More than 10,000 operations are refused with 413 (supplement A4)."""
+        """More than 10,000 operations are refused with 413 (reference ERR-33)."""
         self.assertEqual(len(parse_json_patch(orjson.dumps([{}] * MAX_OPERATIONS))), MAX_OPERATIONS)
         error = self.assertRaises(RequestEntityTooLarge, parse_json_patch, orjson.dumps([{}] * (MAX_OPERATIONS + 1)))
         text = "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
         self.assertEqual(error.message, text)
 
     def test_unknown_members(self) -> None:
-        """Members that no operation has are named with their places (supplement B7)."""
+        """Members that no operation has are named with their places (reference WRITE-28)."""
         operations = [op("add", "/a", 1), op("add", "/b", 1, x=1, y=2)]
         texts = ['json patch unknown field "[1].x"', 'json patch unknown field "[1].y"']
         self.assertEqual(unknown_members(operations), texts)

@@ -1,4 +1,4 @@
-"""The annotation of client-side apply beside server-side apply (supplement B6)."""
+"""The annotation of client-side apply beside server-side apply (reference APPLY-29)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchtw.apply.last_applied import (
     refreshed,
     still_disputed,
 )
-from orchtw.apply.managed import Owned, Owner
+from orchtw.apply.managed_fields import Owned, Owner
 from orchtw.apply.server_side import FieldConflict
 from orchtw.naming import Naming
 from tests.apply.merging import type_of_schema

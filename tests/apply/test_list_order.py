@@ -1,4 +1,4 @@
-"""The order of merged lists (supplement B5)."""
+"""The order of merged lists (reference PATCH-15, PATCH-16)."""
 
 from __future__ import annotations
 

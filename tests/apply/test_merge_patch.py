@@ -1,4 +1,4 @@
-"""JSON merge patch, RFC 7386 (supplement B4)."""
+"""JSON merge patch, RFC 7386 (reference PATCH-12)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ParseTests(SynchronousTestCase):
         self.assertEqual(parse_merge_patch(b'{"a":null}'), {"a": None})
 
     def test_anything_else(self) -> None:
-        """What is not a JSON object is refused with 400 (supplement B4)."""
+        """What is not a JSON object is refused with 400 (reference PATCH-12)."""
         for body in (b"", b"{", b"[]", b"null", b'"a"', b"a: b"):
             error = self.assertRaises(BadRequest, parse_merge_patch, body)
             self.assertEqual(error.message, "Invalid JSON Patch")

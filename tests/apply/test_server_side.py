@@ -1,4 +1,4 @@
-"""Tests of `orchtw.apply.server_side`: the rows of seed 1 §3.2, and laws that hold for all objects."""
+"""Tests of `orchtw.apply.server_side`: the rows of reference APPLY-20, and laws that hold for all objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply import field_tree
 from orchtw.apply.field_set import FieldSet
-from orchtw.apply.managed import Managed, Owner, encode
+from orchtw.apply.managed_fields import Managed, Owner, encode
 from orchtw.apply.server_side import ApplyConflicts, Merger, OneVersion
 from orchtw.apply.typed import claimed, present, reconcile
 from orchtw.objects import Object
@@ -32,7 +32,7 @@ def fields_of(managed: Managed, who: str) -> FieldSet | None:
 
 
 class OwnershipTests(SynchronousTestCase):
-    """Each test is a row of the table in seed 1 §3.2."""
+    """Each test is a row of the table in reference APPLY-20."""
 
     def test_other_value_without_force_is_a_conflict(self) -> None:
         """A different value is refused, and nothing given is changed."""
@@ -141,7 +141,7 @@ class Renamed:
 
 
 class VersionTests(SynchronousTestCase):
-    """Owners that used other versions of the object (supplement B6, versions)."""
+    """Owners that used other versions of the object (reference APPLY-15)."""
 
     def setUp(self) -> None:
         self.merger = Merger(Renamed())

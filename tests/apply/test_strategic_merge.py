@@ -1,4 +1,4 @@
-"""Strategic merge patch: its directives, and a case for every list that merges (supplement B5)."""
+"""Strategic merge patch: its directives, and a case for every list that merges (reference PATCH-14, PATCH-15)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orchtw.schema.nodes import EitherSchema, Field, ListSchema, MapSchema, Node
 _CATALOGUE = Catalogue.load(Naming.of("orch"))
 _CODECS = Codecs(_CATALOGUE)
 
-# The merge lists of supplement B5: struct, key, merge key ("" for a list of strings).
+# The merge lists of reference PATCH-14: struct, key, merge key ("" for a list of strings).
 EXPECTED = {
     ("ObjectMeta", "ownerReferences", "uid"),
     ("ObjectMeta", "finalizers", ""),
@@ -100,7 +100,7 @@ class MergeListTests(SynchronousTestCase):
     """Every list that the schema says merges."""
 
     def test_complete(self) -> None:
-        """All lists that the specification names merge by the key that it names (supplement B5)."""
+        """All lists that the specification names merge by the key that it names (reference PATCH-14)."""
         found = {(s.name.rpartition(".")[2], f.name, f.patch_merge_key) for s, f in merge_lists()}
         self.assertEqual(EXPECTED - found, set())
 
@@ -176,7 +176,7 @@ class MapTests(SynchronousTestCase):
         self.assertIs(result["spec"]["template"], live["spec"]["template"])
 
     def test_other_lists_are_replaced(self) -> None:
-        """A list without strategy merge is replaced as a whole (supplement B5)."""
+        """A list without strategy merge is replaced as a whole (reference PATCH-13)."""
         live = {"tolerations": [{"key": "a"}], "containers": [{"name": "c", "args": ["1"]}]}
         patch = {"tolerations": [{"key": "b"}], "containers": [{"name": "c", "args": ["2"]}]}
         self.assertEqual(self.merged(live, patch, pod("PodSpec")), patch)
@@ -320,7 +320,7 @@ class RefusalTests(SynchronousTestCase):
     """Patches that make no sense."""
 
     def test_texts(self) -> None:
-        """Each is refused with 400 and the text of supplement B5."""
+        """Each is refused with 400 and the text of reference PATCH-17."""
         live = {"containers": [{"name": "c"}], "volumes": [{"name": "v"}]}
         for patch, text in REFUSED:
             error = self.assertRaises(BadRequest, strategic_merge, live, patch, pod("PodSpec"))
@@ -334,6 +334,6 @@ class RefusalTests(SynchronousTestCase):
             self.assertRaises(BadRequest, strategic_merge, {"finalizers": ["a"]}, patch, schema)
 
     def test_not_an_object(self) -> None:
-        """What is not a JSON object is refused with 400 (supplement B5)."""
+        """What is not a JSON object is refused with 400 (reference PATCH-17)."""
         for body in (b"", b"{", b"[]", b"null", b"1"):
             self.assertRaises(BadRequest, parse_strategic_patch, body)

@@ -36,7 +36,7 @@ class FieldsTests(SynchronousTestCase):
         self.assertEqual(claims({"box": {}, "items": [], "tags": None}), FieldSet.named("box", "tags"))
 
     def test_new_containers_count(self) -> None:
-        """What an update brings includes the containers (supplement B6, Update entries record ".")."""
+        """What an update brings includes the containers (reference APPLY-4)."""
         tree = present(TYPE, {"box": {"counts": {"a": 1}}})
         self.assertEqual(FieldSet({"f:box": tree["f:box"]}), FieldSet.named("box", "box.counts", "box.counts.a"))
 
@@ -144,7 +144,7 @@ class CheckTests(SynchronousTestCase):
         return told
 
     def test_texts(self) -> None:
-        """Places and reasons are the reference's (supplement B6)."""
+        """Places and reasons are the reference's (reference APPLY-24)."""
         for obj, text in (
             ({"foo": 1}, ".foo: field not declared in schema"),
             ({"size": "x"}, ".size: expected numeric (int or float), got string"),

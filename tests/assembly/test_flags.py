@@ -27,7 +27,7 @@ class ChoicesTests(SynchronousTestCase):
         self.assertEqual(found, (tuple(STORES), tuple(MODES), tuple(PLUGINS), tuple(CONTROLLERS)))
 
     def test_plugins(self) -> None:
-        """Admission plugins that are not there end the start before anything is made (supplement E1)."""
+        """Admission plugins that are not there end the start before anything is made (reference ADM-1)."""
         error = self.assertRaises(ConfigError, parse, ["--enable-admission-plugins=Nothing"])
         self.assertEqual(error.problems, ('--enable-admission-plugins: plugin "Nothing" is unknown',))
 

@@ -16,7 +16,7 @@ from zope.interface import implementer
 
 from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens, bearer_token
-from orchtw.authn.certificates import ClientCertificates, user_of
+from orchtw.authn.client_certificates import ClientCertificates, user_of
 from orchtw.authn.method import ANONYMOUS, Host, authenticated
 from orchtw.authn.union import Union, chain
 from orchtw.config import Config
@@ -55,7 +55,7 @@ class CertificateTests(SynchronousTestCase):
         self.method = ClientCertificates(lambda: self.now)
 
     def test_subject(self) -> None:
-        """The common name is the user, every organization a group (seed 2 §5.2, supplement D2)."""
+        """The common name is the user, every organization a group (reference AUTHN-13)."""
         shown = certificate_of("bob", "dev", "ops")
         user = self.method.authenticate(request(certificate=shown, verified=True))
         self.assertEqual(user, UserInfo(name="bob", groups=("dev", "ops", "system:authenticated")))
@@ -71,12 +71,12 @@ class CertificateTests(SynchronousTestCase):
         self.assertIsNone(self.method.authenticate(request()))
 
     def test_stranger(self) -> None:
-        """A certificate that the handshake did not verify is a 401, whatever its subject (PITFALLS 4)."""
+        """A certificate that the handshake did not verify is a 401, whatever its subject (reference AUTHN-14)."""
         shown = certificate_of("bob", "system:masters")
         self.assertRaises(Unauthorized, self.method.authenticate, request(certificate=shown))
 
     def test_ends_during_connection(self) -> None:
-        """A certificate past its end is refused although the handshake verified it (supplement D2)."""
+        """A certificate past its end is refused although the handshake verified it (reference AUTHN-14)."""
         shown = certificate_of("bob")
         asked = request(certificate=shown, verified=True)
         self.now = shown.not_valid_after_utc.timestamp()
@@ -96,7 +96,7 @@ class CertificateTests(SynchronousTestCase):
         self.assertRaises(Unauthorized, self.method.authenticate, asked)
 
     def test_no_common_name(self) -> None:
-        """A subject without a common name says nothing (supplement D2)."""
+        """A subject without a common name says nothing (reference AUTHN-13)."""
         key = certificates.new_key()
         name = x509.Name([x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, "system:masters")])
         builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
@@ -119,7 +119,7 @@ class TokenFileTests(SynchronousTestCase):
         return problem
 
     def test_columns(self) -> None:
-        """A line is token, user, uid and optional groups in one quoted column (supplement D3)."""
+        """A line is token, user, uid and optional groups in one quoted column (reference AUTHN-17)."""
         found = self.load('t1,alice,1,"dev,ops"\nt2,bob,2\nt3,carol,3,dev\n')
         self.assertEqual(
             found.find("t1"), UserInfo(name="alice", uid="1", groups=("dev", "ops", "system:authenticated"))
@@ -130,7 +130,7 @@ class TokenFileTests(SynchronousTestCase):
         self.assertIsNone(found.find(""))
 
     def test_blank_lines(self) -> None:
-        """Empty lines and Windows line ends do not matter; `#` begins no comment (supplement D3)."""
+        """Empty lines and Windows line ends do not matter; `#` begins no comment (reference AUTHN-17)."""
         found = self.load("\r\nt1,alice,1\r\n\r\n#t2,bob,2\r\n")
         self.assertEqual([bool(found.find(token)) for token in ("t1", "#t2")], [True, True])
 
@@ -150,7 +150,7 @@ class TokenFileTests(SynchronousTestCase):
         self.assertRaises(Unauthorized, BearerTokens([found]).authenticate, request("Bearer schl\xfcssel"))
 
     def test_short_line(self) -> None:
-        """A line with fewer than three columns ends the start, with its number (supplement D3)."""
+        """A line with fewer than three columns ends the start, with its number (reference AUTHN-18)."""
         self.assertEqual(
             self.refused("t1,alice,1\nt2,bob\n"),
             f"--token-auth-file: token file '{self.path}' must have at least 3 columns "
@@ -198,7 +198,7 @@ class BearerTests(SynchronousTestCase):
         self.tokens = tokens.StaticTokens([("t", ALICE)], KEY)
 
     def test_header(self) -> None:
-        """The scheme's case and spaces around do not matter; other schemes are no token (supplement D1)."""
+        """The scheme's case and spaces around do not matter; other schemes are no token (reference AUTHN-8)."""
         for header, token in (
             ("Bearer t", "t"),
             ("bearer t", "t"),
@@ -213,13 +213,13 @@ class BearerTests(SynchronousTestCase):
             self.assertEqual(bearer_token(header), token, header)
 
     def test_known(self) -> None:
-        """A known token is its user, and is gone from the request afterwards (supplement D1)."""
+        """A known token is its user, and is gone from the request afterwards (reference AUTHN-10)."""
         asked = request("Bearer t")
         self.assertEqual(BearerTokens([self.tokens]).authenticate(asked), authenticated(ALICE))
         self.assertNotIn("authorization", asked.headers)
 
     def test_unknown(self) -> None:
-        """A token that nobody knows is a 401, also when no source is configured (supplement D1)."""
+        """A token that nobody knows is a 401, also when no source is configured (reference AUTHN-9)."""
         for sources in ((), (self.tokens,)):
             self.assertRaises(Unauthorized, BearerTokens(sources).authenticate, request("Bearer x"))
 
@@ -264,21 +264,21 @@ class UnionTests(SynchronousTestCase):
         return Union([Method(answer) for answer in answers], anonymous=anonymous).authenticate(request())
 
     def test_first_success(self) -> None:
-        """The first method to succeed ends the search, also after a refusal (supplement D1)."""
+        """The first method to succeed ends the search, also after a refusal (reference AUTHN-3)."""
         self.assertEqual(self.ask(None, Unauthorized(), ALICE, UserInfo(name="bob")).name, "alice")
 
     def test_group(self) -> None:
-        """Every success brings group system:authenticated, once (seed 2 §5.1)."""
+        """Every success brings group system:authenticated, once (reference AUTHN-4)."""
         for user in (ALICE, authenticated(ALICE)):
             self.assertEqual(self.ask(user).groups, ("dev", "system:authenticated"))
 
     def test_anonymous(self) -> None:
-        """No credentials are system:anonymous in system:unauthenticated, if allowed (supplement D11)."""
+        """No credentials are system:anonymous in system:unauthenticated, if allowed (reference AUTHN-39)."""
         self.assertEqual(self.ask(None), UserInfo(name="system:anonymous", groups=("system:unauthenticated",)))
         self.assertRaises(Unauthorized, self.ask, None, anonymous=False)
 
     def test_wrong_is_not_anonymous(self) -> None:
-        """Wrong credentials are a 401 although anonymous requests are allowed (seed 2 §5.6)."""
+        """Wrong credentials are a 401 although anonymous requests are allowed (reference AUTHN-9)."""
         self.assertRaises(Unauthorized, self.ask, Unauthorized(), None)
 
     def later(self, answer: Any, *rest: Any) -> Deferred[UserInfo]:
@@ -312,18 +312,18 @@ class ChainTests(SynchronousTestCase):
         return chain(host, Config(**settings)).authenticate(asked)
 
     def test_certificate_before_token(self) -> None:
-        """A verified certificate decides before a token does (supplement D1)."""
+        """A verified certificate decides before a token does (reference AUTHN-3)."""
         asked = request("Bearer t", certificate=certificate_of("bob"), verified=True)
         self.assertEqual(self.ask(asked, token_auth_file=self.path).name, "bob")
 
     def test_token_beside_strange_certificate(self) -> None:
-        """A stranger's certificate does not spoil a good token, and alone is a 401 (supplement D1)."""
+        """A stranger's certificate does not spoil a good token, and alone is a 401 (reference AUTHN-3, AUTHN-14)."""
         shown = certificate_of("bob")
         self.assertEqual(self.ask(request("Bearer t", certificate=shown), token_auth_file=self.path).name, "alice")
         self.assertRaises(Unauthorized, self.ask, request(certificate=shown))
 
     def test_anonymous_flag(self) -> None:
-        """Anonymous requests end with --anonymous-auth=false and with AlwaysAllow alone (supplement D11)."""
+        """Anonymous requests end with --anonymous-auth=false and with AlwaysAllow alone (reference AUTHN-39)."""
         self.assertEqual(self.ask(request()), ANONYMOUS)
         self.assertRaises(Unauthorized, self.ask, request(), anonymous_auth=False)
         self.assertRaises(Unauthorized, self.ask, request(), authorization_mode=("AlwaysAllow",))

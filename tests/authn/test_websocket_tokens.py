@@ -1,4 +1,4 @@
-"""Tokens that come as a WebSocket's sub-protocol (supplement D1)."""
+"""Tokens that come as a WebSocket's sub-protocol (reference AUTHN-11)."""
 
 from __future__ import annotations
 

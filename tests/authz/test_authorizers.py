@@ -47,7 +47,7 @@ def allowed(user: UserInfo, info: RequestInfo, modes: tuple[str, ...] = ("Node",
 
 class ChainTests(SynchronousTestCase):
     def test_masters(self) -> None:
-        """Members of system:masters may do everything under every mode, even AlwaysDeny (supplement Z2)."""
+        """Members of system:masters may do everything under every mode, even AlwaysDeny (reference AUTHZ-8)."""
         for modes in [*((mode,) for mode in MODES), ("Node", "RBAC"), ("AlwaysDeny", "RBAC")]:
             self.assertTrue(allowed(MASTER, PODS, modes))
             self.assertTrue(allowed(MASTER, path("/metrics", "delete"), modes))
@@ -58,20 +58,20 @@ class ChainTests(SynchronousTestCase):
             self.assertIs(allowed(user, PODS), False)
 
     def test_public_paths(self) -> None:
-        """Health and version answer everybody, as role system:public-info-viewer grants (supplement Z5)."""
+        """Health and version answer everybody, as role system:public-info-viewer grants (reference ROLE-5)."""
         for name in ("/healthz", "/livez", "/readyz", "/version", "/version/"):
             self.assertTrue(allowed(ANONYMOUS, path(name)) and allowed(BOB, path(name)))
             self.assertFalse(allowed(ANONYMOUS, path(name, "post")))
 
     def test_discovery_paths(self) -> None:
-        """Discovery answers authenticated users only, as role system:discovery grants (supplement Z5)."""
+        """Discovery answers authenticated users only, as role system:discovery grants (reference ROLE-3)."""
         for name in ("/api", "/api/", "/api/v1", "/apis", "/apis/apps/v1", "/openapi/v2"):
             self.assertTrue(allowed(BOB, path(name)), name)
             self.assertFalse(allowed(ANONYMOUS, path(name)), name)
             self.assertFalse(allowed(BOB, path(name, "post")), name)
 
     def test_other_paths(self) -> None:
-        """Single checks, the index and metrics are for masters (supplement Z5)."""
+        """Single checks, the index and metrics are for masters (reference ROLE-5)."""
         for name in ("/", "/healthz/etcd", "/readyz/ping", "/metrics", "/apisx", "/version/x"):
             self.assertFalse(allowed(BOB, path(name)), name)
 
@@ -80,7 +80,7 @@ class ChainTests(SynchronousTestCase):
         self.assertFalse(allowed(UserInfo(name="x"), path("/version")))
 
     def test_fixed_modes(self) -> None:
-        """AlwaysAllow lets everybody, AlwaysDeny nobody, with its reason (supplement Z2)."""
+        """AlwaysAllow lets everybody, AlwaysDeny nobody, with its reason (reference AUTHZ-9)."""
         self.assertTrue(allowed(BOB, PODS, ("AlwaysAllow",)))
         decision = chain("AlwaysDeny").authorize(BOB, PODS)
         self.assertEqual(decision, Decision(False, "Everything is forbidden."))
@@ -108,13 +108,13 @@ class UnionTests(SynchronousTestCase):
         return Union([Authorizer(answer) for answer in answers]).authorize(BOB, PODS)
 
     def test_first_decides(self) -> None:
-        """The first that allows or denies decides (seed 2 §5.8)."""
+        """The first that allows or denies decides (reference AUTHZ-5)."""
         denied = Decision(False, "no")
         self.assertEqual(self.ask(NO_OPINION, ALLOWED, denied), ALLOWED)
         self.assertEqual(self.ask(NO_OPINION, denied, ALLOWED), denied)
 
     def test_no_opinion(self) -> None:
-        """If none has an opinion the answer is no, for all the reasons given (seed 2 §5.8)."""
+        """If none has an opinion the answer is no, for all the reasons given (reference AUTHZ-5)."""
         self.assertEqual(self.ask(Decision(None, "a"), NO_OPINION, Decision(None, "b")), Decision(False, "a\nb"))
         self.assertEqual(self.ask(), Decision(False))
 
@@ -134,7 +134,7 @@ class UnionTests(SynchronousTestCase):
 
 class RulesTests(SynchronousTestCase):
     def test_oneself(self) -> None:
-        """Every authenticated user may ask about himself, as role system:basic-user grants (supplement Z5)."""
+        """Every authenticated user may ask about himself, as role system:basic-user grants (reference ROLE-4)."""
         for plural in ("selfsubjectaccessreviews", "selfsubjectrulesreviews"):
             for user, group, may in (
                 (BOB, "authorization.orch.io", True),
@@ -175,7 +175,7 @@ class RefusalTests(SynchronousTestCase):
         return forbidden(UserInfo(name="bob"), info, reason).message
 
     def test_texts(self) -> None:
-        """The texts of supplement A4, word for word."""
+        """The texts of reference ERR-26, word for word."""
         self.assertEqual(
             self.message(verb="list", resource="nodes"),
             'nodes is forbidden: User "bob" cannot list resource "nodes" in API group "" at the cluster scope',
@@ -194,12 +194,12 @@ class RefusalTests(SynchronousTestCase):
         self.assertTrue(self.message("why", verb="list", resource="nodes").endswith("at the cluster scope: why"))
 
     def test_details(self) -> None:
-        """Details name resource, group and object (supplement A3)."""
+        """Details name resource, group and object (reference ERR-1, ERR-2)."""
         info = RequestInfo(is_resource=True, verb="get", path="", group="apps", resource="deployments", name="x")
         self.assertEqual(forbidden(BOB, info).details, {"name": "x", "group": "apps", "kind": "deployments"})
 
     def test_path(self) -> None:
-        """A non-resource path has its own text and empty details (supplement A4)."""
+        """A non-resource path has its own text and empty details (reference ERR-26)."""
         error = forbidden(BOB, path("/foo"))
         self.assertEqual((error.message, error.details), ('forbidden: User "bob" cannot get path "/foo"', {}))
         self.assertEqual((error.code, error.reason), (403, "Forbidden"))

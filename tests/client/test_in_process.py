@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.internet.defer import ensureDeferred
 
 from orchtw.client.interface import Item
-from orchtw.client.ties import OwnerReference, Ties, TiesReader
+from orchtw.client.owner_references import OwnerMetadata, OwnerMetadataReader, OwnerReference
 from orchtw.errors import AlreadyExists, Conflict, Expired, Forbidden, Invalid, NotFound, StatusError
 from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
@@ -47,7 +47,7 @@ class InProcessClientTests(WorldTestCase):
         self.assertIsNone(self.world.get("configmaps", "y"))
 
     def test_refusals(self) -> None:
-        """Admission and validation happen as for a request (DESIGN, Controllers)."""
+        """Admission and validation happen as for a request (reference DESIGN-24)."""
         self.world.config_map("x")
         with self.assertRaises(AlreadyExists):
             self.world.config_map("x")
@@ -76,7 +76,7 @@ class InProcessClientTests(WorldTestCase):
         self.assertEqual(keys("b", labels="app"), [])
 
     def test_update_needs_the_version(self) -> None:
-        """An update that names a version that is no longer stored is a Conflict (seed 1 §4.6)."""
+        """An update that names a version that is no longer stored is a Conflict (reference DESIGN-24, WRITE-10)."""
         first = self.world.config_map("x")
         self.world.patch("configmaps", "x", {"labels": {"a": "1"}})
         with self.assertRaises(Conflict):
@@ -106,7 +106,7 @@ class InProcessClientTests(WorldTestCase):
         self.assertTrue(self.world.run(delete(self.config_maps, "a", "x")))
 
     def test_delete_collection(self) -> None:
-        """Everything that matches in the namespace is deleted, nothing else (supplement A13)."""
+        """Everything that matches in the namespace is deleted, nothing else (reference DEL-12)."""
         self.world.namespace("b")
         for number in range(200):
             self.world.config_map(f"x{number}", labels={"odd": str(number % 2)})
@@ -186,9 +186,9 @@ class InProcessClientTests(WorldTestCase):
         item = self.world.run(self.client.find(widgets, "a", "w"))
         assert item is not None
         self.assertEqual((item.load(), item.metadata()), (made, made["metadata"]))
-        ties = item.ties()
-        self.assertEqual((ties.uid, ties.finalizers), (made["metadata"]["uid"], ("example.com/f",)))
-        self.assertEqual([each.uid for each in ties.owners], [owner["metadata"]["uid"]])
+        meta = item.owner_metadata()
+        self.assertEqual((meta.uid, meta.finalizers), (made["metadata"]["uid"], ("example.com/f",)))
+        self.assertEqual([each.uid for each in meta.owners], [owner["metadata"]["uid"]])
         patched = self.world.run(self.client.patch(widgets, "a", "w", {"metadata": {"finalizers": None}}))
         self.assertNotIn("finalizers", patched["metadata"])
         self.assertEqual(self.world.run(self.client.delete_collection(widgets, "a")), 1)
@@ -223,20 +223,20 @@ class InProcessClientTests(WorldTestCase):
         return self.world.targets.stored_target("", "v1", "configmaps").stored.cache.log
 
 
-class TiesTests(WorldTestCase):
+class OwnerMetadataTests(WorldTestCase):
     """The short cut says of every object what its decoded metadata says."""
 
-    def check(self, obj: Object) -> Ties:
+    def check(self, obj: Object) -> OwnerMetadata:
         codec = self.world.codecs.kind("v1", "ConfigMap")
         canonical = codec.normalise(obj)
-        read = TiesReader().read(codec.encode_protobuf(canonical))
+        read = OwnerMetadataReader().read(codec.encode_protobuf(canonical))
         assert read is not None
-        self.assertEqual(read, Ties.of(canonical["metadata"]))
+        self.assertEqual(read, OwnerMetadata.of(canonical["metadata"]))
         return read
 
     def test_loose(self) -> None:
         """An object without owners has a uid only."""
-        self.assertEqual(self.check({"metadata": {"name": "x", "uid": "u"}}), Ties("u"))
+        self.assertEqual(self.check({"metadata": {"name": "x", "uid": "u"}}), OwnerMetadata("u"))
 
     def test_everything(self) -> None:
         """Owners, finalizers and termination are read past long labels, and before managed fields."""
@@ -249,15 +249,15 @@ class TiesTests(WorldTestCase):
             "finalizers": ["example.com/f", "orphan"],
             "managedFields": [{"manager": "m", "operation": "Update", "apiVersion": "v1"}],
         }
-        ties = self.check({"metadata": meta})
+        meta_of = self.check({"metadata": meta})
         references = (OwnerReference("w", "v1", "ConfigMap", "o", True), OwnerReference("w", "v1", "ConfigMap", "o"))
-        self.assertEqual(ties, Ties("u", references, ("example.com/f", "orphan"), True))
+        self.assertEqual(meta_of, OwnerMetadata("u", references, ("example.com/f", "orphan"), True))
 
     def test_shared(self) -> None:
         """Dependents of one owner share their reference."""
         codec = self.world.codecs.kind("v1", "ConfigMap")
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "o", "uid": "w"}}
-        reader = TiesReader()
+        reader = OwnerMetadataReader()
         first, second = (
             reader.read(codec.encode_protobuf(codec.normalise({"metadata": {"name": n, "ownerReferences": [owner]}})))
             for n, owner in (("x", reference(owner)), ("y", reference(owner)))
@@ -267,4 +267,4 @@ class TiesTests(WorldTestCase):
 
     def test_other_encodings(self) -> None:
         """What does not begin with metadata is left to its codec."""
-        self.assertIsNone(TiesReader().read(b'{"metadata":{}}'))
+        self.assertIsNone(OwnerMetadataReader().read(b'{"metadata":{}}'))

@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item, Listing, Receiver, Resource
-from orchtw.client.ties import Ties
+from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import Expired, InternalError, StatusError
 from orchtw.objects import Object
 from tests.client.world import WorldTestCase
@@ -32,8 +32,8 @@ class FakeItem:
     def key(self) -> str:
         return self.name
 
-    def ties(self) -> Ties:
-        return Ties(self.name)
+    def owner_metadata(self) -> OwnerMetadata:
+        return OwnerMetadata(self.name)
 
     def metadata(self) -> Object:
         return {"name": self.name}

@@ -1,4 +1,4 @@
-"""Leader election by Lease (supplement F15)."""
+"""Leader election by Lease (reference CTRL-4)."""
 
 from __future__ import annotations
 

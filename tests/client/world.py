@@ -21,13 +21,13 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.bootstrap.maker import Maker
-from orchtw.registry.bootstrap.namespaces import create_namespaces
+from orchtw.registry.bootstrap.system_namespaces import create_namespaces
 from orchtw.registry.deletion import Deletion
-from orchtw.registry.metadata import Stamp
-from orchtw.registry.namespaces import Namespaces
+from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.namespace_lookup import Namespaces
 from orchtw.registry.offload import Offload
-from orchtw.registry.ownership import Ownership
 from orchtw.registry.surface import ServedSurface
+from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.targets import Targets
 from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
@@ -169,7 +169,7 @@ class World:
             Chain([lifecycle, *self.plugins]), ServedSurface(self.targets, self.naming, offload), offload
         )
         writes = WritePath(
-            self.store, admissions, stamp, self.random, Ownership(self.targets, self.naming), offload
+            self.store, admissions, stamp, self.random, FieldOwnership(self.targets, self.naming), offload
         )
         self.registry = Registry(self.targets, writes, Deletion(writes, collects_garbage=True), self.cacher)
         self.client = InProcessClient(self.registry, UserInfo(name="test"), "test")

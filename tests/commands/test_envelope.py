@@ -13,7 +13,7 @@ from tests.schema.codec.test_wire_fixtures import FIXTURES, PAIRS
 
 
 class EnvelopeCommandTests(SynchronousTestCase):
-    """The console command of issue 2, item 3."""
+    """The console command of reference DESIGN-27."""
 
     def _orch_envelope(self, *argv: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
         out, err = io.BytesIO(), io.StringIO()

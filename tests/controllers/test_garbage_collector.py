@@ -1,4 +1,4 @@
-"""The garbage collector (supplement F3, A12; seed 1 §3.1)."""
+"""The garbage collector (reference CTRL-13, DEL-5, DEL-10)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class BackgroundTests(GarbageCollectorCase):
         self.assertEqual(self.left(), [])
 
     def test_nothing_is_remembered(self) -> None:
-        """When all are gone the graph is empty; it never knows objects without ties."""
+        """When all are gone the graph is empty; it never knows objects without owners or dependents."""
         self.chain()
         self.world.config_map("stranger")
         self.assertEqual(set(self.collector.graph.nodes), {self.meta(name)["uid"] for name in

@@ -1,4 +1,4 @@
-"""The namespace controller (supplement A14, F2; seed 1 §3.1)."""
+"""The namespace controller (reference CTRL-10, DEL-15, DEL-10)."""
 
 from __future__ import annotations
 

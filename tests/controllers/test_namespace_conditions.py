@@ -1,4 +1,4 @@
-"""How far the deletion of a namespace has come, as conditions (supplement F2)."""
+"""How far the deletion of a namespace has come, as conditions (reference CTRL-11)."""
 
 from __future__ import annotations
 

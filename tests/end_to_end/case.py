@@ -121,7 +121,7 @@ class ServerCase(TestCase):
         return status
 
     def no_tracebacks(self) -> None:
-        """Whatever a client does, the server's log shows no failure of its own (STYLE, errors)."""
+        """Whatever a client does, the server's log shows no failure of its own (reference ERR-40)."""
         logged = self.server.log[self._logged :] + self.server.errors
         for word in TRACEBACKS:
             self.assertNotIn(word, logged, logged)

@@ -1,4 +1,4 @@
-"""Server-side apply as `kubectl` does it, in both vocabularies (supplement B6, C8)."""
+"""Server-side apply as `kubectl` does it, in both vocabularies (reference APPLY-18, CLIENT-4)."""
 
 from __future__ import annotations
 

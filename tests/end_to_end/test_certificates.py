@@ -1,4 +1,4 @@
-"""Client certificates against the real server: what cannot be read is a 401 (supplement D2)."""
+"""Client certificates against the real server: what cannot be read is a 401 (reference AUTHN-14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of the wall clock, an hour back and an hour forward, under a server that works (PITFALLS 32)."""
+"""Steps of the wall clock, an hour back and an hour forward, under a server that works (reference LIMIT-15)."""
 
 from __future__ import annotations
 

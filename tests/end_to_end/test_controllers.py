@@ -1,4 +1,4 @@
-"""The namespace controller and the garbage collector inside the real server (issue 3, item 7; supplement F2, F3)."""
+"""The namespace controller and the garbage collector inside the real server (reference CTRL-10, CTRL-13)."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class KubectlTests(CascadeCase):
         return result.output
 
     async def test_delete_namespace(self) -> None:
-        """`kubectl delete ns`, with 5,000 objects in it, ends (issue 3, must be seen)."""
+        """`kubectl delete ns`, with 5,000 objects in it, ends (reference CTRL-10)."""
         await fill(self.client, self.namespace, 5000)
         output = await self.run_ok("delete", "ns", self.namespace)
         self.assertEqual(output, f'namespace "{self.namespace}" deleted\n')
@@ -176,7 +176,7 @@ class KubectlTests(CascadeCase):
         self.assertEqual((await self.client.get(f"/api/v1/namespaces/{self.namespace}")).code, 404)
 
     async def test_cascades(self) -> None:
-        """`kubectl delete deployment --cascade=…` does what it says (issue 3, must be seen)."""
+        """`kubectl delete deployment --cascade=…` does what it says (reference CTRL-16)."""
         await self.tree()
         await self.run_ok("delete", "deployment", "web", "--cascade=foreground")
         self.assertEqual(await self.counts(), (0, 0, 0))

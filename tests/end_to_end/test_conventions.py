@@ -1,6 +1,6 @@
 """The API's conventions seen from outside: what creating and changing objects does and says.
 
-Each test is named after its rule; sources, sections of the supplement, are in the docstrings.
+Each test is named after its rule; the docstrings cite the reference.
 """
 
 from __future__ import annotations

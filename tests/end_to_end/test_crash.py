@@ -1,4 +1,4 @@
-"""kill -9 of the real server under writers over HTTPS (DESIGN, command-line contract; issue 2, item 4)."""
+"""kill -9 of the real server under writers over HTTPS (reference DESIGN-23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletion and namespaces seen from outside (supplement A12, A13, A14)."""
+"""Deletion and namespaces seen from outside (reference DEL-4, DEL-12, DEL-15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every resource that can be created lives a whole life on the wire, in both vocabularies (issue: must be seen).
+"""Every resource that can be created lives a whole life on the wire, in both vocabularies (reference KIND-4).
 
 The tests are made from the catalogue: one class for each vocabulary, one test for each resource and version.
 """

@@ -1,4 +1,4 @@
-"""fieldValidation over the wire: unknown and repeated fields on create, update and patch (supplement B7)."""
+"""fieldValidation over the wire: unknown and repeated fields on create, update and patch (reference WRITE-24)."""
 
 from __future__ import annotations
 

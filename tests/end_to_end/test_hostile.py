@@ -1,6 +1,6 @@
 """Requests that no well-meaning client sends: each gets its Status, none a 500, and the server goes on.
 
-Sources: issue 2, item 3 (bodies); supplement A4 (texts), A7 (selectors), B1, B3, C3 (paths and methods), C4 (limits).
+Sources: reference ENC-8, ENC-9, ENC-13, ERR-15, ERR-28, READ-18, READ-20, WRITE-5, PATCH-1, REQ-9, LIMIT-1.
 """
 
 from __future__ import annotations
@@ -224,13 +224,13 @@ class HostileTests(ServerCase):
         await self.check(BODIES)
 
     async def test_lists(self) -> None:
-        """List and watch parameters that cannot be understood are refused (supplement A5, A6, A7)."""
+        """List and watch parameters that cannot be understood are refused (reference READ-6, READ-11, READ-19)."""
         await self.check(
             tuple(Case(query, "GET", f"{MAPS}?{query}", code=code, reason=reason) for query, code, reason in LISTS)
         )
 
     async def test_places(self) -> None:
-        """Paths and methods that lead nowhere are a 404, 405 or 406 (supplement A4, C3)."""
+        """Paths and methods that lead nowhere are a 404, 405 or 406 (reference ERR-18, ERR-28, ERR-29, REQ-10)."""
         await self.check(PLACES)
 
     async def test_connections(self) -> None:
@@ -260,7 +260,7 @@ ROUNDS = 200
 
 
 class MemoryTests(ServerCase):
-    """What clients make the server hold is bounded (issue 7, items 1, 3 and 5)."""
+    """What clients make the server hold is bounded (reference LIMIT-9, LIMIT-11)."""
 
     flags = (f"--max-inflight-bytes={BUDGET_BYTES}", "--write-stall-timeout=4s")
 
@@ -349,7 +349,7 @@ class MemoryTests(ServerCase):
             await deferLater(reactor, 0.1)
 
     async def test_half_closed(self) -> None:
-        """A client that ends its side after the request gets a long answer whole (issue 7, item 10)."""
+        """A client that ends its side after the request gets a long answer whole (reference LIMIT-13)."""
         obj = {"metadata": {"name": "long"}, "data": {"a": "x" * OBJECT_BYTES}}
         await self.created(self.core("configmaps"), obj)
         data = HEAD % f"GET {self.core('configmaps', 'long')}".encode() + b"\r\n"

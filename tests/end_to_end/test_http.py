@@ -1,6 +1,6 @@
 """Media types, HTTP behaviour and discovery seen from outside.
 
-Each test is named after its rule; sources, sections of the supplement, are in the docstrings.
+Each test is named after its rule; the docstrings cite the reference.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class NegotiationTests(ConventionCase):
         self.assertEqual(yaml.load(answer.body, yaml.BaseLoader), (await self.get("")).json)
 
     async def test_protobuf(self) -> None:
-        """Bodies and answers are envelopes; their formats are chosen apart (seed 1 §4.5)."""
+        """Bodies and answers are envelopes; their formats are chosen apart (reference ENC-1)."""
         protobuf, codec = self.naming.protobuf_media_type, surface(self.vocabulary)[1].kind("v1", "ConfigMap")
         body = codec.encode_envelope(codec.normalise(config_map("a")))
         answer = await self.client.send("POST", self.maps, body, {"Content-Type": protobuf})
@@ -184,7 +184,7 @@ class HTTPTests(ConventionCase):
             self.assertTrue(answer.headers["content-type"].startswith("text/plain"))
 
     async def test_namespace_on_a_cluster_resource(self) -> None:
-        """Cluster resources are not in namespaces, and namespaced objects not without one (seed 1 §4.2)."""
+        """Cluster resources are not in namespaces, and namespaced objects not without one (reference REQ-7)."""
         for path in (self.core("nodes"), "/api/v1/configmaps/a"):
             self.assertEqual((await self.client.get(path)).code, 404, path)
 

@@ -1,4 +1,4 @@
-"""Followers that fall behind a compaction list again and come to the right end (seed 1 §4.3(4))."""
+"""Followers that fall behind a compaction list again and come to the right end (reference READ-9)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.test_public_client import kubernetes
 
 BURST = 150
-"""Writes at a time: more than the 100 events that are kept however old they are (supplement A5)."""
+"""Writes at a time: more than the 100 events that are kept however old they are (reference WATCH-4)."""
 
 MAX_BURSTS = 40
 LAST = "last"

@@ -1,4 +1,4 @@
-"""`kubectl`, unmodified, against both vocabularies (issue: must be seen; supplement C8).
+"""`kubectl`, unmodified, against both vocabularies (reference CLIENT-1, CLIENT-6).
 
 Under the specification's own names generic commands work; commands that send typed Protobuf of the original
 groups need the original names, and are tried there only.
@@ -172,7 +172,7 @@ class KubernetesVocabularyTests(KubectlCase):
     vocabulary = "kubernetes"
 
     async def test_columns(self) -> None:
-        """kubectl prints the server's own columns (supplement A10)."""
+        """kubectl prints the server's own columns (reference TABLE-7)."""
         await self.run_ok("create", "-f", "-", stdin=yaml.safe_dump(self.manifests()["deployments.apps"]))
         lines = (await self.run_ok("get", "deployments")).splitlines()
         self.assertEqual(lines[0].split(), ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"])
@@ -181,7 +181,7 @@ class KubernetesVocabularyTests(KubectlCase):
         self.assertEqual(wide[0].split()[5:], ["CONTAINERS", "IMAGES", "SELECTOR"])
 
     async def test_typed_commands(self) -> None:
-        """Commands that send Protobuf of hard-coded groups are understood (supplement C8)."""
+        """Commands that send Protobuf of hard-coded groups are understood (reference CLIENT-6)."""
         role = self.unique("role")
         made = await self.run_ok("create", "clusterrole", role, "--verb=get", "--resource=pods")
         self.assertEqual(made, f"clusterrole.rbac.authorization.k8s.io/{role} created\n")

@@ -1,4 +1,4 @@
-"""`kubectl` reads the published documents (supplement C2, C8)."""
+"""`kubectl` reads the published documents (reference OPENAPI-17, CLIENT-7)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class OrchTests(OpenAPICase):
     """Under the specification's own vocabulary."""
 
     async def test_explain(self) -> None:
-        """`explain` finds no kind in either version, as its extension has another name (supplement C2)."""
+        """`explain` finds no kind in either version, as its extension has another name (reference OPENAPI-17)."""
         unknown = "couldn't find resource for"
         newer = (("--output=plaintext", "not found in"), ("--output=plaintext-openapiv2", unknown))
         older = (("--recursive=false", unknown),)

@@ -1,4 +1,4 @@
-"""One data folder under one vocabulary, then under the other, and back (issue 8, item 3)."""
+"""One data folder under one vocabulary, then under the other, and back (reference VOC-7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Patches over the wire: each kind on objects and sub-resources, refusals, races, and `kubectl` (supplement B3)."""
+"""Patches over the wire: each kind on objects and sub-resources, refusals, races, and `kubectl`
+(reference PATCH-1).
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ class PatchTests(ServerCase):
         return self.group("apps/v1", "deployments", name)
 
     async def test_each_kind(self) -> None:
-        """Each kind of patch changes an object; the same change again writes nothing (supplement B3)."""
+        """Each kind of patch changes an object; the same change again writes nothing (reference PATCH-1, PATCH-5)."""
         path = await self.config_map(a="1", b="2")
         operations = [{"op": op, "path": "/data/a", "value": value} for op, value in (("test", "4"), ("add", "6"))]
         for kind, body in (
@@ -81,14 +83,14 @@ class PatchTests(ServerCase):
         self.assertEqual(again, first)
 
     async def test_parameters_of_the_type(self) -> None:
-        """Parameters of the Content-Type are ignored (supplement B3)."""
+        """Parameters of the Content-Type are ignored (reference PATCH-1)."""
         path = await self.config_map(a="1")
         headers = {"Content-Type": TYPES["merge"] + "; charset=utf-8"}
         answer = await self.client.send("PATCH", path, b'{"data":{"a":"2"}}', headers)
         self.assertEqual((answer.code, answer.json["data"]), (200, {"a": "2"}))
 
     async def test_unsupported_type(self) -> None:
-        """Any other type is a 415 that names the four (supplement A4)."""
+        """Any other type is a 415 that names the four (reference ERR-31)."""
         path = await self.config_map(a="1")
         answer = await self.client.send("PATCH", path, {"data": {"a": "2"}})
         text = (
@@ -130,7 +132,7 @@ class PatchTests(ServerCase):
         self.assertEqual((answer.code, answer.json["reason"]), (400, "BadRequest"))
 
     async def test_applied_scale(self) -> None:
-        """An applied Scale owns the workload's replicas as `scale`; two managers conflict (supplement B6)."""
+        """An applied Scale owns the workload's replicas as `scale`; two managers conflict (reference APPLY-16)."""
         path = await self.new_deployment()
         scale: Object = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 3}}
 
@@ -163,7 +165,7 @@ class PatchTests(ServerCase):
                 self.assertRefused(await self.patch(kind, path, body), 404, "NotFound", text)
 
     async def test_not_a_patch(self) -> None:
-        """A body that is no patch of its kind is a 400 (supplement B4, B5)."""
+        """A body that is no patch of its kind is a 400 (reference PATCH-10, PATCH-12, PATCH-17)."""
         path = await self.config_map(a="1")
         for kind, bodies in (("merge", (b"{", b"[]")), ("strategic", (b"{", b"[]")), ("json", (b"[", b"{}", b"[1]"))):
             for body in (b"", *bodies):
@@ -181,7 +183,9 @@ class PatchTests(ServerCase):
         self.assertIn((await self.patch("json", path, nested)).code, (400, 422))
 
     async def test_cannot_be_applied(self) -> None:
-        """A failed test, a missing path and an unknown operation are a 422 with a general text (supplement A4)."""
+        """A failed test, a missing path and an unknown operation are a 422 with a general text
+        (reference PATCH-11).
+        """
         path = await self.config_map(a="1")
         for operation in (
             {"op": "test", "path": "/data/a", "value": "2"},
@@ -192,14 +196,14 @@ class PatchTests(ServerCase):
             self.assertEqual(status["details"], {})
 
     async def test_too_many_operations(self) -> None:
-        """More than 10,000 operations are a 413 (supplement A4)."""
+        """More than 10,000 operations are a 413 (reference ERR-33)."""
         path = await self.config_map(a="1")
         text = "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
         answer = await self.patch("json", path, [{}] * 10001)
         self.assertRefused(answer, 413, "RequestEntityTooLarge", text)
 
     async def test_result_that_is_no_object(self) -> None:
-        """A result that cannot be decoded is a 422 that shows it (supplement B3, B5)."""
+        """A result that cannot be decoded is a 422 that shows it (reference PATCH-5)."""
         path = await self.new_deployment()
         body = {"spec": {"replicas": "x"}}
         status = (await self.patch("merge", path, body)).json
@@ -221,7 +225,7 @@ class PatchTests(ServerCase):
         self.assertEqual((answer.code, answer.json["details"]["causes"][0]["field"]), (422, "metadata.labels"))
 
     async def test_names_stay(self) -> None:
-        """A patch that changes name or namespace is a 400 (supplement A4)."""
+        """A patch that changes name or namespace is a 400 (reference PATCH-5)."""
         path = await self.config_map(a="1")
         name = path.rpartition("/")[2]
         for kind in ("merge", "strategic"):
@@ -236,7 +240,7 @@ class PatchTests(ServerCase):
             self.assertRefused(answer, 400, "BadRequest", text)
 
     async def test_stale_version(self) -> None:
-        """A resourceVersion in the patch is a precondition: 409 when it no longer fits (supplement B3)."""
+        """A resourceVersion in the patch is a precondition: 409 when it no longer fits (reference PATCH-4)."""
         path = await self.config_map(a="1")
         old = (await self.client.get(path)).version
         fits = {"metadata": {"resourceVersion": old}, "data": {"a": "2"}}
@@ -263,7 +267,7 @@ class PatchTests(ServerCase):
         self.assertEqual(result["spec"]["holderIdentity"], "me")
 
     async def test_force_is_for_apply(self) -> None:
-        """`force` is refused with any other kind of patch (supplement B3)."""
+        """`force` is refused with any other kind of patch (reference PATCH-6)."""
         path = await self.config_map(a="1")
         answer = await self.patch("merge", f"{path}?force=true", {})
         text = (
@@ -273,7 +277,7 @@ class PatchTests(ServerCase):
         self.assertRefused(answer, 422, "Invalid", text)
 
     async def test_dry_run(self) -> None:
-        """A dry run answers the patched object and stores nothing (supplement B8)."""
+        """A dry run answers the patched object and stores nothing (reference WRITE-19)."""
         path = await self.config_map(a="1")
         before = (await self.client.get(path)).json
         result = await self.patched("strategic", f"{path}?dryRun=All", {"data": {"a": "2"}})
@@ -281,7 +285,7 @@ class PatchTests(ServerCase):
         self.assertEqual((await self.client.get(path)).json, before)
 
     async def test_racing_writers(self) -> None:
-        """Writers of one object at the same time all get through, and none is lost (supplement B3)."""
+        """Writers of one object at the same time all get through, and none is lost (reference PATCH-4)."""
         path = await self.config_map()
         lease = self.group("coordination.orch.io/v1", "leases")
         name = self.unique("lease")

@@ -1,4 +1,4 @@
-"""The public Python client, unmodified, under Kubernetes' own names (issue: must be seen)."""
+"""The public Python client, unmodified, under Kubernetes' own names (reference VOC-1)."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class PublicClientTests(ServerCase):
         await self.away(work)
 
     async def test_conflict(self) -> None:
-        """A replace with a version that is no longer the live one is refused (supplement B2)."""
+        """A replace with a version that is no longer the live one is refused (reference WRITE-10)."""
 
         def work() -> None:
             v1, namespace = self.v1, self.namespace
@@ -122,7 +122,7 @@ class PublicClientTests(ServerCase):
         await self.away(work)
 
     async def test_pages(self) -> None:
-        """`limit` and `_continue` read a list in pages that hold each object once (seed 1 §4.4)."""
+        """`limit` and `_continue` read a list in pages that hold each object once (reference READ-12, READ-13)."""
 
         def work() -> None:
             v1, namespace = self.v1, self.namespace
@@ -176,7 +176,7 @@ class PublicClientTests(ServerCase):
         await self.away(work)
 
     async def test_selectors(self) -> None:
-        """Label and field selectors choose (supplement A7)."""
+        """Label and field selectors choose (reference READ-18, READ-20)."""
 
         def work() -> None:
             v1, namespace = self.v1, self.namespace

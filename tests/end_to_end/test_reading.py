@@ -1,6 +1,6 @@
 """Reading seen from outside: lists and watches.
 
-Each test is named after its rule; sources, sections of the supplement, are in the docstrings.
+Each test is named after its rule; the docstrings cite the reference.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ListTests(ConventionCase):
         self.assertEqual(names(await self.client.get(self.maps)), ["a", "a-b", "a.b", "b", "c"])
 
     async def test_across_namespaces(self) -> None:
-        """The list without a namespace holds the objects of all, by namespace and name (seed 1 §4.2)."""
+        """The list without a namespace holds the objects of all, by namespace and name (reference REQ-4)."""
         other = await self.new_namespace()
         await self.make("z")
         await self.created(self.core("configmaps", namespace=other), config_map("a"))
@@ -76,7 +76,7 @@ class ListTests(ConventionCase):
         )
 
     async def test_chunks(self) -> None:
-        """Chunks hold each object once, at one version, and count what is left (seed 1 §4.4, A6)."""
+        """Chunks hold each object once, at one version, and count what is left (reference READ-13, READ-14)."""
         for name in "abcde":
             await self.make(name)
         first = await self.query("limit=2")

@@ -1,4 +1,4 @@
-"""Servers that serve a part of the API only (seed 1 §9.2, supplement C9)."""
+"""Servers that serve a part of the API only (reference VER-2, VER-3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts and ends of the real process (DESIGN, command-line contract; supplement G1, G4)."""
+"""Starts and ends of the real process (reference OPS-13, OPS-14, DESIGN-20)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class FirstStartTests(ProcessCase):
 
 
 class RefusedStartTests(ProcessCase):
-    """One clear line on standard error, status 1, no traceback (issue: first start)."""
+    """One clear line on standard error, status 1, no traceback (reference DESIGN-21)."""
 
     async def test_busy_port(self) -> None:
         """A port that is taken is named."""
@@ -115,7 +115,7 @@ class RefusedStartTests(ProcessCase):
         self.assertIn(os.path.basename(path), line)
 
     async def test_unknown_flag(self) -> None:
-        """An unknown flag is named (supplement G10)."""
+        """An unknown flag is named (reference FLAG-2)."""
         self.assertEqual(await self.refusal(self.server("--frobnicate=1")), "Error: unknown flag: --frobnicate")
 
     async def test_unwritable_data_folder(self) -> None:
@@ -166,7 +166,7 @@ class RefusedStartTests(ProcessCase):
 
 class ShutdownTests(ProcessCase):
     async def test_delay(self) -> None:
-        """After SIGTERM `/readyz` fails while requests are served; then watches end cleanly (supplement G4)."""
+        """After SIGTERM `/readyz` fails while requests are served; then watches end cleanly (reference OPS-14)."""
         server = self.server("--shutdown-delay-duration=1s")
         await server.start()
         client, context = self.client(server), tls_context(server.kubeconfig)
@@ -215,12 +215,12 @@ class HealthTests(ServerCase):
         return answer.body.decode().splitlines()
 
     async def test_plain(self) -> None:
-        """The three endpoints answer `ok` (seed 1 §4.8)."""
+        """The three endpoints answer `ok` (reference OPS-2)."""
         for name in ("healthz", "livez", "readyz"):
             self.assertEqual(await self.text(f"/{name}"), ["ok"])
 
     async def test_verbose(self) -> None:
-        """`verbose` lists the checks in the order of registration (supplement G1)."""
+        """`verbose` lists the checks in the order of registration (reference OPS-3, OPS-7)."""
         common = ["[+]ping ok", "[+]log ok", "[+]etcd ok"]
         ready = ["[+]informer-sync ok"]
         for name, lines in (("livez", common), ("healthz", common), ("readyz", common + ready)):
@@ -230,7 +230,7 @@ class HealthTests(ServerCase):
         self.assertIn("[+]shutdown ok", await self.text("/readyz?verbose"))
 
     async def test_exclude(self) -> None:
-        """An excluded check says so; one that is not there is warned of (supplement G1)."""
+        """An excluded check says so; one that is not there is warned of (reference OPS-5)."""
         lines = await self.text("/livez?verbose&exclude=etcd&exclude=foo")
         self.assertIn("[+]etcd excluded: ok", lines)
         warning = 'warn: some health checks cannot be excluded: no matches for "foo"'
@@ -242,6 +242,6 @@ class HealthTests(ServerCase):
         self.assertEqual((await self.client.get("/readyz/foo")).code, 404)
 
     async def test_head(self) -> None:
-        """HEAD is answered like GET, without the body (supplement C3)."""
+        """HEAD is answered like GET, without the body (reference OPS-1, REQ-14)."""
         answer = await self.client.send("HEAD", "/healthz")
         self.assertEqual((answer.code, answer.body, answer.headers["content-length"]), (200, b"", "2"))

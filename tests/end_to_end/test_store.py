@@ -1,4 +1,4 @@
-"""What disks and people do to the store's files under a real server (issue 7, items 4, 8, 9 and 11)."""
+"""What disks and people do to the store's files under a real server (reference STORE-8, STORE-9, STORE-10)."""
 
 from __future__ import annotations
 

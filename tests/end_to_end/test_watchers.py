@@ -1,4 +1,4 @@
-"""Many watchers, and a slow one, over real TLS sockets (issue: must be seen).
+"""Many watchers, and a slow one, over real TLS sockets (reference WATCH-18).
 
 The full size (1,000 watchers, 10,000 events, ten million deliveries) takes some minutes: set
 `ORCHTW_FULL_FANOUT=1` for it. Otherwise the same 1,000 watchers get 500.

@@ -1,4 +1,4 @@
-"""Watches over WebSockets, and cross-origin requests, against a real server over TLS (supplement A9, C3, D1)."""
+"""Watches over WebSockets, and cross-origin requests, against a real server over TLS (reference WATCH-19, REQ-28)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class MessageTests(WebSocketCase):
     """What comes over a WebSocket."""
 
     async def test_json(self) -> None:
-        """Each event is one text message: the line of the ordinary watch (supplement A9)."""
+        """Each event is one text message: the line of the ordinary watch (reference WATCH-19)."""
         await self.put("a")
         socket = await self.open()
         self.assertIsNone(socket.accepted.subprotocol)
@@ -80,7 +80,7 @@ class MessageTests(WebSocketCase):
         self.assertEqual([json.loads(each) for each in messages], await plain.events(2))
 
     async def test_old_path(self) -> None:
-        """The path with /watch/ in it is a watch as well (supplement A8)."""
+        """The path with /watch/ in it is a watch as well (reference REQ-6)."""
         await self.put("a")
         socket = await self.open_path(f"/api/v1/watch/namespaces/{self.namespace}/configmaps")
         self.assertEqual(event(await socket.message()), ("ADDED", "a"))
@@ -180,7 +180,7 @@ class CORSTests(WebSocketCase):
     PREFLIGHT = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "authorization"}
 
     async def test_preflight(self) -> None:
-        """A preflight needs no credentials: 204 and what a page may do (supplement C3)."""
+        """A preflight needs no credentials: 204 and what a page may do (reference REQ-28)."""
         answer = await self.anonymous().send("OPTIONS", "/api/v1/pods", headers={"Origin": ALLOWED, **self.PREFLIGHT})
         self.assertEqual((answer.code, answer.body), (204, b""))
         self.assertEqual(

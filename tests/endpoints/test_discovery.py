@@ -49,7 +49,7 @@ def entry(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 class DocumentTests(SynchronousTestCase):
     def test_versions(self) -> None:
-        """`/api` has no apiVersion and tells every client the server's address (supplement C1)."""
+        """`/api` has no apiVersion and tells every client the server's address (reference DISC-1)."""
         self.assertEqual(
             served()["/api"],
             {
@@ -60,7 +60,7 @@ class DocumentTests(SynchronousTestCase):
         )
 
     def test_group_order(self) -> None:
-        """The aggregator's group comes first, then falling priority (supplement C1)."""
+        """The aggregator's group comes first, then falling priority (reference DISC-2)."""
         names = [group["name"] for group in served()["/apis"]["groups"]]
         self.assertEqual(
             names[:7],
@@ -77,7 +77,7 @@ class DocumentTests(SynchronousTestCase):
         self.assertNotIn("", names)
 
     def test_group(self) -> None:
-        """A group lists its versions by priority, and the first is preferred (supplement C1)."""
+        """A group lists its versions by priority, and the first is preferred (reference DISC-3)."""
         versions = [{"groupVersion": f"autoscaling/{v}", "version": v} for v in ("v2", "v1", "v2beta1", "v2beta2")]
         expected = {"name": "autoscaling", "versions": versions, "preferredVersion": versions[0]}
         found = served()
@@ -85,7 +85,7 @@ class DocumentTests(SynchronousTestCase):
         self.assertIn(expected, found["/apis"]["groups"])
 
     def test_resource(self) -> None:
-        """An entry has its members in the reference order, empty ones left out (supplement C1)."""
+        """An entry has its members in the reference order, empty ones left out (reference DISC-5)."""
         found = served()["/apis/apps/v1"]
         self.assertEqual(
             (found["kind"], found["apiVersion"], found["groupVersion"]), ("APIResourceList", "v1", "apps/v1")
@@ -98,7 +98,7 @@ class DocumentTests(SynchronousTestCase):
         )
 
     def test_subresources(self) -> None:
-        """Sub-resources are entries of their own; a foreign kind brings its group and version (supplement C1)."""
+        """Sub-resources are entries of their own; a foreign kind brings its group and version (reference DISC-5)."""
         core = served()["/api/v1"]
         self.assertEqual(
             entry(core, "pods/eviction"),
@@ -116,7 +116,7 @@ class DocumentTests(SynchronousTestCase):
         self.assertEqual(entry(served()["/apis/apps/v1"], "deployments/scale")["group"], "autoscaling")
 
     def test_sorted(self) -> None:
-        """Resources are sorted by name and verbs by letter, in every version (supplement C1)."""
+        """Resources are sorted by name and verbs by letter, in every version (reference DISC-4, DISC-5)."""
         for document in served().values():
             resources = document.get("resources", [])
             self.assertEqual([each["name"] for each in resources], sorted(each["name"] for each in resources))
@@ -134,7 +134,9 @@ class DocumentTests(SynchronousTestCase):
             )
 
     def test_disabled(self) -> None:
-        """What --runtime-config switches off is not shown, and another version becomes preferred (supplement C9)."""
+        """What --runtime-config switches off is not shown, and another version becomes preferred
+        (reference DISC-12).
+        """
         found = served(
             ("autoscaling/v2", "false"),
             ("batch/v1", "false"),
@@ -191,7 +193,7 @@ class ServedTests(SynchronousTestCase):
         return decoded
 
     def test_formats(self) -> None:
-        """Each document is served alike in JSON, YAML and Protobuf (supplement C1)."""
+        """Each document is served alike in JSON, YAML and Protobuf (reference DISC-8)."""
         for path, expected in served().items():
             self.assertEqual(json.loads(self.body(path)), expected)
             self.assertEqual(yaml.safe_load(self.body(path, accept="application/yaml")), expected)
@@ -204,7 +206,7 @@ class ServedTests(SynchronousTestCase):
             self.assertEqual(self.successResultOf(self.ask("/apis", accept)).content_type, accept)
 
     def test_aggregated_falls_back(self) -> None:
-        """A client that knows later releases gets the plain document (supplement C1)."""
+        """A client that knows later releases gets the plain document (reference DISC-8)."""
         accept = (
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
             "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
@@ -216,7 +218,7 @@ class ServedTests(SynchronousTestCase):
         self.failureResultOf(self.ask("/apis", "text/html"), NotAcceptable)
 
     def test_pretty(self) -> None:
-        """Query and user agent ask for indented JSON, which does not disturb others' answers (supplement C3)."""
+        """Query and user agent ask for indented JSON, which does not disturb others' answers (reference REQ-20)."""
         self.assertIn(b'\n  "kind"', self.body("/api", query="pretty=1"))
         self.assertIn(b'\n  "kind"', self.body("/api", agent="curl/8"))
         self.assertTrue(self.body("/api").startswith(b'{"kind":"APIVersions","versions"'))
@@ -243,19 +245,19 @@ class ServedTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(self.ask(version)).body, b"404 page not found\n")
 
     def test_trailing_slash(self) -> None:
-        """A slash behind a discovery path or /version does not matter (supplement C1)."""
+        """A slash behind a discovery path or /version does not matter (reference DISC-9)."""
         for path in ("/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/version"):
             self.assertEqual(self.body(path), self.body(f"{path}/"))
 
     def test_unknown_group(self) -> None:
-        """A group or version that is not served is a bare text 404 (supplement A4)."""
+        """A group or version that is not served is a bare text 404 (reference ERR-18)."""
         for path in ("/api/v2", "/apis/nope", "/apis/apps/v9", "/apis/internal.apiserver.orch.io/v1alpha1"):
             response = self.successResultOf(self.ask(path))
             self.assertEqual((response.code, response.body), (404, b"404 page not found\n"))
             self.assertEqual(response.content_type, "text/plain; charset=utf-8")
 
     def test_index(self) -> None:
-        """`/` lists all paths, sorted; an unknown path is a 404 with the same list (supplement C1)."""
+        """`/` lists all paths, sorted; an unknown path is a 404 with the same list (reference DISC-7)."""
         index = self.body("/")
         shown: Iterable[str] = json.loads(index)["paths"]
         self.assertEqual(list(shown), sorted([*served(), "/version"]))
@@ -263,13 +265,13 @@ class ServedTests(SynchronousTestCase):
         self.assertEqual((response.code, response.body, response.content_type), (404, index, "application/json"))
 
     def test_methods(self) -> None:
-        """Discovery and version are for GET alone (supplement C1, C3)."""
+        """Discovery and version are for GET alone (reference DISC-9, REQ-14)."""
         for path in ("/api", "/apis/apps/v1", "/version"):
             for method in ("POST", "HEAD", "OPTIONS"):
                 self.failureResultOf(self.ask(path, method=method), MethodNotAllowed)
 
     def test_version(self) -> None:
-        """`/version` names release 1.24 in all of its fields (supplement C1)."""
+        """`/version` names release 1.24 in all of its fields (reference DISC-6)."""
         found = json.loads(self.body("/version"))
         self.assertEqual(
             list(found),

@@ -40,7 +40,7 @@ class HealthTests(SynchronousTestCase):
         return response.code, response.body
 
     def test_plain(self) -> None:
-        """A healthy server says `ok` without a line end, as text that is not to be sniffed (supplement G1)."""
+        """A healthy server says `ok` without a line end, as text that is not to be sniffed (reference OPS-2)."""
         self.checks.add("ping", fine)
         for path in ("/healthz", "/livez", "/readyz", "/livez/ping"):
             response = self.get(path)
@@ -49,7 +49,7 @@ class HealthTests(SynchronousTestCase):
             self.assertIn(("X-Content-Type-Options", "nosniff"), response.headers)
 
     def test_verbose(self) -> None:
-        """Verbose answers list the checks in their order and end with the endpoint's own name (supplement G1)."""
+        """Verbose answers list the checks in their order and end with the endpoint's own name (reference OPS-3)."""
         self.checks.add("ping", fine)
         self.checks.add("log", fine)
         self.checks.add("informer-sync", fine, frozenset({READYZ}))
@@ -60,7 +60,7 @@ class HealthTests(SynchronousTestCase):
         )
 
     def test_failure(self) -> None:
-        """A failing check is a 500 with the verbose list and no reason, asked for or not (supplement G1)."""
+        """A failing check is a 500 with the verbose list and no reason, asked for or not (reference OPS-4)."""
         self.checks.add("ping", fine)
         self.checks.add("etcd", broken)
         for query in ("", "verbose"):
@@ -70,12 +70,12 @@ class HealthTests(SynchronousTestCase):
             )
 
     def test_single_failure(self) -> None:
-        """A failing check on its own path shows its reason (supplement G1)."""
+        """A failing check on its own path shows its reason (reference OPS-6)."""
         self.checks.add("etcd", broken)
         self.assertEqual(self.answer("/readyz/etcd"), (500, b"internal server error: a secret reason\n"))
 
     def test_exclude(self) -> None:
-        """Excluded checks are not run and are shown as excluded; the parameter repeats (supplement G1)."""
+        """Excluded checks are not run and are shown as excluded; the parameter repeats (reference OPS-5)."""
         self.checks.add("etcd", broken)
         self.checks.add("log", broken)
         self.assertEqual(self.answer("/livez", "exclude=etcd&exclude=log"), (200, b"ok"))
@@ -85,7 +85,7 @@ class HealthTests(SynchronousTestCase):
         )
 
     def test_exclude_unknown(self) -> None:
-        """An unknown name to exclude is a warning before the last line, not a failure (supplement G1)."""
+        """An unknown name to exclude is a warning before the last line, not a failure (reference OPS-5)."""
         self.checks.add("ping", fine)
         self.assertEqual(
             self.answer("/livez", "verbose&exclude=foo"),
@@ -98,14 +98,14 @@ class HealthTests(SynchronousTestCase):
         self.assertEqual(self.answer("/livez", "exclude=foo"), (200, b"ok"))
 
     def test_unknown_check(self) -> None:
-        """A check that the endpoint does not have, and a slash behind a path, are 404 (supplement G1, C3)."""
+        """A check that the endpoint does not have, and a slash behind a path, are 404 (reference OPS-6)."""
         self.checks.add("shutdown", fine, frozenset({READYZ}))
         for path in ("/livez/shutdown", "/livez/x", "/livez/", "/readyz/"):
             self.assertEqual(self.get(path).code, 404, path)
         self.assertEqual(self.get("/readyz/shutdown").code, 200)
 
     def test_hook(self) -> None:
-        """A start step fails every endpoint until it ended; its name may hold slashes (supplement G1)."""
+        """A start step fails every endpoint until it ended; its name may hold slashes (reference OPS-8)."""
         hook = self.checks.hook("rbac/bootstrap-roles")
         self.assertEqual(
             self.answer("/livez/poststarthook/rbac/bootstrap-roles"), (500, b"internal server error: not finished\n")
@@ -115,7 +115,7 @@ class HealthTests(SynchronousTestCase):
         self.assertEqual(self.get("/healthz").code, 200)
 
     def test_hook_names(self) -> None:
-        """Steps are named in the vocabulary that is served (DESIGN, rule 6)."""
+        """Steps are named in the vocabulary that is served (reference OPS-12)."""
         for naming, name in (
             (Naming.orch(), "poststarthook/start-orch-apiserver-admission-initializer"),
             (Naming.kubernetes(), "poststarthook/start-kube-apiserver-admission-initializer"),
@@ -125,7 +125,7 @@ class HealthTests(SynchronousTestCase):
             self.assertEqual([check.name for check in checks.of(READYZ)], [name])
 
     def test_grace(self) -> None:
-        """For --livez-grace-period /livez, and only it, forgives unfinished steps (supplement G1)."""
+        """For --livez-grace-period /livez, and only it, forgives unfinished steps (reference OPS-8)."""
         self.checks.hook("bootstrap-controller")
         health = Paths([Health(self.checks, self.clock, 5.0)])
 
@@ -138,7 +138,7 @@ class HealthTests(SynchronousTestCase):
         self.assertEqual(code("/livez"), 500)
 
     def test_shutdown(self) -> None:
-        """From the signal on /readyz fails with its reason while /livez is well (supplement G1, G4)."""
+        """From the signal on /readyz fails with its reason while /livez is well (reference OPS-11)."""
         running = self.checks.condition(
             "shutdown", "process is shutting down", met=True, endpoints=frozenset({READYZ})
         )
@@ -153,7 +153,7 @@ class HealthTests(SynchronousTestCase):
         self.assertRaises(ValueError, self.checks.add, "ping", fine)
 
     def test_log(self) -> None:
-        """Check `log` fails when nothing could be flushed for two minutes (supplement G1)."""
+        """Check `log` fails when nothing could be flushed for two minutes (reference OPS-9)."""
         broken = [OSError(28, "No space left on device")]
 
         def flush() -> None:
@@ -169,7 +169,7 @@ class HealthTests(SynchronousTestCase):
         self.assertEqual(self.get("/livez/log").code, 200)
 
     def test_log_of_an_idle_server(self) -> None:
-        """A server that nobody asked for hours has a good log (supplement G1)."""
+        """A server that nobody asked for hours has a good log (reference OPS-9)."""
         self.checks.add("log", LogFlow(self.clock))
         self.clock.advance(LOG_BLOCKED_S * 100)
         self.assertEqual(self.get("/livez/log").code, 200)
@@ -177,7 +177,9 @@ class HealthTests(SynchronousTestCase):
 
 class StoreCheckTests(SynchronousTestCase):
     def test_time_out(self) -> None:
-        """A store that does not answer within two seconds fails with the reference server's text (supplement G1)."""
+        """A store that does not answer within two seconds fails with the reference server's text
+        (reference OPS-10).
+        """
         clock = Clock()
         never: Deferred[None] = Deferred()
 

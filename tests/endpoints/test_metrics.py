@@ -1,4 +1,4 @@
-"""`/metrics` (supplement G2)."""
+"""`/metrics` (reference METRIC-1)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MetricsTests(SynchronousTestCase):
             self.assertRegex(text, r"^\[(ALPHA|STABLE)\] ")
 
     def test_deprecated_requests(self) -> None:
-        """A deprecated version that was asked for is shown once, however often that was (seed 1 §9.4)."""
+        """A deprecated version that was asked for is shown once, however often that was (reference VER-8)."""
         resource = Catalogue.load(Naming.orch()).find("batch", "v1beta1", "cronjobs")
         assert resource is not None
         info = RequestInfo(

@@ -1,4 +1,4 @@
-"""`/openapi/v2` and `/openapi/v3` over HTTP (supplement C2)."""
+"""`/openapi/v2` and `/openapi/v3` over HTTP (reference OPENAPI-1, OPENAPI-2)."""
 
 from __future__ import annotations
 
@@ -287,10 +287,10 @@ class CacheControlTests(SynchronousTestCase):
         return [value for name, value in found.headers if name == "Cache-Control"]
 
     def test_own(self) -> None:
-        """A response that says how it may be kept is left alone (supplement C2)."""
+        """A response that says how it may be kept is left alone (reference OPENAPI-5)."""
         own = Response(headers=[("Cache-Control", "public, immutable")])
         self.assertEqual(self.values(own), ["public, immutable"])
 
     def test_default(self) -> None:
-        """Any other response may not be kept (supplement C3)."""
+        """Any other response may not be kept (reference REQ-22)."""
         self.assertEqual(self.values(Response()), ["no-cache, private"])

@@ -1,4 +1,4 @@
-"""What every answer has, and what becomes of refusals and faults (supplement C3)."""
+"""What every answer has, and what becomes of refusals and faults (reference REQ-22, ERR-40)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The id of a request: the client's own where that can do no harm (issue 7, item 10)."""
+"""The id of a request: the client's own where that can do no harm (reference REQ-22)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class AuditIdTests(SynchronousTestCase):
     """`audit_id`."""
 
     def test_asked(self) -> None:
-        """An id of visible characters is taken whole (supplement G8: truncated never)."""
+        """An id of visible characters is taken whole (reference REQ-22)."""
         for asked in ("mine", "ab620636-3a5e", "a/b:c=d,e;f{g}", "x" * LONGEST):
             self.assertEqual(audit_id(asked), asked)
 

@@ -1,4 +1,4 @@
-"""The line of stages: its order, what a stage may do, and what a refused head passes (DESIGN rule 4)."""
+"""The line of stages: its order, what a stage may do, and what a refused head passes (reference DESIGN-4)."""
 
 from __future__ import annotations
 

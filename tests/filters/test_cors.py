@@ -32,7 +32,7 @@ class CORSTests(SynchronousTestCase):
         return response
 
     def test_preflight(self) -> None:
-        """A preflight of an allowed origin is answered here: no stage sees it (supplement C3)."""
+        """A preflight of an allowed origin is answered here: no stage sees it (reference REQ-28)."""
         response = self.answer("OPTIONS", origin=CONSOLE, access_control_request_method="PUT")
         self.assertEqual((response.code, self.seen), (204, []))
         self.assertIn(("Access-Control-Allow-Origin", CONSOLE), response.headers)

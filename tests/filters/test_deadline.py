@@ -1,4 +1,4 @@
-"""The time limit of writes (supplement C4)."""
+"""The time limit of writes (reference LIMIT-2)."""
 
 from __future__ import annotations
 

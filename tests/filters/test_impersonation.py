@@ -1,4 +1,4 @@
-"""Impersonation (supplement D12)."""
+"""Impersonation (reference AUTHN-40)."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class ImpersonationTests(SynchronousTestCase):
         )
 
     def test_without_user(self) -> None:
-        """Groups, extra values or a uid without a user are a 400 that names them (supplement D12)."""
+        """Groups, extra values or a uid without a user are a 400 that names them (reference AUTHN-40)."""
         for header, text in (("impersonate-group", "a, b"), ("impersonate-uid", "7"), ("impersonate-extra-k", "v")):
             request = Request(method="GET", path="/x", headers={header: text}, peer=Peer(address="", port=0))
             stage = ImpersonationStage(Recorder(), Naming.orch())

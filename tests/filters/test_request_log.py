@@ -1,4 +1,4 @@
-"""A client can forge neither fields nor lines of the request log (issue 7, item 10)."""
+"""A client can forge neither fields nor lines of the request log (reference OPS-18)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RequestLogTests(SynchronousTestCase):
         return line
 
     def test_line(self) -> None:
-        """The line of an ordinary request (supplement G8)."""
+        """The line of an ordinary request (reference OPS-18)."""
         self.assertEqual(
             self.line(headers={"user-agent": "kubectl/v1.32.4"}),
             'HTTP verb="GET" URI="/x" latency="12.000ms" userAgent="kubectl/v1.32.4" '

@@ -1,4 +1,4 @@
-"""Who may send a body is decided by the head where that suffices (issue 7, item 3)."""
+"""Who may send a body is decided by the head where that suffices (reference LIMIT-9)."""
 
 from __future__ import annotations
 

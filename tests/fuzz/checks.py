@@ -13,7 +13,7 @@ from tests.fuzz.surface import Surface
 _EXPECTED_500 = (
     "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
 )
-"""Answers that the API itself gives with this code (supplement B10)."""
+"""Answers that the API itself gives with this code (reference KIND-23)."""
 
 
 def problems(case: Case, audit_id: str, answer: Answer, surface: Surface) -> tuple[list[str], Any]:

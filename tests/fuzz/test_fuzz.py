@@ -23,7 +23,9 @@ LIMIT_S = 300  # a busy machine; a free one needs ten
 
 class RunTests(SynchronousTestCase):
     def test_small_run(self) -> None:
-        """A thousand requests, and all that were ever kept, find nothing in either vocabulary (issue 7)."""
+        """A thousand requests, and all that were ever kept, find nothing in either vocabulary
+        (reference LIMIT-16).
+        """
         done = subprocess.run(
             [sys.executable, "-m", "tests.fuzz", f"--requests={REQUESTS}", "--seed=trial"],
             cwd=ROOT,

@@ -57,7 +57,7 @@ class FirstStartTests(SynchronousTestCase):
         return problem
 
     def test_files(self) -> None:
-        """Keys and the administrator's file are 0600, the folders 0700 (DESIGN, command-line contract)."""
+        """Keys and the administrator's file are 0600, the folders 0700 (reference DESIGN-20)."""
         umask = os.umask(0)
         self.addCleanup(os.umask, umask)
         self.start()
@@ -87,7 +87,9 @@ class FirstStartTests(SynchronousTestCase):
         self.assertTrue(authority.extensions.get_extension_for_class(x509.BasicConstraints).value.ca)
 
     def test_serving_names(self) -> None:
-        """The serving certificate is good for loopback, both given addresses, and the Service's names (DESIGN)."""
+        """The serving certificate is good for loopback, both given addresses, and the Service's names
+        (reference DESIGN-20).
+        """
         pki = self.start(bind_address="10.0.0.1", advertise_address="2001:db8::1")
         self.assertEqual(
             certificates.hosts_of(pki.serving_chain[0]),
@@ -96,13 +98,13 @@ class FirstStartTests(SynchronousTestCase):
         )
 
     def test_kubernetes_vocabulary(self) -> None:
-        """Under the other vocabulary the names are Kubernetes' own (DESIGN, rule 6)."""
+        """Under the other vocabulary the names are Kubernetes' own (reference DESIGN-6)."""
         pki = self.start(naming=Naming.kubernetes())
         self.assertIn("kubernetes.default.svc", certificates.hosts_of(pki.serving_chain[0]))
         self.assertEqual(self.kubeconfig()["current-context"], "kubernetes-admin@kubernetes")
 
     def test_kubeconfig(self) -> None:
-        """The administrator's file embeds everything and names the real port (DESIGN; supplement D16)."""
+        """The administrator's file embeds everything and names the real port (reference CLIENT-9)."""
         pki = self.start(port=40123)
         document = self.kubeconfig()
         self.assertEqual((document["kind"], document["apiVersion"]), ("Config", "v1"))
@@ -122,7 +124,7 @@ class FirstStartTests(SynchronousTestCase):
         self.assertEqual(len(context.get_ca_certs()), 1)
 
     def test_second_start_reuses(self) -> None:
-        """A second start changes no file (issue: first start)."""
+        """A second start changes no file (reference DESIGN-20)."""
         self.start()
         before, inode = self.contents(), (self.data / "admin.kubeconfig").stat().st_ino
         self.start(now=NOW + timedelta(days=100))
@@ -318,7 +320,9 @@ class FirstStartTests(SynchronousTestCase):
         return folder / "tls.crt", folder / "tls.key", certificate
 
     def test_given_certificate(self) -> None:
-        """With --tls-cert-file that chain is served and is what the administrator's file trusts (supplement G10)."""
+        """With --tls-cert-file that chain is served and is what the administrator's file trusts
+        (reference DESIGN-20).
+        """
         file, key, certificate = self.own()
         pki = self.start(tls_cert_file=file, tls_private_key_file=key)
         self.assertEqual((pki.serving_chain[0], len(pki.serving_chain)), (certificate, 2))
@@ -357,7 +361,7 @@ class FirstStartTests(SynchronousTestCase):
         self.assertIn("of a kind that is not supported", line)
 
     def test_client_authorities(self) -> None:
-        """The generated CA is believed unless --client-ca-file names others (DESIGN, command-line contract)."""
+        """The generated CA is believed unless --client-ca-file names others (reference DESIGN-20)."""
         self.assertEqual(self.start().client_cas, files.read_certificates(self.pki / "ca.crt"))
         file, _, certificate = self.own()
         self.assertEqual(self.start(client_ca_file=file).client_cas[0], certificate)

@@ -1,4 +1,4 @@
-"""The administrator's client configuration (supplement D16)."""
+"""The administrator's client configuration (reference CLIENT-9)."""
 
 from __future__ import annotations
 

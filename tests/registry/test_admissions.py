@@ -1,4 +1,4 @@
-"""What plugins see of each kind of write, and what becomes of what they change (seed 3 §1, supplement E1, E3)."""
+"""What plugins see of each kind of write, and what becomes of what they change (reference ADM-1, ADM-8)."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class ChangeTests(WriteTestCase):
         self.assertEqual((stored["apiVersion"], stored["spec"]["minAvailable"]), ("policy/v1", 5))
 
     def test_nobody_owns_it(self) -> None:
-        """What a plugin adds has no owner: the writer comes to own what was sent (DESIGN rule 4)."""
+        """What a plugin adds has no owner: the writer comes to own what was sent (reference WRITE-3)."""
         self.edits(lambda obj: obj["data"].update(added="x"))
         made = self.create({"metadata": {"name": "x"}, "data": {"sent": "y"}}, manager="me")
         (entry,) = made["metadata"]["managedFields"]

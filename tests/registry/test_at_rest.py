@@ -98,12 +98,12 @@ class StoredAsJsonTests(SynchronousTestCase):
 
     def test_in_appearance(self) -> None:
         """An object that was created in a dry run shows no version."""
-        entry = self.stored.prepare(obj(size=2)).unstored()
+        entry = self.stored.prepare(obj(size=2)).dry_run_entry()
         self.assertNotIn("resourceVersion", self.stored.load(entry)["metadata"])
 
     def test_nameplate(self) -> None:
         """Of an object that cannot be read the names and the version can be shown."""
-        found = self.stored.load(self.stored.nameplate("a", "w", 7))
+        found = self.stored.load(self.stored.placeholder("a", "w", 7))
         shown = {"name": "w", "namespace": "a", "resourceVersion": "7", "creationTimestamp": None}
         self.assertEqual(found["metadata"], shown)
 

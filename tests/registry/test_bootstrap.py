@@ -1,4 +1,4 @@
-"""What every installation has from the first start on (supplement F1)."""
+"""What every installation has from the first start on (reference CTRL-6)."""
 
 from __future__ import annotations
 

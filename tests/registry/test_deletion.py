@@ -1,4 +1,4 @@
-"""From a delete to the end of an object: preconditions, finalizers, grace periods, races (supplement A12, A14)."""
+"""From a delete to the end of an object: preconditions, finalizers, grace periods, races (reference DEL-4, DEL-8)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from orchtw.errors import Conflict, NotFound
 from orchtw.objects import Object
 from orchtw.registry.deletion import FOREGROUND, LONGEST_GRACE_S, ORPHAN, Deletion
-from orchtw.registry.metadata import rfc3339
+from orchtw.registry.system_metadata import rfc3339
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.cache_resource import DamagedObject
 from tests.registry.writing import Rival, WriteTestCase
@@ -177,7 +177,7 @@ class PropagationTests(DeletionCase):
 
 
 class GraceTests(DeletionCase):
-    """Pods end gracefully once a node runs them (supplement A12, step 3)."""
+    """Pods end gracefully once a node runs them (reference DEL-6)."""
 
     def setUp(self) -> None:
         super().setUp()

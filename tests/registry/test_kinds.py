@@ -81,7 +81,7 @@ class ForeignKindTests(SynchronousTestCase):
         codec = CODECS.kind("batch/v1", "Job")
         strategy = strategy_for(attrs.evolve(resource, group="batch.volcano.sh"), CATALOGUE.naming, codec)
         job = codec.normalise({"metadata": {"name": "a"}, "spec": {"template": {"spec": {"containers": []}}}})
-        strategy.default(job)
+        strategy.set_defaults(job)
         self.assertNotIn("backoffLimit", job["spec"])
 
     def test_names(self) -> None:
@@ -105,7 +105,7 @@ class TraitsTests(SynchronousTestCase):
         self.assertEqual(GENERIC.name_form.check("a.b"), ())
 
     def test_create_on_update(self) -> None:
-        """The kinds that a PUT may create (facts, createOnUpdate)."""
+        """The kinds that a PUT may create (reference KIND-8)."""
         self.assertEqual(
             {record.kind for record in KINDS.values() if record.create_on_update},
             {"Endpoints", "Event", "LimitRange", "Service", "Lease", "RuntimeClass", "Role", "ClusterRole"}
@@ -113,7 +113,7 @@ class TraitsTests(SynchronousTestCase):
         )
 
     def test_version_required(self) -> None:
-        """The kinds whose PUT must name the resourceVersion (facts, unconditionalUpdate)."""
+        """The kinds whose PUT must name the resourceVersion (reference KIND-9)."""
         self.assertEqual(
             {record.kind for record in KINDS.values() if not record.unconditional_update},
             {"RuntimeClass", "PodDisruptionBudget", "StorageVersion", "CSIDriver", "CSINode", "CSIStorageCapacity"}
@@ -122,7 +122,7 @@ class TraitsTests(SynchronousTestCase):
         )
 
     def test_orphans(self) -> None:
-        """The versions whose deletions leave dependents alone by default (supplement A12, step 2)."""
+        """The versions whose deletions leave dependents alone by default (reference DEL-5)."""
         self.assertEqual(
             {(record.kind, version) for record in KINDS.values() for version in record.orphans_in},
             {("ReplicationController", "v1"), ("Job", "v1"), ("CronJob", "v1beta1")},

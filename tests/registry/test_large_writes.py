@@ -13,8 +13,8 @@ from twisted.trial.unittest import TestCase
 from orchtw.admission import selection
 from orchtw.admission.attributes import Attributes
 from orchtw.registry import surface, write_path
+from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.offload import INLINE_BYTES
-from orchtw.registry.ownership import Ownership
 from orchtw.registry.stored import Stored
 from orchtw.testing.in_process import Answer, InProcessServer
 from orchtw.verbs import deletecollection
@@ -32,7 +32,7 @@ class LargeWriteTests(TestCase):
         await self.server.start()
         self.addCleanup(self.server.stop)
         self.threads: dict[str, bool] = {}
-        for owner, name in ((Stored, "prepare"), (Stored, "load"), (Ownership, "of")):
+        for owner, name in ((Stored, "prepare"), (Stored, "load"), (FieldOwnership, "of")):
             self.note(owner, name)
 
     def note(self, owner: type, name: str) -> None:
@@ -163,7 +163,7 @@ class DeleteCollectionTests(TestCase):
             await self.server.request("POST", MAPS, obj)
 
     async def test_a_few_at_a_time(self) -> None:
-        """Some are under way together, never all, and the answer keeps the list's order (issue 7)."""
+        """Some are under way together, never all, and the answer keeps the list's order (reference LIMIT-8)."""
         under_way = most = 0
         delete = self.server.instance.deletion.delete
 

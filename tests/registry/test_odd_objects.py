@@ -11,8 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import StatusError
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.registry.metadata import ordered
-from orchtw.registry.ownership import Ownership
+from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
@@ -27,7 +27,7 @@ NAMING = Naming.orch()
 CATALOGUE = Catalogue.load(NAMING)
 CODECS = Codecs(CATALOGUE)
 TARGETS = Targets(CATALOGUE, CODECS, CATALOGUE.resources)
-OWNERSHIP = Ownership(TARGETS, NAMING)
+OWNERSHIP = FieldOwnership(TARGETS, NAMING)
 SCALE = CODECS.kind("autoscaling/v1", "Scale")
 ROUNDS = 6
 NOW = "2026-01-02T03:04:05Z"
@@ -43,7 +43,7 @@ def arbitrary(target: Target, values: Values) -> Object | None:
         obj = target.codec.normalise(fields)
     except StatusError:
         return None
-    target.codec.default(obj)
+    target.codec.set_defaults(obj)
     target.complete(obj)
     obj["metadata"] = ordered(obj["metadata"])
     return obj
@@ -67,7 +67,7 @@ class OddObjectsTests(SynchronousTestCase):
         strategy = stored.strategy
         strategy.validate_create(kept)
         strategy.validate_update(kept, kept)
-        strategy.prepare_create(orjson.loads(orjson.dumps(kept)), UserInfo(name="ann"))
+        strategy.prepare_for_create(orjson.loads(orjson.dumps(kept)), UserInfo(name="ann"))
         prepared = stored.prepare(kept)
         entry = prepared.entry(7)
         again = stored.build(entry.key, prepared.value, 7)

@@ -6,8 +6,8 @@ import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.objects import Object
-from orchtw.registry.metadata import ordered
 from orchtw.registry.stored import Stored
+from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from tests.client.world import surface
@@ -27,7 +27,7 @@ def pod(**meta: object) -> Object:
     codec = target("pods").codec
     spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
     obj = codec.normalise({"metadata": {"name": "x", "namespace": "a", **meta}, "spec": spec})
-    codec.default(obj)
+    codec.set_defaults(obj)
     obj["metadata"] = ordered(obj["metadata"])
     return obj
 
@@ -69,7 +69,7 @@ class StoredTests(SynchronousTestCase):
 
     def test_dry_run(self) -> None:
         """An object that was created in a dry run has no version in either encoding."""
-        entry = self.stored.prepare(pod()).unstored()
+        entry = self.stored.prepare(pod()).dry_run_entry()
         for obj in (self.stored.load(entry), self.stored.codec.decode_protobuf(entry.raw)):
             self.assertNotIn("resourceVersion", obj["metadata"])
 
@@ -81,11 +81,11 @@ class StoredTests(SynchronousTestCase):
 
     def test_nameplate(self) -> None:
         """Of an object that cannot be read, names and version are shown."""
-        entry = self.stored.nameplate("a", "x", 7)
+        entry = self.stored.placeholder("a", "x", 7)
         meta = self.stored.load(entry)["metadata"]
         self.assertEqual((entry.key, entry.revision), ("a/x", 7))
         self.assertEqual(meta, {"name": "x", "namespace": "a", "resourceVersion": "7", "creationTimestamp": None})
-        self.assertEqual(target("nodes").stored.nameplate("", "x", 7).key, "x")
+        self.assertEqual(target("nodes").stored.placeholder("", "x", 7).key, "x")
 
 
 class TargetTests(SynchronousTestCase):
@@ -95,7 +95,7 @@ class TargetTests(SynchronousTestCase):
         self.budgets = target("poddisruptionbudgets", "policy", "v1beta1")
         codec = self.budgets.codec
         obj = codec.normalise({"metadata": {"name": "x", "namespace": "a"}, "spec": {"minAvailable": 1}})
-        codec.default(obj)
+        codec.set_defaults(obj)
         obj["metadata"] = ordered(obj["metadata"])
         self.entry = self.budgets.stored.prepare(self.budgets.store_form(obj)).entry(7)
 

@@ -1,4 +1,4 @@
-"""What writes to /status and /approval keep and take (supplement D14; PITFALLS, sub-resource writes)."""
+"""What writes to /status and /approval keep and take (reference CSR-8, KIND-12)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SubresourceCase(TestCase):
 
 
 class SigningRequestTests(SubresourceCase):
-    """Supplement D14."""
+    """Reference CSR-8."""
 
     async def request(self, **headers: str) -> Object:
         asked = {"username": "system:admin", "uid": "1", "groups": ["system:masters"], "extra": {"a": ["b"]}}

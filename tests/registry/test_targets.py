@@ -93,7 +93,7 @@ class AddTests(TargetsCase):
         self.assertEqual(self.told, 1)
 
     def test_group(self) -> None:
-        """Its group comes behind those of the release, with stable versions first (supplement C1)."""
+        """Its group comes behind those of the release, with stable versions first (reference DISC-2, DISC-3)."""
         before = self.targets.groups
         self.add("v1alpha1", "v1", "v10", "v2", "v1beta2", "odd")
         *known, last = self.targets.groups

@@ -1,4 +1,4 @@
-"""The loop of every write, over a store in memory (supplement B1, B2, A12)."""
+"""The loop of every write, over a store in memory (reference WRITE-2, WRITE-5, WRITE-9)."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class UpdateTests(WriteTestCase):
 
 
 class CreateByUpdateTests(WriteTestCase):
-    """Kinds whose PUT creates (supplement B2)."""
+    """Kinds whose PUT creates (reference WRITE-9, KIND-8)."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -202,7 +202,7 @@ class CreateByUpdateTests(WriteTestCase):
 
 
 class FinalizerTests(WriteTestCase):
-    """Updates of objects that wait for their end (supplement A12, step 7)."""
+    """Updates of objects that wait for their end (reference DEL-11, WRITE-15)."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -102,7 +102,7 @@ class WriteTestCase(SynchronousTestCase):
     def canonical(self, target: Target, obj: Object) -> Object:
         """A copy of `obj`, as it comes out of a request's body."""
         found = target.codec.normalise(obj)
-        target.codec.default(found)
+        target.codec.set_defaults(found)
         return found
 
     def create(self, obj: Object, target: Target | None = None, **more: Any) -> Object:

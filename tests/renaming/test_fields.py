@@ -7,8 +7,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.renaming.fields import Fields
-from orchtw.renaming.names import Names
-from orchtw.renaming.values import Values
+from orchtw.renaming.identifiers import Names
+from orchtw.renaming.value_functions import Values
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 

@@ -14,7 +14,7 @@ from orchtw.errors import MAX_CAUSES, MAX_CAUSES_CHARACTERS, MORE_CAUSES, BadReq
 from orchtw.naming import Naming
 from orchtw.rules.causes import MAX_SHOWN_CHARACTERS, go_quote, go_value, invalid
 from orchtw.rules.field_selectors import MAX_REQUIREMENTS, MAX_SELECTOR_CHARACTERS, parse_fields
-from orchtw.rules.metadata import MetadataRules, drop_unkept, validate_create
+from orchtw.rules.metadata import MetadataRules, drop_unstored, validate_create
 from orchtw.rules.names import SUBDOMAIN_NAME
 from orchtw.rules.selectors import parse_labels, validate_selector_object
 from tests.effort import MOST, CountedText, calls, growth
@@ -43,14 +43,14 @@ class OwnerTests(SynchronousTestCase):
         """Each different owner stays, where it came first: what comparing all pairs finds."""
         kept = [owner for place, owner in enumerate(owners) if owner not in owners[:place]]
         meta = {"ownerReferences": list(owners)}
-        warnings = drop_unkept(meta)
+        warnings = drop_unstored(meta)
         self.assertEqual(meta["ownerReferences"], kept)
         self.assertEqual(bool(warnings), len(kept) < len(owners))
         for uid in {owner.get("uid", "") for owner in owners if owners.count(owner) > 1} - {""}:
             self.assertIn(uid, warnings[0])
 
     def test_no_pairs(self) -> None:
-        """60 KB of owners, different ones too, are not compared with one another (issue 7)."""
+        """60 KB of owners, different ones too, are not compared with one another (reference LIMIT-8)."""
         compared = 0
 
         class Owner(dict[str, Any]):
@@ -61,8 +61,8 @@ class OwnerTests(SynchronousTestCase):
 
             __hash__ = None  # type: ignore[assignment]
 
-        drop_unkept({"ownerReferences": [Owner() for _ in range(30_000)]})
-        drop_unkept({"ownerReferences": [Owner(uid=str(number)) for number in range(30_000)]})
+        drop_unstored({"ownerReferences": [Owner() for _ in range(30_000)]})
+        drop_unstored({"ownerReferences": [Owner(uid=str(number)) for number in range(30_000)]})
         self.assertEqual(compared, 0)
 
     def test_controllers(self) -> None:
@@ -90,7 +90,7 @@ class CauseTests(SynchronousTestCase):
         self.assertLess(len(orjson.dumps(shown)), 3 * MAX_CAUSES_CHARACTERS)
 
     def test_metadata(self) -> None:
-        """100,000 mistakes cost as much to tell as a few hundred (issue 7)."""
+        """100,000 mistakes cost as much to tell as a few hundred (reference ERR-13, LIMIT-8)."""
         for wrong in (
             lambda size: {"labels": {f"-{number}": "v-" for number in range(size)}},
             lambda size: {"annotations": {f"-{number}": "v" for number in range(size)}},

@@ -1,4 +1,4 @@
-"""Causes in the API's words (supplement A3)."""
+"""Causes in the API's words (reference ERR-4)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class GoQuoteTests(SynchronousTestCase):
             self.assertEqual(causes.go_quote(text), quoted)
 
     def test_values(self) -> None:
-        """Numbers and booleans are plain, lists and maps of text Go literals, anything else JSON (supplement A3)."""
+        """Numbers and booleans are plain, lists and maps of text Go literals, anything else JSON
+        (reference ERR-5).
+        """
         for value, text in [
             ("a", '"a"'),
             (5, "5"),
@@ -41,7 +43,7 @@ class CauseTests(SynchronousTestCase):
     """The constructors."""
 
     def test_texts(self) -> None:
-        """Each kind of cause has its word; required, forbidden and too long leave the value out (supplement A3)."""
+        """Each kind of cause has its word; required, forbidden and too long leave the value out (reference ERR-4)."""
         for made, reason, message in [
             (causes.invalid("f", "A", "bad"), "FieldValueInvalid", 'Invalid value: "A": bad'),
             (causes.required("f"), "FieldValueRequired", "Required value"),

@@ -1,4 +1,4 @@
-"""Names of field managers (supplement B6, validation)."""
+"""Names of field managers (reference WRITE-18)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of ObjectMeta (supplement A1, A2)."""
+"""Rules of ObjectMeta (reference OBJ-1, OBJ-24)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CreateTests(SynchronousTestCase):
         return causes[0]
 
     def test_name_required(self) -> None:
-        """Neither name nor generateName is a cause on the name (supplement A2)."""
+        """Neither name nor generateName is a cause on the name (reference OBJ-31)."""
         cause = self.one({"name": ""})
         self.assertEqual(
             cause, Cause("FieldValueRequired", "Required value: name or generateName is required", "metadata.name")
@@ -85,7 +85,7 @@ class CreateTests(SynchronousTestCase):
             self.assertEqual(self.one({"labels": labels}).field, "metadata.labels")
 
     def test_annotations(self) -> None:
-        """Keys are checked in lower case, and all together have 256 KiB (supplement A2)."""
+        """Keys are checked in lower case, and all together have 256 KiB (reference OBJ-25, OBJ-27)."""
         self.assertEqual(self.one({"annotations": {"a b": "x"}}).field, "metadata.annotations")
         self.assertEqual(create({**GOOD, "annotations": {"a": "x" * 262143}}), [])
         self.assertEqual(
@@ -95,7 +95,7 @@ class CreateTests(SynchronousTestCase):
         self.assertEqual(self.one({"annotations": {"a": "é" * 131072}}).reason, "FieldValueTooLong")
 
     def test_owners(self) -> None:
-        """An owner has version, kind, name and uid, is no Event, and only one of them controls (supplement A1)."""
+        """An owner has version, kind, name and uid, is no Event, and only one of them controls (reference OBJ-10)."""
         self.assertEqual(
             [cause.field.rpartition(".")[2] for cause in create({**GOOD, "ownerReferences": [{}]})],
             ["apiVersion", "kind", "name", "uid"],
@@ -114,7 +114,7 @@ class CreateTests(SynchronousTestCase):
         )
 
     def test_finalizers(self) -> None:
-        """Without a slash only the three known ones, and not orphan with foregroundDeletion (supplement A1)."""
+        """Without a slash only the three known ones, and not orphan with foregroundDeletion (reference OBJ-11)."""
         self.assertEqual(
             self.one({"finalizers": ["mine"]}),
             Cause(
@@ -149,7 +149,7 @@ class UpdateTests(SynchronousTestCase):
         self.assertEqual(update({**GOOD, "labels": {"a": "b"}, "finalizers": []}, GOOD), [])
 
     def test_immutable(self) -> None:
-        """Identity and times of an object stay (supplement A1)."""
+        """Identity and times of an object stay (reference OBJ-2, OBJ-4)."""
         for key in ("name", "namespace", "uid", "creationTimestamp"):
             self.assertEqual(
                 update({**GOOD, key: "other"}, GOOD),
@@ -159,7 +159,7 @@ class UpdateTests(SynchronousTestCase):
         self.assertEqual([cause.field for cause in causes], ["metadata.deletionTimestamp"])
 
     def test_no_new_finalizers(self) -> None:
-        """While terminating, finalizers may only go (supplement A1)."""
+        """While terminating, finalizers may only go (reference OBJ-11)."""
         old = {**GOOD, "deletionTimestamp": "2024-01-01T00:00:00Z", "finalizers": ["a/b", "c/d"]}
         self.assertEqual(update({**old, "finalizers": ["c/d"]}, old), [])
         text = 'no new finalizers can be added if the object is being deleted, found new finalizers []string{"x/y"}'
@@ -183,7 +183,7 @@ class GenerateNameTests(SynchronousTestCase):
     """`generate_name`."""
 
     def test_form(self) -> None:
-        """The prefix, cut to 58 characters, is followed by 5 of the alphabet (supplement A2)."""
+        """The prefix, cut to 58 characters, is followed by 5 of the alphabet (reference OBJ-29)."""
         for prefix in ("web-", "x" * 70):
             name = generate_name(prefix, Random(7))
             self.assertEqual(name[:-5], prefix[:58])

@@ -1,4 +1,4 @@
-"""Syntax of names and labels (supplement A2)."""
+"""Syntax of names and labels (reference OBJ-20, OBJ-25, OBJ-26)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content negotiation (seed 1 §4.5, supplement A4, A10, C3)."""
+"""Content negotiation (reference ENC-1, ENC-2)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AcceptTests(SynchronousTestCase):
             self.assertEqual(self.accept(header), (form, None), header)
 
     def test_content_types(self) -> None:
-        """Answers are labelled with the bare type; a Protobuf stream says that it is one (supplement A9)."""
+        """Answers are labelled with the bare type; a Protobuf stream says that it is one (reference ENC-5)."""
         self.assertEqual(self.negotiator.accept(TABLE).content_type, JSON)
         self.assertEqual(self.negotiator.accept(PROTOBUF).content_type, PROTOBUF)
         self.assertEqual(self.negotiator.accept(JSON, watch=True).content_type, JSON)
@@ -62,7 +62,7 @@ class AcceptTests(SynchronousTestCase):
         self.assertEqual(Negotiator(Naming.kubernetes()).accept(PROTOBUF).content_type, PROTOBUF)
 
     def test_refusals(self) -> None:
-        """A 406 names what is possible: no stream in YAML, no Protobuf for custom resources (supplement A4)."""
+        """A 406 names what is possible: no stream in YAML, no Protobuf for custom resources (reference ERR-29)."""
         start = "only the following media types are accepted: "
         for header, more, served in [
             ("text/html", {}, f"{JSON}, application/yaml, {PROTOBUF}"),
@@ -85,7 +85,7 @@ class AcceptTests(SynchronousTestCase):
         self.assertEqual(self.accept(partial), ("protobuf", "PartialObjectMetadataList"))
 
     def test_fall_back(self) -> None:
-        """What cannot be transformed as asked falls back to the next entry (supplement A10)."""
+        """What cannot be transformed as asked falls back to the next entry (reference ENC-3)."""
         self.assertEqual(self.accept(KUBECTL), ("json", None))
         self.assertEqual(self.accept(f"{TABLE},{JSON}", transforms=False), ("json", None))
         self.assertEqual(Negotiator(Naming.kubernetes()).accept(KUBECTL).transform, "Table")
@@ -112,7 +112,7 @@ class CheckTransformTests(SynchronousTestCase):
     """`check_transform`."""
 
     def test_number(self) -> None:
-        """Partial metadata of one object is no list, nor the reverse (supplement A4)."""
+        """Partial metadata of one object is no list, nor the reverse (reference ERR-30)."""
         negotiator = Negotiator(Naming.orch())
         one = negotiator.accept(f"{JSON};as=PartialObjectMetadata;v=v1;g=meta.orch.io")
         many = negotiator.accept(f"{JSON};as=PartialObjectMetadataList;v=v1;g=meta.orch.io")
@@ -144,7 +144,7 @@ class BodyTests(SynchronousTestCase):
             self.assertEqual(negotiator.body_format(header), form)
 
     def test_refusals(self) -> None:
-        """A 415 names what is read (supplement A4)."""
+        """A 415 names what is read (reference ERR-31)."""
         negotiator = Negotiator(Naming.orch())
         start = "the body of the request was in an unknown format - accepted media types include: "
         error = self.assertRaises(UnsupportedMediaType, negotiator.body_format, "text/plain")
@@ -153,7 +153,7 @@ class BodyTests(SynchronousTestCase):
         self.assertEqual(error.message, f"{start}{JSON}, application/yaml")
 
     def test_patches(self) -> None:
-        """Each patch type has its media type; custom resources have no strategic merge (supplement B3)."""
+        """Each patch type has its media type; custom resources have no strategic merge (reference PATCH-1)."""
         self.assertEqual(patch_type("application/json-patch+json"), "json")
         self.assertEqual(patch_type("application/merge-patch+json; charset=utf-8"), "merge")
         self.assertEqual(patch_type("application/strategic-merge-patch+json"), "strategic")
@@ -175,7 +175,7 @@ class WantsPrettyTests(SynchronousTestCase):
     """`wants_pretty`."""
 
     def test_who(self) -> None:
-        """The query decides; without it, curl, Wget and browsers get indented JSON (supplement C3)."""
+        """The query decides; without it, curl, Wget and browsers get indented JSON (reference REQ-20)."""
         for query, agent, expected in [
             ({}, "curl/8.0", True),
             ({}, "Wget/1.2", True),

@@ -1,4 +1,4 @@
-"""Query and delete options (seed 1 §4.4–4.7, supplement A5–A8, A12)."""
+"""Query and delete options (reference READ-4, WRITE-17, DEL-1)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ListOptionsTests(SynchronousTestCase):
     """`list_options`."""
 
     def test_consistency(self) -> None:
-        """Version, match and limit mean what the tables of seed 1 §4.6 and supplement A5 say."""
+        """Version, match and limit mean what the tables of reference READ-4 and READ-5 say."""
         for query, consistency, revision, limit in [
             ("", "latest", None, 0),
             ("unknown=1", "latest", None, 0),
@@ -52,7 +52,7 @@ class ListOptionsTests(SynchronousTestCase):
             self.assertEqual(found.position, paging.decode(TOKEN, NAMING) if TOKEN in query else None)
 
     def test_bad_match(self) -> None:
-        """Each rule about resourceVersionMatch that is broken is a cause of one 422 (supplement A5)."""
+        """Each rule about resourceVersionMatch that is broken is a cause of one 422 (reference READ-6)."""
         for query, watch, text in [
             ("resourceVersionMatch=Exact", False, f"{MATCH} is forbidden unless resourceVersion is provided"),
             (
@@ -81,7 +81,7 @@ class ListOptionsTests(SynchronousTestCase):
         self.assertEqual(len(error.details["causes"]), 3)
 
     def test_bad_values(self) -> None:
-        """What cannot be read is a 400 (supplement A5, A6)."""
+        """What cannot be read is a 400 (reference READ-7, READ-11)."""
         syntax = 'strconv.ParseUint: parsing "abc": invalid syntax'
         for query, message in [
             ("limit=a", 'strconv.ParseInt: parsing "a": invalid syntax'),
@@ -106,13 +106,15 @@ class ListOptionsTests(SynchronousTestCase):
             self.assertEqual(self.assertRaises(BadRequest, list_options, query).message, message)
 
     def test_watch(self) -> None:
-        """A watch has neither limit nor token; its time-out and bookmarks are kept (supplement A8)."""
+        """A watch has neither limit nor token; its time-out and bookmarks are kept (reference READ-11, REQ-19)."""
         found = list_options(f"limit=5&continue={TOKEN}&timeoutSeconds=30&allowWatchBookmarks=true", watch=True)
         self.assertEqual((found.limit, found.position, found.timeout_s, found.bookmarks), (0, None, 30, True))
         self.assertFalse(list_options("allowWatchBookmarks=false", watch=True).bookmarks)
 
     def test_selective(self) -> None:
-        """Any selector makes the list selective: the number of remaining items is then unknown (seed 1 §4.4)."""
+        """Any selector makes the list selective: the number of remaining items is then unknown
+        (reference READ-14).
+        """
         self.assertTrue(list_options("labelSelector=a").selective)
         self.assertTrue(list_options("fieldSelector=metadata.name%3Da").selective)
         self.assertFalse(list_options("labelSelector=&limit=4").selective)
@@ -122,7 +124,7 @@ class GetRevisionTests(SynchronousTestCase):
     """`get_revision`."""
 
     def test_values(self) -> None:
-        """Unset is the latest, a number is itself, anything else a 400 (supplement A5)."""
+        """Unset is the latest, a number is itself, anything else a 400 (reference READ-3, READ-7)."""
         self.assertEqual(options.get_revision({}), None)
         self.assertEqual(options.get_revision(params("resourceVersion=")), None)
         self.assertEqual(options.get_revision(params("resourceVersion=0")), 0)
@@ -135,7 +137,7 @@ class WriteOptionsTests(SynchronousTestCase):
     """`create_options`, `update_options` and `patch_options`."""
 
     def test_values(self) -> None:
-        """Options are read; a bare or empty dryRun is the ordinary request (seed 1 §4.7)."""
+        """Options are read; a bare or empty dryRun is the ordinary request (reference WRITE-20)."""
         found = options.create_options(params("dryRun=All&fieldManager=m&fieldValidation=Strict"), NAMING)
         self.assertEqual(found, options.WriteOptions(dry_run=True, field_manager="m", field_validation="Strict"))
         self.assertFalse(options.create_options(params("dryRun"), NAMING).dry_run)
@@ -143,7 +145,7 @@ class WriteOptionsTests(SynchronousTestCase):
         self.assertEqual(options.update_options({}, NAMING), options.WriteOptions())
 
     def test_refusals(self) -> None:
-        """Bad values are a 422 of the options' kind (supplement A4, B7, B8)."""
+        """Bad values are a 422 of the options' kind (reference WRITE-17, WRITE-20, WRITE-23)."""
         for query, text in [
             ("dryRun=foo", 'dryRun: Unsupported value: []string{"foo"}: supported values: "All"'),
             ("fieldManager=" + "x" * 129, "fieldManager: Too long: must have at most 128 bytes"),
@@ -160,7 +162,7 @@ class WriteOptionsTests(SynchronousTestCase):
             self.assertEqual(error.message, f'CreateOptions.meta.orch.io "" is invalid: {text}')
 
     def test_apply(self) -> None:
-        """Apply needs a field manager and alone may force (supplement B3)."""
+        """Apply needs a field manager and alone may force (reference PATCH-6)."""
         found = options.patch_options(params("fieldManager=m&force=true"), NAMING, apply=True)
         self.assertTrue(found.force)
         error = self.assertRaises(Invalid, options.patch_options, {}, NAMING, apply=True)
@@ -187,7 +189,7 @@ class DeleteOptionsTests(SynchronousTestCase):
         return options.delete_options({}, {"kind": "DeleteOptions", "apiVersion": "v1", **fields}, NAMING)
 
     def test_body(self) -> None:
-        """The body says everything when there is one (supplement A12)."""
+        """The body says everything when there is one (reference DEL-1)."""
         found = self.body(
             gracePeriodSeconds=5,
             propagationPolicy="Foreground",
@@ -219,7 +221,7 @@ class DeleteOptionsTests(SynchronousTestCase):
         self.assertRaises(BadRequest, options.delete_options, params("gracePeriodSeconds=x"), None, NAMING)
 
     def test_dry_run_of_the_query_beside_a_body(self) -> None:
-        """The query's dryRun counts when the body has none; the body's wins (seed 1 §4.7, supplement B8)."""
+        """The query's dryRun counts when the body has none; the body's wins (reference DEL-2)."""
         body = {"propagationPolicy": "Orphan"}
         self.assertTrue(options.delete_options(params("dryRun=All"), body, NAMING).dry_run)
         self.assertTrue(options.delete_options(params("dryRun=All"), {}, NAMING).dry_run)
@@ -228,11 +230,11 @@ class DeleteOptionsTests(SynchronousTestCase):
         self.assertFalse(options.delete_options(params("dryRun"), body, NAMING).dry_run)
 
     def test_negative_grace(self) -> None:
-        """A negative grace period is one second (supplement A12)."""
+        """A negative grace period is one second (reference DEL-3)."""
         self.assertEqual(self.body(gracePeriodSeconds=-3).grace_period_s, 1)
 
     def test_refusals(self) -> None:
-        """An unknown policy, both ways of saying it, and an unknown dryRun are causes (supplement A12)."""
+        """An unknown policy, both ways of saying it, and an unknown dryRun are causes (reference DEL-3)."""
         for fields, text in [
             (
                 {"propagationPolicy": "Orphan", "orphanDependents": True},
@@ -254,7 +256,7 @@ class OtherParametersTests(SynchronousTestCase):
     """`include_object` and `request_timeout_s`."""
 
     def test_include_object(self) -> None:
-        """Rows carry metadata unless told otherwise; other words are a 400 (supplement A10)."""
+        """Rows carry metadata unless told otherwise; other words are a 400 (reference TABLE-4)."""
         self.assertEqual(options.include_object({}), "Metadata")
         self.assertEqual(options.include_object(params("includeObject=Object")), "Object")
         self.assertEqual(
@@ -264,7 +266,7 @@ class OtherParametersTests(SynchronousTestCase):
         )
 
     def test_timeout(self) -> None:
-        """A Go duration in seconds; zero and absent are none, others a 400 (supplement A8)."""
+        """A Go duration in seconds; zero and absent are none, others a 400 (reference REQ-18)."""
         self.assertEqual(options.request_timeout_s(params("timeout=1m32s")), 92.0)
         self.assertIsNone(options.request_timeout_s(params("timeout=0s")))
         self.assertIsNone(options.request_timeout_s({}))

@@ -1,4 +1,4 @@
-"""Continue tokens (supplement A6)."""
+"""Continue tokens (reference READ-15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request asks for: the table of paths and verbs (seed 1 §4.2, supplement A8, C3)."""
+"""What a request asks for: the table of paths and verbs (reference REQ-4, REQ-11)."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class ParseTests(SynchronousTestCase):
     """`parse`."""
 
     def test_resources(self) -> None:
-        """Every row of the table gets the verb and target that the API gives it (seed 1 §4.2, supplement A8)."""
+        """Every row of the table gets the verb and target that the API gives it (reference REQ-4, REQ-6, REQ-11)."""
         for method, target, verb, prefix, group, version, namespace, resource, subresource, name, parts in RESOURCES:
             expected = RequestInfo(
                 is_resource=True,
@@ -162,7 +162,7 @@ class ParseTests(SynchronousTestCase):
             self.assertEqual(ask("POST", path), expected, path)
 
     def test_path_is_decoded_once(self) -> None:
-        """The path that rules for non-resource requests see is decoded, and only once (supplement C3)."""
+        """The path that rules for non-resource requests see is decoded, and only once (reference REQ-15)."""
         self.assertEqual(ask("GET", "/%68ealthz/%2525").path, "/healthz/%25")
 
 
@@ -170,7 +170,7 @@ class CheckSegmentsTests(SynchronousTestCase):
     """`check_segments`."""
 
     def test_refuses_names_no_object_can_have(self) -> None:
-        """A name or namespace with `/` or `%`, or that is `.` or `..`, is a 400 that says so (supplement C3)."""
+        """A name or namespace with `/` or `%`, or that is `.` or `..`, is a 400 that says so (reference REQ-9)."""
         for path, text in [
             ("/api/v1/nodes/a%2Fb", "Name parameter invalid: \"a/b\": may not contain '/'"),
             ("/api/v1/nodes/a%25b", "Name parameter invalid: \"a%b\": may not contain '%'"),
@@ -181,5 +181,5 @@ class CheckSegmentsTests(SynchronousTestCase):
             self.assertEqual(error.message, text)
 
     def test_accepts_names(self) -> None:
-        """Colons and dots are fine in a name: RBAC kinds use them (supplement A2)."""
+        """Colons and dots are fine in a name: RBAC kinds use them (reference OBJ-23)."""
         check_segments(ask("GET", "/apis/rbac.authorization.orch.io/v1/clusterroles/system:node.x"))

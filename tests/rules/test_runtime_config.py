@@ -25,21 +25,21 @@ class EnabledTests(SynchronousTestCase):
         return error.problems
 
     def test_default(self) -> None:
-        """GA and beta versions are on, alpha ones off (supplement C9)."""
+        """GA and beta versions are on, alpha ones off (reference VER-1)."""
         self.assertEqual(versions(), {each.api_version for each in CATALOGUE.resources} - {INTERNAL})
 
     def test_version(self) -> None:
-        """A version can be switched off and on by its name, the core one as api/v1 (seed 1 §9.2)."""
+        """A version can be switched off and on by its name, the core one as api/v1 (reference VER-2, VER-3)."""
         self.assertEqual(versions() - versions(("batch/v1", "false"), ("api/v1", "false")), {"batch/v1", "v1"})
         self.assertIn(INTERNAL, versions((INTERNAL, "true")))
 
     def test_level(self) -> None:
-        """A level switches every version of it (supplement C9)."""
+        """A level switches every version of it (reference VER-2)."""
         self.assertEqual({level(each) for each in versions(("api/ga", "false"))}, {"beta"})
         self.assertIn(INTERNAL, versions(("api/alpha", "true")))
 
     def test_specific_wins(self) -> None:
-        """The most specific key counts, whatever the order (supplement C9)."""
+        """The most specific key counts, whatever the order (reference VER-2)."""
         for settings in (
             [("api/all", "false"), ("api/beta", "true"), ("batch/v1beta1", "false"), ("apps/v1/deployments", "true")],
             [("apps/v1/deployments", "true"), ("batch/v1beta1", "false"), ("api/beta", "true"), ("api/all", "false")],
@@ -51,7 +51,7 @@ class EnabledTests(SynchronousTestCase):
             self.assertNotIn("batch/v1beta1", {each.api_version for each in found})
 
     def test_resource(self) -> None:
-        """One resource of a version can be switched off (seed 1 §9.2)."""
+        """One resource of a version can be switched off (reference VER-2)."""
         before, after = enabled(CATALOGUE, ()), enabled(CATALOGUE, [("apps/v1/daemonsets", "false")])
         self.assertEqual([each.qualified for each in before if each not in after], ["daemonsets.apps"])
         for key in ("v1/pods", "api/v1/pods"):
@@ -60,7 +60,7 @@ class EnabledTests(SynchronousTestCase):
         self.assertIn("contradictory", self.problems(("v1/pods", "true"), ("api/v1/pods", "false"))[0])
 
     def test_refusals(self) -> None:
-        """Keys that name nothing and contradictions end the start, all together (supplement C9)."""
+        """Keys that name nothing and contradictions end the start, all together (reference VER-2)."""
         self.assertEqual(
             self.problems(
                 ("nope/v1", "true"), ("api/legacy", "true"), ("batch/v9", "true"), ("apps/v1/pods", "true"),
@@ -81,7 +81,7 @@ class EnabledTests(SynchronousTestCase):
         )
 
     def test_vocabulary(self) -> None:
-        """Keys are in the vocabulary that is served (DESIGN, rule 6)."""
+        """Keys are in the vocabulary that is served (reference VER-3)."""
         catalogue = Catalogue.load(Naming.kubernetes())
         found = enabled(catalogue, [("storage.k8s.io/v1", "false")])
         self.assertNotIn("storage.k8s.io/v1", {each.api_version for each in found})

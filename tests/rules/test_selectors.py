@@ -1,4 +1,4 @@
-"""Label and field selectors: grammar, meaning and refusals (supplement A7)."""
+"""Label and field selectors: grammar, meaning and refusals (reference READ-18, READ-20)."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class FieldValueTests(SynchronousTestCase):
     """`field_value`."""
 
     def test_texts(self) -> None:
-        """Values show as text, zeros of numbers and booleans included, absent texts empty (supplement A7)."""
+        """Values show as text, zeros of numbers and booleans included, absent texts empty (reference READ-25)."""
         for obj, field, text in [
             ({"metadata": {"name": "a"}}, "metadata.name", "a"),
             ({"type": "Opaque"}, "type", "Opaque"),

@@ -1,4 +1,4 @@
-"""Warning headers, and the text of the deprecated versions (seed 1 §9.4, supplement B9)."""
+"""Warning headers, and the text of the deprecated versions (reference ERR-50, ERR-52)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from orchtw.schema.catalogue import Catalogue, GroupVersionKind, ResourceType
 META = "orch.io.apimachinery.pkg.apis.meta.v1"
 ALL = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
-# Resources of each group version that the release has (API facts).
+# Resources of each group version that the release has (Reference KIND-1).
 RESOURCES = {
     "v1": 17, "apiregistration.orch.io/v1": 1, "apps/v1": 5, "events.orch.io/v1": 1, "events.orch.io/v1beta1": 1,
     "authentication.orch.io/v1": 1, "authorization.orch.io/v1": 4, "autoscaling/v2": 1, "autoscaling/v1": 1,
@@ -37,13 +37,13 @@ class CatalogueTests(SynchronousTestCase):
         return found
 
     def test_every_resource_is_there(self) -> None:
-        """68 resources in 31 group versions (API facts)."""
+        """68 resources in 31 group versions (Reference KIND-1)."""
         counts = Counter(each.api_version for each in self.catalogue.resources)
         self.assertEqual(dict(counts), RESOURCES)
         self.assertEqual(len(self.catalogue.resources), 68)
 
     def test_pods(self) -> None:
-        """The row of pods says what discovery says of them (supplement C1)."""
+        """The row of pods says what discovery says of them (reference DISC-5)."""
         pods = self.resource("", "v1", "pods")
         self.assertEqual((pods.kind, pods.list_kind, pods.singular), ("Pod", "PodList", "pod"))
         self.assertEqual((pods.api_version, pods.qualified), ("v1", "pods"))
@@ -71,7 +71,7 @@ class CatalogueTests(SynchronousTestCase):
                 self.assertIsNotNone(self.catalogue.message_of(api_version, each.kind), (resource.plural, each.name))
 
     def test_events_are_stored_in_the_core_group(self) -> None:
-        """Only events have a storage group that is not their own (API facts)."""
+        """Only events have a storage group that is not their own (Reference VER-14)."""
         events = self.resource("events.orch.io", "v1beta1", "events")
         self.assertEqual((events.storage_group, events.storage_version, events.preferred), ("", "v1", False))
         stored = [each for each in self.catalogue.resources if each.storage_group is not None]
@@ -86,12 +86,12 @@ class CatalogueTests(SynchronousTestCase):
         self.assertEqual(review.storage_version_hash, "")
 
     def test_only_storage_versions_are_off(self) -> None:
-        """All but internal.apiserver is on unless switched off (API facts, defaultOn)."""
+        """All but internal.apiserver is on unless switched off (Reference VER-1, KIND-1)."""
         off = [each.qualified for each in self.catalogue.resources if not each.default_on]
         self.assertEqual(off, ["storageversions.internal.apiserver.orch.io"])
 
     def test_deprecation(self) -> None:
-        """batch/v1beta1 CronJob goes in 1.25 in favour of batch/v1 (seed 1 §7)."""
+        """batch/v1beta1 CronJob goes in 1.25 in favour of batch/v1 (reference VER-9)."""
         cron = self.resource("batch", "v1beta1", "cronjobs")
         self.assertEqual((cron.introduced, cron.deprecated, cron.removed), ("1.8", "1.21", "1.25"))
         self.assertEqual(cron.replacement, GroupVersionKind(group="batch", version="v1", kind="CronJob"))
@@ -102,14 +102,14 @@ class CatalogueTests(SynchronousTestCase):
         self.assertIsNone(self.catalogue.find("extensions", "v1beta1", "deployments"))
 
     def test_groups_are_in_discovery_order(self) -> None:
-        """Core, the aggregator's, then by priority, equal ones by name (supplement C1)."""
+        """Core, the aggregator's, then by priority, equal ones by name (reference DISC-2)."""
         names = [group.name for group in self.catalogue.groups]
         self.assertEqual(names[:4], ["", "apiregistration.orch.io", "apps", "events.orch.io"])
         self.assertEqual(names[13:15], ["admissionregistration.orch.io", "apiextensions.orch.io"])
         self.assertEqual((len(names), names[-1]), (21, "internal.apiserver.orch.io"))
 
     def test_versions_are_in_order_of_priority(self) -> None:
-        """In 1.24 autoscaling prefers v2 (supplement C1)."""
+        """In 1.24 autoscaling prefers v2 (reference DISC-11)."""
         scaling = next(group for group in self.catalogue.groups if group.name == "autoscaling")
         self.assertEqual((scaling.versions, scaling.preferred), (("v2", "v1", "v2beta1", "v2beta2"), "v2"))
         self.assertEqual((scaling.group_priority_minimum, scaling.version_priority["v2"]), (17500, 30))

@@ -42,7 +42,7 @@ class SchemaCompilerTests(SynchronousTestCase):
         self.assertEqual(volumes.patch_merge_key, "name")
 
     def test_merge_markers(self) -> None:
-        """Without a list type, merge with a key means map and merge without one means set (facts, mergeMarkers)."""
+        """Without a list type, merge with a key means map and merge without one means set (reference APPLY-33)."""
         volumes = self._field(CORE + "PodSpec", "volumes").node
         finalizers = self._field(META + "ObjectMeta", "finalizers").node
         tolerations = self._field(CORE + "PodSpec", "tolerations").node
@@ -84,7 +84,7 @@ class SchemaCompilerTests(SynchronousTestCase):
         self.assertEqual(list(volume.keys)[:3], ["name", "hostPath", "emptyDir"])
 
     def test_special_forms(self) -> None:
-        """Messages with a JSON form of their own are no structs (facts, special forms)."""
+        """Messages with a JSON form of their own are no structs (reference ENC-19)."""
         forms = {
             META + "Time": Form.TIME,
             META + "MicroTime": Form.MICRO_TIME,

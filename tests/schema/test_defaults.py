@@ -47,7 +47,7 @@ class DefaultsTests(SynchronousTestCase):
         return obj
 
     def test_absent_only(self) -> None:
-        """A field that is set stays; zero is set behind a pointer and absent without one (facts, defaults.json)."""
+        """A field that is set stays; zero is set behind a pointer and absent without one (reference KIND-14)."""
         found = self._filled({"one": {"b": 0, "c": True, "d": ""}, "made": {"b": 7, "d": "y"}, "plain": ["q"]})
         self.assertEqual(found["one"], {"b": 5, "c": True, "d": "x"})
         self.assertEqual(found["made"], {"b": 7, "c": False, "d": "y"})
@@ -75,10 +75,10 @@ class DefaultsTests(SynchronousTestCase):
         self.assertIsNot(first["made"], second["made"])
 
     def test_pod(self) -> None:
-        """A pod's declared defaults are filled wherever its containers stand (facts, defaults.json)."""
+        """A pod's declared defaults are filled wherever its containers stand (reference KIND-14)."""
         codec = CODECS.kind("v1", "Pod")
         pod = codec.normalise({"spec": {"containers": [{"name": "a", "ports": [{"containerPort": 1}]}]}})
-        codec.default(pod)
+        codec.set_defaults(pod)
         self.assertEqual(list(pod), ["kind", "apiVersion", "metadata", "spec", "status"])
         self.assertEqual(pod["spec"]["restartPolicy"], "Always")
         self.assertEqual(pod["spec"]["terminationGracePeriodSeconds"], 30)
@@ -91,7 +91,7 @@ class DefaultsTests(SynchronousTestCase):
         """A default beside the metadata leaves kind and apiVersion first."""
         codec = CODECS.kind("v1", "Secret")
         secret = codec.normalise({})
-        codec.default(secret)
+        codec.set_defaults(secret)
         self.assertEqual(list(secret), ["kind", "apiVersion", "metadata", "type"])
         self.assertEqual(secret["type"], "Opaque")
 
@@ -99,7 +99,7 @@ class DefaultsTests(SynchronousTestCase):
         """Filling again changes nothing."""
         codec = CODECS.kind("apps/v1", "Deployment")
         obj = codec.normalise({"spec": {"template": {"spec": {"containers": [{}]}}}})
-        codec.default(obj)
+        codec.set_defaults(obj)
         text = codec.encode_json(obj)
-        codec.default(obj)
+        codec.set_defaults(obj)
         self.assertEqual(codec.encode_json(obj), text)

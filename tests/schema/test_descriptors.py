@@ -24,14 +24,14 @@ def message(name: str) -> Descriptor:
 
 class DescriptorTests(SynchronousTestCase):
     def test_every_message_of_the_release_is_there(self) -> None:
-        """59 packages with 921 messages and 3,299 fields make up release 1.24 (API facts)."""
+        """59 packages with 921 messages and 3,299 fields make up release 1.24 (Reference ENC-11)."""
         messages = [each for file in files() for each in file.message_types_by_name.values()]
         self.assertEqual(len(files()), 59)
         self.assertEqual(len(messages), 921)
         self.assertEqual(sum(len(each.fields) for each in messages), 3299)
 
     def test_fields_stand_in_json_order_with_their_own_numbers(self) -> None:
-        """Declaration order is JSON emission order, whatever the numbers (API facts, fieldOrder)."""
+        """Declaration order is JSON emission order, whatever the numbers (Reference OBJ-19)."""
         fields = [(field.name, field.number) for field in message(f"{CORE}.Container").fields]
         self.assertEqual(fields[4:8], [("workingDir", 5), ("ports", 6), ("envFrom", 19), ("env", 7)])
 
@@ -50,7 +50,7 @@ class DescriptorTests(SynchronousTestCase):
 
 class OptionTests(SynchronousTestCase):
     def test_list_rules(self) -> None:
-        """Container.ports is a list map with a compound key and another merge key (API facts)."""
+        """Container.ports is a list map with a compound key and another merge key (Reference APPLY-35, PATCH-14)."""
         options = field_options(message(f"{CORE}.Container").fields_by_name["ports"])
         self.assertEqual(options.list_type, "map")
         self.assertEqual(list(options.list_map_key), ["containerPort", "protocol"])
@@ -63,12 +63,12 @@ class OptionTests(SynchronousTestCase):
         self.assertFalse(field_options(message(f"{CORE}.Container").fields_by_name["name"]).HasField("json"))
 
     def test_special_forms_have_no_json_name(self) -> None:
-        """The parts of a Time have no JSON keys (API facts, specialForms)."""
+        """The parts of a Time have no JSON keys (Reference ENC-19)."""
         seconds = message("orch.io.apimachinery.pkg.apis.meta.v1.Time").fields_by_name["seconds"]
         self.assertTrue(field_options(seconds).special)
 
     def test_inline_fields(self) -> None:
-        """A Volume's source is inline in JSON and a message of its own in Protobuf (API facts)."""
+        """A Volume's source is inline in JSON and a message of its own in Protobuf (Reference ENC-11)."""
         source = message(f"{CORE}.Volume").fields_by_name["volumeSource"]
         self.assertTrue(field_options(source).inline)
 
@@ -98,7 +98,7 @@ class OptionTests(SynchronousTestCase):
                         self.assertIn(name, declared[homes.get(prefix, file.package)], field.full_name)
 
     def test_lifecycle(self) -> None:
-        """policy/v1beta1 PodDisruptionBudget goes in 1.25 and has a successor (seed 1 §7)."""
+        """policy/v1beta1 PodDisruptionBudget goes in 1.25 and has a successor (reference VER-9)."""
         life = message_options(message("orch.io.api.policy.v1beta1.PodDisruptionBudget")).lifecycle
         self.assertEqual((life.introduced, life.deprecated, life.removed), ("1.5", "1.21", "1.25"))
         self.assertEqual((life.replacement.group, life.replacement.version), ("policy", "v1"))

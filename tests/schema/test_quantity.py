@@ -59,7 +59,7 @@ REFUSED = (
 
 class QuantityTests(SynchronousTestCase):
     def test_canonical_form(self) -> None:
-        """No fraction, the largest unit that loses nothing, in the family it was written in (supplement A1)."""
+        """No fraction, the largest unit that loses nothing, in the family it was written in (reference OBJ-18)."""
         for text, canonical in CANONICAL.items():
             self.assertEqual(canonical_quantity(text), canonical, text)
 

@@ -50,7 +50,7 @@ NO_DURATIONS = ("", "1", "h", "1d", "1h 2m", "-", "999999999h", ".s", "1e3s")
 
 class TimeTests(SynchronousTestCase):
     def test_parse(self) -> None:
-        """Any RFC 3339 time in any zone is read to the microsecond (facts, special forms)."""
+        """Any RFC 3339 time in any zone is read to the microsecond (reference ENC-19)."""
         for text, expected in TIMES.items():
             self.assertEqual(parse_time(text), expected, text)
 
@@ -60,7 +60,7 @@ class TimeTests(SynchronousTestCase):
             self.assertRaises(ValueError, parse_time, text)
 
     def test_text(self) -> None:
-        """Text is UTC with second precision, or exactly six digits; the zero time is null (facts, jsonEncoding)."""
+        """Text is UTC with second precision, or exactly six digits; the zero time is null (reference ENC-17)."""
         self.assertEqual(time_text(1767323045), "2026-01-02T03:04:05Z")
         self.assertEqual(time_text(-1), "1969-12-31T23:59:59Z")
         self.assertIsNone(time_text(ZERO_TIME_S))
@@ -75,7 +75,7 @@ class TimeTests(SynchronousTestCase):
 
 class DurationTests(SynchronousTestCase):
     def test_text(self) -> None:
-        """Durations are Go strings (supplement A1, Common JSON rules)."""
+        """Durations are Go strings (reference OBJ-17)."""
         for text, canonical in DURATIONS.items():
             self.assertEqual(duration_text(parse_duration(text)), canonical, text)
 

@@ -20,7 +20,9 @@ class BudgetTests(SynchronousTestCase):
         return self.budget.holding(known=known, end=end)
 
     def test_shares(self) -> None:
-        """Anonymous peers fill their eighth and nothing more; the rest is there for the others (issue 7, item 3)."""
+        """Anonymous peers fill their eighth and nothing more; the rest is there for the others
+        (reference LIMIT-9).
+        """
         self.assertTrue(self.holding(known=False).hold(1000))
         self.assertFalse(self.holding(known=False).hold(1))
         self.assertTrue(self.holding().hold(7000))
@@ -72,7 +74,9 @@ class BudgetTests(SynchronousTestCase):
         self.assertFalse(self.holding().hold(1))
 
     def test_shared_pieces_count_once(self) -> None:
-        """600 who wait for the same bytes hold them once; they are free when the last has them (issue 7, item 5)."""
+        """600 who wait for the same bytes hold them once; they are free when the last has them
+        (reference LIMIT-9).
+        """
         piece, other = b"x" * 3000, b"y" * 5000
         waiting = [self.holding() for _ in range(600)]
         self.assertTrue(all(each.pin([piece]) for each in waiting))

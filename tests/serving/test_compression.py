@@ -11,8 +11,8 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.request import Request, Response
-from orchtw.serving.bodies import unframed
 from orchtw.serving.compression import GzipCache, accepts_gzip, text_size
+from orchtw.serving.response_bodies import unframed
 from tests.serving.edge_doubles import GET, Wire, ok
 
 GZIP_GET = GET[:-2] + b"Accept-Encoding: gzip\r\n\r\n"
@@ -149,7 +149,7 @@ class Resource:
 
 class GzipCacheTests(SynchronousTestCase):
     def test_long_identities(self) -> None:
-        """150 bodies of selectors and tokens of 1 MB each leave nothing behind (issue 7, item 7)."""
+        """150 bodies of selectors and tokens of 1 MB each leave nothing behind (reference LIMIT-12)."""
         cache = GzipCache()
         for i in range(150):
             long = str(i) + "x" * 1_000_000

@@ -1,4 +1,4 @@
-"""What connections hold is bounded, whoever they are (issue 7, items 3 and 5)."""
+"""What connections hold is bounded, whoever they are (reference LIMIT-9)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from orchtw.request import Ending, Request, Response
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.resource import AppResource
 from orchtw.serving.websocket import Messages, open_socket
-from orchtw.watch.messages import json_messages
+from orchtw.watch.frame_messages import json_messages
 from tests.serving.edge_doubles import GET, RecordedStream, Waiting, Wire, answering
 from tests.serving.test_websocket import REQUEST as UPGRADE
 

@@ -9,7 +9,7 @@ from tests.serving.edge_doubles import GET, POST, RecordedStream, Waiting, Wire,
 
 
 class HalfCloseTests(SynchronousTestCase):
-    """A client that ends its own side is answered (issue 7, item 10)."""
+    """A client that ends its own side is answered (reference LIMIT-13)."""
 
     def test_running_request(self) -> None:
         """The answer to a running request comes whole; then the connection closes."""

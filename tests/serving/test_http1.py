@@ -39,7 +39,7 @@ class ExchangeTests(SynchronousTestCase):
         self.assertEqual(wire.seen[1].body, b"body")
 
     def test_pipelining(self) -> None:
-        """Pipelined requests are served one at a time and answered in their order (PITFALLS 10)."""
+        """Pipelined requests are served one at a time and answered in their order (reference DESIGN-10)."""
         app = Waiting()
         wire = Wire(app)
         wire.send(GET + POST + GET)
@@ -51,7 +51,9 @@ class ExchangeTests(SynchronousTestCase):
         self.assertEqual(wire.transport.taken(), ok(b"2") + ok(b"3"))
 
     def test_refusal_waits_its_turn(self) -> None:
-        """A malformed request behind a running one is answered after it, and the connection closed (PITFALLS 10)."""
+        """A malformed request behind a running one is answered after it, and the connection closed
+        (reference DESIGN-10).
+        """
         app = Waiting()
         wire = Wire(app)
         wire.send(GET)
@@ -64,7 +66,9 @@ class ExchangeTests(SynchronousTestCase):
         self.assertTrue(wire.closed)
 
     def test_reading_stops_while_busy(self) -> None:
-        """More than 64 KiB behind a running request stop the reading; its answer starts it again (PITFALLS 2)."""
+        """More than 64 KiB behind a running request stop the reading; its answer starts it again
+        (reference DESIGN-9).
+        """
         app = Waiting()
         wire = Wire(app)
         wire.send(GET)
@@ -93,7 +97,7 @@ class ExchangeTests(SynchronousTestCase):
         self.assertEqual(wire.transport.producerState, "producing")
 
     def test_unread_answers_hold_back_requests(self) -> None:
-        """A client that reads nothing gets no further pipelined request served until it does (PITFALLS 2)."""
+        """A client that reads nothing gets no further pipelined request served until it does (reference DESIGN-9)."""
         wire = Wire(answering(Response(body=b"x" * 70000), Response(body=b"2")))
         wire.transport.blocked = True
         wire.send(GET + GET)
@@ -144,7 +148,7 @@ class ExchangeTests(SynchronousTestCase):
         self.assertEqual(wire.transport.taken(), ok(b"2"))
 
     def test_no_continue_for_a_refused_body(self) -> None:
-        """A declared body over 3 MiB is refused before it is sent (supplement C3)."""
+        """A declared body over 3 MiB is refused before it is sent (reference LIMIT-1)."""
         wire = Wire()
         written = wire.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3145729\r\nExpect: 100-continue\r\n\r\n")
         self.assertTrue(written.startswith(b"HTTP/1.1 413 "))
@@ -199,7 +203,7 @@ class FailureTests(SynchronousTestCase):
         self.assertEqual((len(self.flushLoggedErrors(RuntimeError)), wire.edge.in_flight), (1, 0))
 
     def test_leaving_cancels_a_read(self) -> None:
-        """A client that leaves cancels its GET (STYLE, "Async")."""
+        """A client that leaves cancels its GET (reference DESIGN-14)."""
         app = Waiting()
         wire = Wire(app)
         wire.send(GET)
@@ -305,7 +309,9 @@ class StreamTests(SynchronousTestCase):
         self.assertEqual(wire.transport.taken(), chunk(b"head" + b"x" * 20 + b"end"))
 
     def test_chunks_go_through_uncopied(self) -> None:
-        """The head is sent at once; framed bytes follow as they are; the connection then goes on (supplement A6)."""
+        """The head is sent at once; framed bytes follow as they are; the connection then goes on
+        (reference WATCH-5).
+        """
         stream = RecordedStream()
         wire = Wire(answering(Response(stream=stream, content_type="a/b"), Response(body=b"2")))
         expected = b"Transfer-Encoding: chunked\r\nContent-Type: a/b\r\n\r\n"

@@ -18,9 +18,9 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from orchtw.errors import ConfigError
 from orchtw.request import Peer, Request, Response, chunk
 from orchtw.serving import tls
-from orchtw.serving.bodies import unframed
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
+from orchtw.serving.response_bodies import unframed
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from tests.serving.authorities import (
     CLIENT,
@@ -157,19 +157,21 @@ class ClientCertificateTests(ListenerTestCase):
         return self.peers[-1]
 
     async def test_none(self) -> None:
-        """A client without a certificate is served; there is none to see (PITFALLS 4)."""
+        """A client without a certificate is served; there is none to see (reference DESIGN-13)."""
         peer = await self.peer_of(b"")
         self.assertEqual((peer.address, peer.certificate, peer.verified), ("127.0.0.1", None, False))
 
     async def test_trusted(self) -> None:
-        """A certificate of the configured CA is verified and its subject readable (PITFALLS 4)."""
+        """A certificate of the configured CA is verified and its subject readable (reference AUTHN-12)."""
         peer = await self.peer_of(Identity("alice", self.ca, usage=CLIENT).pem())
         assert peer.certificate is not None
         (name,) = peer.certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
         self.assertEqual((name.value, peer.verified), ("alice", True))
 
     async def test_not_trusted(self) -> None:
-        """Certificates of a stranger, out of date or for another purpose are seen, never verified (PITFALLS 4)."""
+        """Certificates of a stranger, out of date or for another purpose are seen, never verified
+        (reference AUTHN-14).
+        """
         stranger = Identity("ca", is_ca=True)
         cases = {
             "stranger": Identity("alice", stranger),
@@ -196,7 +198,7 @@ class ClientCertificateTests(ListenerTestCase):
         self.assertIs(first.certificate, second.certificate)
 
     async def test_no_resumption(self) -> None:
-        """No session is resumed, because a resumed one would skip the verification (PITFALLS 4)."""
+        """No session is resumed, because a resumed one would skip the verification (reference AUTHN-15)."""
         for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
             context = self.context(Identity("alice", self.ca).pem())
             context.maximum_version = version
@@ -250,7 +252,7 @@ class TLSTests(ListenerTestCase):
         self.assertEqual(cipher and cipher[0], "ECDHE-ECDSA-AES256-GCM-SHA384")
 
     async def test_alpn(self) -> None:
-        """http/1.1 is the only protocol; who offers only others goes on without (PITFALLS 11)."""
+        """http/1.1 is the only protocol; who offers only others goes on without (reference DESIGN-11)."""
         for offered, expected in ((["h2", "http/1.1"], "http/1.1"), (["h2"], None)):
             context = self.context(alpn=offered)
             client = await self.away(lambda context=context: connect(self.listener.port, context))  # type: ignore[misc]
@@ -305,7 +307,7 @@ class TransferTests(ListenerTestCase):
         self.assertTrue(answer.endswith(b"/end"))
 
     async def test_largest_upload(self) -> None:
-        """A body of 3 MiB arrives whole (supplement C3)."""
+        """A body of 3 MiB arrives whole (reference LIMIT-1)."""
         body = bytes(range(256)) * (3 * 4096)
         head = b"POST /up HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
         self.assertTrue((await self.exchange(head + body)).endswith(b"/up" + body))
@@ -372,7 +374,7 @@ class TransferTests(ListenerTestCase):
         self.assertEqual(answer.partition(b"\r\n\r\n")[2], b"".join(map(chunk, frames)) + b"0\r\n\r\n")
 
     async def test_half_closed(self) -> None:
-        """A client that has ended its side of the connection gets a long answer whole (issue 7, item 10)."""
+        """A client that has ended its side of the connection gets a long answer whole (reference LIMIT-13)."""
 
         def talk() -> bytes:
             with connect(self.listener.port, context) as client:
@@ -489,7 +491,7 @@ class StopTests(ListenerTestCase):
 
 class BindTests(SynchronousTestCase):
     def test_busy_port(self) -> None:
-        """A port in use is a ConfigError of one line that names it (DESIGN, command-line contract)."""
+        """A port in use is a ConfigError of one line that names it (reference DESIGN-21)."""
         with bind("127.0.0.1", 0) as first:
             port = first.getsockname()[1]
             problem = self.assertRaises(ConfigError, bind, "127.0.0.1", port)

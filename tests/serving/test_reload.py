@@ -1,4 +1,4 @@
-"""Replacing the serving certificate while the server runs (supplement C3)."""
+"""Replacing the serving certificate while the server runs (reference REQ-26)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class AppResourceTests(SynchronousTestCase):
         self.assertEqual(body, b"x")
 
     def test_costly_targets(self) -> None:
-        """Targets that take long to be taken apart are refused as our own listener does (issue 7, item 1)."""
+        """Targets that take long to be taken apart are refused as our own listener does (reference LIMIT-8)."""
         for target in (b"?" + b"&" * 1000, b"a\xe9"):
             self.transport.clear()
             self.channel.dataReceived(b"GET /" + target + b" HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -84,7 +84,7 @@ class AppResourceTests(SynchronousTestCase):
         self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), 1)
 
     def test_too_large(self) -> None:
-        """A body over 3 MiB is a 413 (supplement C3)."""
+        """A body over 3 MiB is a 413 (reference LIMIT-1)."""
         head, _ = self.send(b"POST", body=b"x" * (3145728 + 1))
         self.assertIn(b" 413 ", head)
 

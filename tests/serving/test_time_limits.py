@@ -45,7 +45,9 @@ class TimeTests(SynchronousTestCase):
         self.assertFalse(wire.closed)
 
     def test_stalled_reader(self) -> None:
-        """A peer that takes nothing of what waits for it is dropped; one that takes a little is not (PITFALLS 8)."""
+        """A peer that takes nothing of what waits for it is dropped; one that takes a little is not
+        (reference LIMIT-10).
+        """
         wire = Wire(answering(Response(stream=RecordedStream())), limits=self.limits)
         wire.transport.blocked = True
         wire.send(GET)
@@ -65,7 +67,7 @@ class TimeTests(SynchronousTestCase):
         self.assertTrue(wire.transport.disconnected)
 
     def test_idle_time_waits_for_the_client(self) -> None:
-        """While an answer drains, the idle time does not run (PITFALLS 8)."""
+        """While an answer drains, the idle time does not run (reference LIMIT-10)."""
         wire = Wire(answering(Response(body=b"x" * 1000)), limits=self.limits)
         wire.transport.blocked = True
         wire.send(GET)

@@ -53,7 +53,7 @@ def client_of(*shown: x509.Certificate, key: Any = None) -> Any:
 
 
 class TrustTests(SynchronousTestCase):
-    """Chains from a root over an intermediate to a client, as Go's verifier sees them (supplement D2)."""
+    """Chains from a root over an intermediate to a client, as Go's verifier sees them (reference AUTHN-12)."""
 
     def setUp(self) -> None:
         self.root = Identity("root", is_ca=True)

@@ -11,8 +11,8 @@ from zope.interface.verify import verifyObject
 
 from orchtw.request import Ending, chunks
 from orchtw.serving.watch_stream import WatchStream
-from orchtw.watch.member import Member
 from orchtw.watch.selection import Selection
+from orchtw.watch.watcher import Watcher
 from tests.watch.watching import Watched, unchunk
 
 
@@ -51,7 +51,7 @@ class WatchStreamTests(SynchronousTestCase):
         self.watched = Watched()
         self.watched.put("a")
         dispatcher, timers = self.watched.dispatcher, self.watched.timers
-        self.stream = WatchStream(Member(dispatcher, timers, Selection(), self.watched.wire, 0, deadline=5.0))
+        self.stream = WatchStream(Watcher(dispatcher, timers, Selection(), self.watched.wire, 0, deadline=5.0))
         self.channel = Channel()
 
     def test_producer_first(self) -> None:

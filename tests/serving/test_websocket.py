@@ -28,9 +28,9 @@ from orchtw.serving.websocket import (
     Messages,
     open_socket,
 )
-from orchtw.watch.member import Member
-from orchtw.watch.messages import json_messages, protobuf_messages
+from orchtw.watch.frame_messages import json_messages, protobuf_messages
 from orchtw.watch.selection import Selection
+from orchtw.watch.watcher import Watcher
 from tests.serving.edge_doubles import RecordedStream, Wire
 from tests.watch.watching import Watched
 
@@ -101,7 +101,7 @@ class MessagesTests(SynchronousTestCase):
             self.assertEqual(events, [BytesMessage(data=b"x" * size), BytesMessage(data=b"y")])
 
     def test_shared(self) -> None:
-        """The same chunk is converted once for all who are given it (DESIGN, encode once)."""
+        """The same chunk is converted once for all who are given it (reference DESIGN-15)."""
         converted: list[bytes] = []
 
         def split(frames: bytes) -> Iterator[bytes]:
@@ -122,7 +122,7 @@ class WatchTests(SynchronousTestCase):
         self.watched = Watched()
         self.watched.put("a")
         dispatcher, timers = self.watched.dispatcher, self.watched.timers
-        self.member = Member(dispatcher, timers, Selection(), self.watched.wire, 0, deadline=5.0)
+        self.member = Watcher(dispatcher, timers, Selection(), self.watched.wire, 0, deadline=5.0)
         self.socket = Socket(WatchStream(self.member))
 
     def put(self, key: str) -> None:

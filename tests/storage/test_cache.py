@@ -19,7 +19,7 @@ from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Outcome, Pag
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection
-from orchtw.watch.timers import RESOLUTION_S
+from orchtw.watch.timer_wheel import RESOLUTION_S
 from tests.watch.watching import RecordingSink, TextWire
 
 
@@ -330,7 +330,7 @@ class ReadTests(CacheTestCase):
         self.assertEqual(self.keys(pods.snapshot("a")), ["a/w@7", "a/x@2"])
 
     def test_exact_revision(self) -> None:
-        """A snapshot at a revision shows what was there then, in key order (seed 1 §4.6, Exact)."""
+        """A snapshot at a revision shows what was there then, in key order (reference STORE-6, READ-5)."""
         pods = self.start()
         for key in ("a/x", "b/y", "a/z"):
             self.store.put(f"/registry/pods/{key}")
@@ -421,7 +421,7 @@ class WatchTests(CacheTestCase):
         self.assertEqual(sink.lines, ["ADDED a/x@2", "ADDED a/y@3"])
 
     def test_before_the_cache_began(self) -> None:
-        """A watch from before the cache's own start is too old (supplement A5)."""
+        """A watch from before the cache's own start is too old (reference WATCH-2)."""
         self.store.put("/registry/pods/a/x")
         pods = self.start()
         sink = RecordingSink()

@@ -61,7 +61,7 @@ class FeedTests(SynchronousTestCase):
         self.assertEqual(self.recorder.changes, [])
 
     def test_cancelled_subscriber_never_goes_live(self) -> None:
-        """Who gives up while history is read gets nothing afterwards (STYLE, Async)."""
+        """Who gives up while history is read gets nothing afterwards (reference STORE-12)."""
         following = self.follow(2)
         following.addErrback(lambda failure: None)
         following.cancel()

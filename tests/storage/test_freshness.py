@@ -49,7 +49,7 @@ class OwnStoreTests(FreshnessCase):
             self.assertIsNone(self.freshness.due(wanted), wanted)
 
     def test_future(self) -> None:
-        """A revision to come is waited for, and refused with 504 if it does not come (supplement A5)."""
+        """A revision to come is waited for, and refused with 504 if it does not come (reference READ-8)."""
         comes, fails = self.waiting(6), self.waiting(7)
         self.advance(6)
         self.successResultOf(comes)

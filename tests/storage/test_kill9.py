@@ -1,5 +1,5 @@
 # mypy: disallow-untyped-calls=False
-"""kill -9 at any moment loses no acknowledged write (DESIGN, command-line contract; issue 2, item 4)."""
+"""kill -9 at any moment loses no acknowledged write (reference DESIGN-23)."""
 
 from __future__ import annotations
 

@@ -56,7 +56,9 @@ class OrderedTests(SynchronousTestCase):
         self.assertEqual(keys(ordered.snapshot()), ["b"])
 
     def test_a_write_copies_one_block(self) -> None:
-        """What a snapshot costs does not grow with the number of objects but by their blocks (PITFALLS 37)."""
+        """What a snapshot costs does not grow with the number of objects but by their blocks
+        (reference DESIGN-18).
+        """
         ordered = Ordered(entry(f"k{i:06}") for i in range(100_000))
         before = ordered.snapshot()
         ordered.put(entry("k050000", 2))

@@ -58,7 +58,7 @@ class FileTests(FileCase):
         store.release()
 
     async def test_new_file_is_private(self) -> None:
-        """The file and its side files are the owner's alone (DESIGN, command-line contract)."""
+        """The file and its side files are the owner's alone (reference STORE-7)."""
         store = await self.open()
         await store.commit(Op("/a", b"secret"))
         folder = os.path.dirname(self.path)
@@ -89,7 +89,7 @@ class FileTests(FileCase):
         self.assertEqual(recorder.revisions, [2, 3, 4, 5, 6])
 
     async def test_other_vocabulary_is_refused(self) -> None:
-        """A store remembers its vocabulary and opens under no other (issue 2, item 10)."""
+        """A store remembers its vocabulary and opens under no other (reference VOC-7)."""
         await (await self.open(vocabulary="kubernetes")).stop()
         before = os.stat(self.path).st_mtime_ns
         self.assertEqual(
@@ -149,7 +149,7 @@ class BatchTests(FileCase):
     """Group commit, and reads that take more than one chunk."""
 
     async def test_piled_up_writes_share_a_transaction(self) -> None:
-        """Writes handed over in one turn take a few transactions, not one each (DESIGN, Store)."""
+        """Writes handed over in one turn take a few transactions, not one each (reference DESIGN-17)."""
         store = await self.open()
         batches: list[int] = []
         await store.subscribe(1, lambda changes: batches.append(len(changes)))
@@ -187,7 +187,7 @@ class CompactionTests(FileCase):
     """The timer, what is deleted, and what the log is cut to."""
 
     async def test_history_is_kept_one_interval(self) -> None:
-        """Each interval the store forgets what was no longer current one interval before (supplement A9)."""
+        """Each interval the store forgets what was no longer current one interval before (reference STORE-4)."""
         store = await self.open(compaction_interval_s=300)
         await store.commit(Op("/a", b"1"))
         self.clock.advance(300)

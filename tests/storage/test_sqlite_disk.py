@@ -71,7 +71,7 @@ class FullDiskTests(FileCase):
     """A disk without room, played by a quota; `tests.end_to_end.test_store` has real ones."""
 
     async def test_full_disk_is_called_full(self) -> None:
-        """A write for which there is no room says that the disk is full (issue 7, item 4)."""
+        """A write for which there is no room says that the disk is full (reference STORE-9)."""
         store = await self.open(quota_bytes=1 << 20)
         failure = await self.assertFailure(store.commit(Op("/big", b"v" * (2 << 20))), errors.InternalError)
         self.assertIn("the disk is full", str(failure))
@@ -141,7 +141,7 @@ class FormatTests(FileCase):
 
 
 class ShrinkTests(FileCase):
-    """Free pages go back to the file system (issue 7, item 11)."""
+    """Free pages go back to the file system (reference STORE-11)."""
 
     async def fill_and_empty(self) -> tuple[int, int]:
         """The file's size with 2,000 objects, and after all but a few are deleted and forgotten."""

@@ -96,7 +96,7 @@ class ServerProcessTests(TestCase):
         self.assertEqual((others, found["A"]), (["/mine"], "b"))
 
     def test_command(self) -> None:
-        """The server is twistd's in this very interpreter, on a free port unless the flags name one."""
+        """The server is twistd's in the same interpreter, on a free port unless the flags name one."""
         for flags, ports in (((), ["--secure-port=0"]), (("--secure-port=7",), ["--secure-port=7"])):
             command = ServerProcess(reactor, "data", *flags)._command()
             self.assertEqual(command[0], sys.executable)

@@ -76,7 +76,7 @@ class AddedResourceCase(TestCase):
 
 class PublishedTests(AddedResourceCase):
     async def test_discovery(self) -> None:
-        """It is discovered as others are, under its singular name (supplement C1)."""
+        """It is discovered as others are, under its singular name (reference DISC-5, DISC-12)."""
         groups = (await self.ask("GET", "/apis"))["groups"]
         self.assertEqual(groups[-1]["name"], GROUP)
         found = await self.ask("GET", f"/apis/{GROUP}")
@@ -87,7 +87,7 @@ class PublishedTests(AddedResourceCase):
         self.assertIn(V1, (await self.ask("GET", "/", code=200))["paths"])
 
     async def test_removed(self) -> None:
-        """A removed one leaves no trace in discovery and the index; its paths are a bare 404 (supplement A4)."""
+        """A removed one leaves no trace in discovery and the index; its paths are a bare 404 (reference CRD-8)."""
         before = await self.ask("GET", "/")
         self.remove()
         after = await self.ask("GET", "/")
@@ -151,7 +151,9 @@ class LifeTests(AddedResourceCase):
         self.assertEqual(await self.ask("GET", f"{WIDGETS}/a"), made)
 
     async def test_lists(self) -> None:
-        """Items of a list name their kind in every form (supplement A1); selectors and chunks are as everywhere."""
+        """Items of a list name their kind in every form (reference OBJ-14); selectors and chunks are as
+        everywhere.
+        """
         for name in "abc":
             await self.create(name)
         found = await self.ask("GET", WIDGETS)
@@ -184,7 +186,7 @@ class LifeTests(AddedResourceCase):
         self.assertEqual((await self.ask("GET", f"{WIDGETS}/b"))["apiVersion"], f"{GROUP}/v1")
 
     async def test_transforms(self) -> None:
-        """Tables and metadata alone are made of it, in answers and watches (supplement A10)."""
+        """Tables and metadata alone are made of it, in answers and watches (reference TABLE-1, TABLE-9)."""
         await self.create("a")
         table = await self.ask("GET", WIDGETS, accept=TABLE)
         self.assertEqual((table["kind"], [row["cells"][0] for row in table["rows"]]), ("Table", ["a"]))
@@ -193,7 +195,7 @@ class LifeTests(AddedResourceCase):
         self.assertEqual((await watch.next())["object"]["rows"][0]["cells"][0], "a")
 
     async def test_bookmarks(self) -> None:
-        """A bookmark is of the kind that is watched, and has nothing but a version (supplement A9)."""
+        """A bookmark is of the kind that is watched, and has nothing but a version (reference WATCH-13)."""
         target = self.server.instance.resources.targets.find(GROUP, "v1", "widgets")
         assert target is not None
         event = orjson.loads(Wires(self.server.instance.resources.codecs).plain(target, "json").bookmark(7))
@@ -207,7 +209,7 @@ class LifeTests(AddedResourceCase):
         self.assertEqual((await self.ask("GET", WIDGETS))["items"], [])
 
     async def test_strict(self) -> None:
-        """Unknown fields are dropped with a warning, or refused, as fieldValidation says (supplement B7)."""
+        """Unknown fields are dropped with a warning, or refused, as fieldValidation says (reference WRITE-24)."""
         answer = await self.server.request("POST", WIDGETS, widget("a", spec={"wheels": 4}))
         self.assertEqual((answer.code, answer.json["spec"]), (201, {"size": 3}))
         self.assertIn('unknown field \\"spec.wheels\\"', answer.headers["warning"])
@@ -227,7 +229,7 @@ class FormTests(AddedResourceCase):
         self.assertEqual(answer.code, 415)
 
     async def test_no_strategic_merge(self) -> None:
-        """It has no strategic merge patches: 415 with the types that it takes (supplement C6)."""
+        """It has no strategic merge patches: 415 with the types that it takes (reference PATCH-1, CRD-18)."""
         await self.create("a")
         sent = {"content-type": "application/strategic-merge-patch+json"}
         answer = await self.refused("PATCH", f"{WIDGETS}/a", b'{"spec":{"size":1}}', sent)

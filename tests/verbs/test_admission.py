@@ -1,4 +1,4 @@
-"""Every request that writes or connects passes admission, as what the reference shows of it (supplement E1, E3)."""
+"""Every request that writes or connects passes admission, as what the reference shows of it (reference ADM-1)."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class EvictionTests(AdmissionCase):
         self.assertEqual(self.done("GET", f"{budgets}/b")["status"]["disruptionsAllowed"], 0)
 
     def test_terminating_namespace(self) -> None:
-        """As any create it is refused where the namespace is ending, and says so in a cause (supplement A4)."""
+        """As any create it is refused where the namespace is ending, and says so in a cause (reference ERR-6)."""
         self.done("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
         pods = "/api/v1/namespaces/n/pods"
         self.done("POST", pods, {"metadata": {"name": "p"}, "spec": TEMPLATE["spec"]})
@@ -256,7 +256,7 @@ class BindingTests(AdmissionCase):
 
 
 class ConnectTests(AdmissionCase):
-    """Connections to node agents, which are not there (supplement B10)."""
+    """Connections to node agents, which are not there (reference KIND-1)."""
 
     def connected(self, method: str, path: str, code: int = 503) -> Attributes:
         self.assertEqual(self.code(method, path), code)
@@ -302,7 +302,7 @@ class ConnectTests(AdmissionCase):
 
 
 class ReviewTests(AdmissionCase):
-    """Reviews are creates (supplement E1)."""
+    """Reviews are creates (reference ADM-1)."""
 
     def review(self) -> Object:
         return {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "default"}}}

@@ -1,4 +1,4 @@
-"""Server-side apply and managed fields through the API (seed 1 §3.2, §4.7, supplement B6)."""
+"""Server-side apply and managed fields through the API (reference APPLY-1, APPLY-18)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Case(TestCase):
 
 
 class OwnershipTests(Case):
-    """The rows of seed 1 §3.2."""
+    """The rows of reference APPLY-20."""
 
     async def test_creates(self) -> None:
         """An apply of a missing object creates it: 201."""
@@ -132,7 +132,7 @@ class OwnershipTests(Case):
 
 
 class RequestTests(Case):
-    """What an apply request must be (seed 1 §4.7)."""
+    """What an apply request must be (reference APPLY-19)."""
 
     async def test_manager_required(self) -> None:
         """Without a field manager: 422."""
@@ -147,7 +147,7 @@ class RequestTests(Case):
         self.assertEqual((answer.code, answer.json["message"]), (400, "metadata.managedFields must be nil"))
 
     async def test_yaml(self) -> None:
-        """The body may be YAML; a repeated key is dropped, warned about or refused (issue 4, fieldValidation)."""
+        """The body may be YAML; a repeated key is dropped, warned about or refused (reference APPLY-18, WRITE-29)."""
         body = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n"
         url = f"{CONFIG_MAPS}/a?fieldManager=one"
         self.assertEqual((await self.server.request("PATCH", url, body, APPLY)).code, 201)
@@ -188,7 +188,7 @@ class RequestTests(Case):
         self.assertEqual((answer.code, answer.json["reason"]), (409, "Conflict"))
 
     async def test_version_of_a_missing_object(self) -> None:
-        """An applied resourceVersion fits no object that is missing: 409, nothing is created (supplement B6)."""
+        """An applied resourceVersion fits no object that is missing: 409, nothing is created (reference APPLY-26)."""
         body = config_map({"k": "v"}, resourceVersion="1")
         answer = await self.server.request("PATCH", f"{CONFIG_MAPS}/a?fieldManager=one", body, APPLY)
         self.assertEqual((answer.code, answer.json["reason"]), (409, "Conflict"))
@@ -196,7 +196,7 @@ class RequestTests(Case):
         self.assertEqual((await self.server.request("GET", f"{CONFIG_MAPS}/a")).code, 404)
 
     async def test_broken_yaml(self) -> None:
-        """What is no YAML is refused as such (supplement B6)."""
+        """What is no YAML is refused as such (reference APPLY-19)."""
         answer = await self.server.request("PATCH", f"{CONFIG_MAPS}/a?fieldManager=one", b"a: [", APPLY)
         self.assertEqual(answer.code, 400, answer.body)
         self.assertTrue(answer.json["message"].startswith("error decoding YAML: "), answer.body)
@@ -219,7 +219,7 @@ class UpdateTests(Case):
         self.assertEqual(await self.owners(), {("tool", "Update"): ["k"]})
 
     async def test_reset(self) -> None:
-        """A list with one empty entry removes all managed fields; an empty list does not (seed 1 §4.7(7))."""
+        """A list with one empty entry removes all managed fields; an empty list does not (reference APPLY-12)."""
         await self.apply("one", {"k": "v"})
         await self.server.request("PATCH", f"{CONFIG_MAPS}/a", {"metadata": {"managedFields": []}}, MERGE)
         self.assertIn(("one", "Apply"), await self.owners())
@@ -244,7 +244,7 @@ class UpdateTests(Case):
         self.assertEqual((await self.server.request("PATCH", url, secret, APPLY)).json, first.json)
 
     async def test_name_required(self) -> None:
-        """A PUT whose object has no name, and a patch that takes it away, are a 400 (supplement A4)."""
+        """A PUT whose object has no name, and a patch that takes it away, are a 400 (reference ERR-16, PATCH-5)."""
         await self.server.request("POST", CONFIG_MAPS, config_map({"k": "v"}))
         put = await self.server.request("PUT", f"{CONFIG_MAPS}/a", {"apiVersion": "v1", "kind": "ConfigMap"})
         patch = await self.server.request("PATCH", f"{CONFIG_MAPS}/a", {"metadata": {"name": None}}, MERGE)
@@ -253,7 +253,7 @@ class UpdateTests(Case):
             self.assertEqual((answer.code, answer.json["message"]), (400, text))
 
     async def test_long_manager_in_an_entry(self) -> None:
-        """An entry that a write brings names its manager in at most 128 bytes: else 422 (supplement B6)."""
+        """An entry that a write brings names its manager in at most 128 bytes: else 422 (reference APPLY-10)."""
         await self.apply("one", {"k": "v"})
         entry = {**(await self.live())["metadata"]["managedFields"][0], "manager": "x" * 129}
         body = {"metadata": {"managedFields": [entry]}}
@@ -263,7 +263,7 @@ class UpdateTests(Case):
 
 
 class RaceTests(Case):
-    """Many writers share one object safely (issue of lost updates; DESIGN rule 4)."""
+    """Many writers share one object safely (reference DESIGN-4)."""
 
     async def test_no_lost_update(self) -> None:
         """64 writers on one object all get through, each keeping what it wrote."""

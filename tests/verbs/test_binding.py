@@ -1,4 +1,4 @@
-"""Bindings: a scheduler puts a pod on a node (supplement B10)."""
+"""Bindings: a scheduler puts a pod on a node (reference KIND-24)."""
 
 from __future__ import annotations
 

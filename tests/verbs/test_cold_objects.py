@@ -15,7 +15,7 @@ from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.stored import Stored
 from orchtw.testing.in_process import InProcessServer
 from orchtw.verbs.made_stream import MadeStream
-from orchtw.verbs.turns import PART_BYTES
+from orchtw.verbs.slices import PART_BYTES
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 JSON, YAML = "application/json", "application/yaml"

@@ -1,4 +1,4 @@
-"""Evictions: deletions that disruption budgets may refuse (supplement B10)."""
+"""Evictions: deletions that disruption budgets may refuse (reference KIND-23)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Case(TestCase):
 
 class ComponentStatusTests(Case):
     async def test_table(self) -> None:
-        """ComponentStatus has its columns, in lists and alone (supplement A10)."""
+        """ComponentStatus has its columns, in lists and alone (reference TABLE-8)."""
         for path in (COMPONENTS, f"{COMPONENTS}/etcd-0"):
             table = (await self.server.request("GET", path, None, TABLE)).json
             names = [column["name"] for column in table["columnDefinitions"]]
@@ -33,7 +33,7 @@ class ComponentStatusTests(Case):
             self.assertEqual(table["rows"][0]["cells"][:2], ["etcd-0", "Healthy"])
 
     async def test_partial_metadata(self) -> None:
-        """Its metadata may be asked for, in the right number (supplement A4, A10)."""
+        """Its metadata may be asked for, in the right number (reference TABLE-9, ERR-30)."""
         answer = await self.server.request("GET", COMPONENTS, None, PARTIAL_LIST)
         self.assertEqual(answer.json["items"][0]["metadata"]["name"], "etcd-0")
         self.assertEqual((await self.server.request("GET", f"{COMPONENTS}/etcd-0", None, PARTIAL_LIST)).code, 406)
@@ -41,7 +41,7 @@ class ComponentStatusTests(Case):
 
 class TableTests(Case):
     async def test_deleted(self) -> None:
-        """A DELETED event's row carries the deletion's version, as its Table does (supplement A9)."""
+        """A DELETED event's row carries the deletion's version, as its Table does (reference WATCH-16)."""
         made = (await self.server.request("POST", MAPS, {"metadata": {"name": "a"}})).json
         version = made["metadata"]["resourceVersion"]
         await self.server.request("DELETE", f"{MAPS}/a")
@@ -66,14 +66,14 @@ class TableTests(Case):
         )
 
     async def test_dry_run_create(self) -> None:
-        """The Table of an object that was not stored has no resourceVersion (supplement B8)."""
+        """The Table of an object that was not stored has no resourceVersion (reference TABLE-3)."""
         answer = await self.server.request("POST", f"{MAPS}?dryRun=All", {"metadata": {"name": "a"}}, TABLE)
         self.assertEqual((answer.code, answer.json["metadata"]), (201, {}))
 
 
 class DeleteTests(Case):
     async def test_dry_run_in_the_query_beside_options(self) -> None:
-        """`?dryRun=All` deletes nothing, whatever else the body says (seed 1 §4.7)."""
+        """`?dryRun=All` deletes nothing, whatever else the body says (reference DEL-2)."""
         await self.server.request("POST", MAPS, {"metadata": {"name": "a"}})
         for policy in ("Foreground", "Background", "Orphan"):
             answer = await self.server.request("DELETE", f"{MAPS}/a?dryRun=All", {"propagationPolicy": policy})
@@ -84,7 +84,7 @@ class DeleteTests(Case):
 
 class PathTests(Case):
     async def test_nothing_below_a_sub_resource(self) -> None:
-        """A path that goes on after a sub-resource is unknown (supplement A4)."""
+        """A path that goes on after a sub-resource is unknown (reference REQ-8, ERR-18)."""
         pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         pods = "/api/v1/namespaces/default/pods"
         await self.server.request("POST", pods, pod)

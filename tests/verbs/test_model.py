@@ -223,7 +223,7 @@ class Run:
 
 
 class ModelTests(TestCase):
-    """Seed 1 §4.3, §4.4 and §4.6 together."""
+    """Reference WATCH-1, READ-4 and READ-13 together."""
 
     timeout = 120
 

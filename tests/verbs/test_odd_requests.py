@@ -18,7 +18,7 @@ MANY_DIGITS = "9" * 5000
 
 
 class NamespaceNameTests(Case):
-    """Namespaces, which are labelled with their names (supplement A14)."""
+    """Namespaces, which are labelled with their names (reference DEL-14)."""
 
     async def test_generated(self) -> None:
         """A generated name is the label's value too."""
@@ -27,7 +27,7 @@ class NamespaceNameTests(Case):
         self.assertEqual(meta["labels"], {"orch.io/metadata.name": meta["name"]})
 
     async def test_none(self) -> None:
-        """Without a name there is none to generate from (supplement A2)."""
+        """Without a name there is none to generate from (reference OBJ-31)."""
         bodies: tuple[Any, ...] = ({}, {"metadata": {}}, {"metadata": {"name": ""}})
         for body in bodies:
             text = await self.message("POST", NAMESPACES, 422, body)
@@ -58,7 +58,7 @@ class VersionTests(Case):
 
 
 class SelectorTests(Case):
-    """Selectors of stored objects that mean nothing (supplement A7)."""
+    """Selectors of stored objects that mean nothing (reference READ-24)."""
 
     NONSENSE = (
         {"matchExpressions": [{"key": "a", "operator": "Foo"}]},
@@ -139,7 +139,9 @@ class AutoscalerTests(Case):
                 self.assertEqual([row["cells"][:2] for row in rows], [["a", "Deployment/d"]], url)
 
     async def test_apply(self) -> None:
-        """One manager may apply through one version and then another, and give up what it owned (supplement B6)."""
+        """One manager may apply through one version and then another, and give up what it owned
+        (reference APPLY-15).
+        """
         metric = {"type": "Resource", "resource": {"name": "cpu"}}
         wanted: tuple[dict[str, Any], ...] = (
             {**self.SPEC, "metrics": [metric]}, self.SPEC, {"metrics": [{"type": "Pods"}]}, {}, {"minReplicas": 2},

@@ -1,4 +1,4 @@
-"""The tables of seed 1 §4.6, cell by cell (supplement A5, A6)."""
+"""The tables of reference READ-3 to READ-5, cell by cell (reference READ-6, READ-15)."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class ListTests(Case):
 
 
 class ChunkTests(Case):
-    """Chunked lists (seed 1 §4.4)."""
+    """Chunked lists (reference READ-12, READ-13)."""
 
     async def test_snapshot(self) -> None:
         """All chunks show one state and one version, while writes go on; the last has no token."""
@@ -204,7 +204,7 @@ class ChunkTests(Case):
         self.assertEqual(answer.code, 400)
 
     async def test_gate(self) -> None:
-        """Without the gate, limit and continue have no meaning (seed 1 §4.4(1))."""
+        """Without the gate, limit and continue have no meaning (reference READ-12)."""
         server = InProcessServer(reactor, self.mktemp(), feature_gates=(("APIListChunking", "false"),))
         await server.start()
         self.addCleanup(server.stop)

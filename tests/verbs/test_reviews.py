@@ -1,4 +1,4 @@
-"""Kinds that are asked, not stored: access and token reviews (supplement D13, Z8)."""
+"""Kinds that are asked, not stored: access and token reviews (reference REQ-2, AUTHZ-26, AUTHN-44)."""
 
 from __future__ import annotations
 

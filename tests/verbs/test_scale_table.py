@@ -22,7 +22,7 @@ class ScaleTableTests(TestCase):
         self.assertEqual(answer.code, 201, answer)
 
     async def test_columns(self) -> None:
-        """`get --subresource=scale` shows Desired and Available (facts, printer columns)."""
+        """`get --subresource=scale` shows Desired and Available (reference TABLE-8)."""
         accept = {"accept": f"application/json;as=Table;{META}"}
         table = (await self.server.request("GET", f"{DEPLOYMENTS}/d/scale", headers=accept)).json
         names = [column["name"] for column in table["columnDefinitions"]]

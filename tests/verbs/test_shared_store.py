@@ -68,7 +68,7 @@ class Case(SynchronousTestCase):
 
 
 class ReaderTests(Case):
-    """GET, lists and watches (seed 1 §4.6)."""
+    """GET, lists and watches (reference READ-10)."""
 
     def call(self, query: str = "", name: str = "") -> Call:
         request = Request(method="GET", path="/", query=query, peer=Peer(address="", port=0))

@@ -1,4 +1,4 @@
-"""How long watches live (supplement A8)."""
+"""How long watches live (reference REQ-19, WATCH-11)."""
 
 from __future__ import annotations
 

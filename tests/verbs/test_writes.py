@@ -1,4 +1,4 @@
-"""POST, PUT, PATCH and DELETE as they are answered (supplement B1, B2, B3, A12, A13)."""
+"""POST, PUT, PATCH and DELETE as they are answered (reference WRITE-5, WRITE-9, PATCH-2, DEL-4, DEL-12)."""
 
 from __future__ import annotations
 

@@ -74,24 +74,24 @@ def opened(frame: bytes) -> tuple[str, dict[int, bytes], dict[int, bytes]]:
 
 class JsonWireTests(SynchronousTestCase):
     def test_line(self) -> None:
-        """An event is one line of JSON with type and object (supplement A9)."""
+        """An event is one line of JSON with type and object (reference WATCH-5)."""
         frame = JSON.frame("ADDED", POD, 7)
         obj = b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"7"}}'
         self.assertEqual(frame, b'{"type":"ADDED","object":' + obj + b"}\n")
 
     def test_deleted_has_the_deletions_version(self) -> None:
-        """DELETED shows the last state with the deletion's resourceVersion (supplement A9)."""
+        """DELETED shows the last state with the deletion's resourceVersion (reference WATCH-7)."""
         obj = orjson.loads(JSON.frame("DELETED", POD, 12))["object"]
         self.assertEqual(obj["metadata"], {"name": "a", "resourceVersion": "12"})
 
     def test_bookmark(self) -> None:
-        """A bookmark is an object of the kind with nothing but its version (supplement A9)."""
+        """A bookmark is an object of the kind with nothing but its version (reference WATCH-13)."""
         event = orjson.loads(JSON.bookmark(9))
         self.assertEqual(event["type"], "BOOKMARK")
         self.assertEqual(event["object"]["metadata"]["resourceVersion"], "9")
 
     def test_error(self) -> None:
-        """An error's object is the Status (supplement A9)."""
+        """An error's object is the Status (reference WATCH-10)."""
         event = orjson.loads(JSON.error(Expired.watch(3, 8)))
         self.assertEqual((event["type"], event["object"]["kind"], event["object"]["code"]), ("ERROR", "Status", 410))
 
@@ -109,7 +109,7 @@ class PiecesTests(SynchronousTestCase):
 
 class ProtobufWireTests(SynchronousTestCase):
     def test_frame(self) -> None:
-        """An event is a length and a WatchEvent whose raw object is an enveloped message (supplement A9)."""
+        """An event is a length and a WatchEvent whose raw object is an enveloped message (reference WATCH-15)."""
         event_type, meta, unknown = opened(PROTOBUF.frame("MODIFIED", POD, 7))
         self.assertEqual((event_type, meta), ("MODIFIED", {1: b"v1", 2: b"Pod"}))
         self.assertEqual((unknown[2], unknown[3], unknown[4]), (b"pod 7", b"", b""))
@@ -120,11 +120,11 @@ class ProtobufWireTests(SynchronousTestCase):
         self.assertEqual(opened(PROTOBUF.frame("ADDED", large, 7))[2][2], large.raw)
 
     def test_deleted_has_the_deletions_version(self) -> None:
-        """DELETED shows the last state with the deletion's resourceVersion (supplement A9)."""
+        """DELETED shows the last state with the deletion's resourceVersion (reference WATCH-7)."""
         self.assertEqual(opened(PROTOBUF.frame("DELETED", POD, 12))[2][2], b"pod 12")
 
     def test_bookmark_and_error(self) -> None:
-        """Bookmarks carry the kind, errors a v1 Status (supplement A9)."""
+        """Bookmarks carry the kind, errors a v1 Status (reference WATCH-10, WATCH-13)."""
         self.assertEqual(opened(PROTOBUF.bookmark(5))[2][2], b"mark 5")
         event_type, meta, _ = opened(PROTOBUF.error(Expired.list()))
         self.assertEqual((event_type, meta), ("ERROR", {1: b"v1", 2: b"Status"}))

@@ -33,7 +33,7 @@ def filled(log: EventLog, count: int, now: float = 0.0, size: int = 0) -> EventL
 
 class EventLogTests(SynchronousTestCase):
     def test_since_is_strictly_after(self) -> None:
-        """`since` gives the events after a revision, not the one at it (supplement A5)."""
+        """`since` gives the events after a revision, not the one at it (reference WATCH-1)."""
         log = filled(EventLog(0), 5)
         self.assertEqual([event.revision for event in log.since(3)], [4, 5])
 
@@ -46,7 +46,7 @@ class EventLogTests(SynchronousTestCase):
         self.assertEqual(log.since(100), [])
 
     def test_before_the_oldest_is_gone(self) -> None:
-        """A cursor older than the kept history raises Expired with both revisions (seed 1 §4.3)."""
+        """A cursor older than the kept history raises Expired with both revisions (reference WATCH-2)."""
         log = filled(EventLog(0, max_events=2, min_events=0), 5)
         self.assertEqual(len(log.since(3)), 2)
         error = self.assertRaises(Expired, log.since, 2)
@@ -67,7 +67,7 @@ class EventLogTests(SynchronousTestCase):
         self.assertEqual((len(log), log.oldest), (1, 10))
 
     def test_hundred_are_kept(self) -> None:
-        """At least 100 events are kept however old and large they are (supplement A5)."""
+        """At least 100 events are kept however old and large they are (reference WATCH-4)."""
         log = filled(EventLog(0, max_superseded_bytes=10), 1000, size=100)
         log.trim(1e9)
         self.assertEqual(len(log), MIN_EVENTS)
@@ -100,7 +100,9 @@ class EventLogTests(SynchronousTestCase):
 
 
     def test_undoing_beyond_the_history(self) -> None:
-        """What is only kept for watches is no state to list: the store knows what is compacted (supplement A5)."""
+        """What is only kept for watches is no state to list: the store knows what is compacted
+        (reference WATCH-4).
+        """
         log = EventLog(0, history_s=10)
         log.append(1, "a", None, entry("a", 1), 0.0)
         log.append(2, "b", None, entry("b", 2), 5.0)

@@ -10,11 +10,11 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.watch import group as group_module
-from orchtw.watch import member as member_module
+from orchtw.watch import watcher as watcher_module
 from orchtw.watch.entry import Entry
-from orchtw.watch.member import Member
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import SLICE_S
+from orchtw.watch.watcher import Watcher
 from tests.properties import examples
 from tests.watch.watching import RecordingSink, Stepping, TextWire, Watched
 
@@ -59,7 +59,7 @@ class Model:
         if slice_steps:
             self.watched.seconds = Stepping(SLICE_S / slice_steps)
         self.opening = TextWire(opens=True)
-        self.members: list[tuple[Member, RecordingSink, int, Selection, list[str]]] = []
+        self.members: list[tuple[Watcher, RecordingSink, int, Selection, list[str]]] = []
         self.now = 0.0
 
     def act(self, action: tuple[object, ...]) -> None:
@@ -140,13 +140,15 @@ class ModelTests(SynchronousTestCase):
     def test_each_event_once_in_order(
         self, history: list[tuple[object, ...]], write_bytes: int, slice_steps: int
     ) -> None:
-        """Whatever the pauses and slices, each watcher sees the filtered events, once, in order (supplement A9)."""
+        """Whatever the pauses and slices, each watcher sees the filtered events, once, in order
+        (reference WATCH-9).
+        """
         with (
             patch.object(group_module, "MAX_WRITE_BYTES", write_bytes),
-            patch.object(member_module, "MAX_WRITE_BYTES", write_bytes),
+            patch.object(watcher_module, "MAX_WRITE_BYTES", write_bytes),
             patch.object(group_module, "STRIDE", 1),
             patch.object(group_module, "SCAN_EVENTS", 3),
-            patch.object(member_module, "SCAN_ENTRIES", 2),
+            patch.object(watcher_module, "SCAN_ENTRIES", 2),
         ):
             model = Model(slice_steps)
             for action in history:
@@ -160,7 +162,9 @@ class ModelTests(SynchronousTestCase):
         self.assertEqual(model.watched.budget.used_bytes, 0)
 
     def check_bookmarks(self, lines: list[str], since: int, shown: int) -> None:
-        """No event after a bookmark is older than it, and no bookmark is older than what was sent (supplement A9)."""
+        """No event after a bookmark is older than it, and no bookmark is older than what was sent
+        (reference WATCH-13).
+        """
         highest = since
         for text in lines[shown:]:
             mark = text.startswith("BOOKMARK")

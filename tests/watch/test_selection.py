@@ -35,7 +35,7 @@ def pod(key: str, node: str = "", phase: str = "", **labels: str) -> Entry:
 
 class MatchTests(SynchronousTestCase):
     def test_table(self) -> None:
-        """Namespace, every field term and the label selector must all hold (supplement A7)."""
+        """Namespace, every field term and the label selector must all hold (reference READ-18, READ-20)."""
         here = pod("ns/a", "n1", "Running", app="web", tier="x")
         table = [
             (selection(), True),
@@ -92,5 +92,5 @@ class TermTests(SynchronousTestCase):
             (selection("ns", labels="c,a in (b)"), by_namespaced_label, ("ns", ("a", "b"))),
             (selection("ns", labels="a"), by_namespace, "ns"),
         ]
-        for chosen, facet, term in table:
-            self.assertEqual((chosen.facet, chosen.term), (facet, term), f"{chosen}")
+        for chosen, indexer, term in table:
+            self.assertEqual((chosen.indexer, chosen.term), (indexer, term), f"{chosen}")

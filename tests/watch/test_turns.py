@@ -9,9 +9,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.rules.selectors import parse_labels
 from orchtw.watch.entry import Entry
 from orchtw.watch.group import SCAN_EVENTS, STRIDE
-from orchtw.watch.member import SCAN_ENTRIES
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import SLICE_S, Turns
+from orchtw.watch.watcher import SCAN_ENTRIES
 from tests.watch.watching import RecordingSink, Stepping, Watched
 
 NONE = Selection("", parse_labels("no=such"))

@@ -7,15 +7,15 @@ from math import inf
 
 from orchtw.errors import StatusError
 from orchtw.request import Ending, chunks
-from orchtw.watch.dispatch import Dispatcher
+from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import NO_LABELS, Entry
 from orchtw.watch.frames import Wire
 from orchtw.watch.log import EventLog, Head
-from orchtw.watch.member import Member
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection
-from orchtw.watch.timers import Timers
+from orchtw.watch.timer_wheel import TimerWheel
 from orchtw.watch.turns import Turns
+from orchtw.watch.watcher import Watcher
 
 
 def unchunk(data: bytes) -> bytes:
@@ -77,7 +77,7 @@ class RecordingSink:
         self.finished = 0
         self.ending: Ending | None = None
         self.room: int | None = None
-        self.member: Member | None = None
+        self.member: Watcher | None = None
         self.on_write: Callable[[], None] = lambda: None
 
     def write(self, framed: bytes) -> None:
@@ -109,7 +109,7 @@ class Watched:
     def __init__(self, max_events: int = 100_000, min_events: int = 0) -> None:
         self.head = Head()
         self.log = EventLog(0, max_events=max_events, min_events=min_events)
-        self.timers = Timers(0.0)
+        self.timers = TimerWheel(0.0)
         self.budget = Budget()
         self.soon: list[Callable[[], None]] = []
         self.seconds: Callable[[], float] = lambda: 0.0
@@ -169,10 +169,10 @@ class Watched:
         bookmarks: bool = False,
         deadline: float = inf,
         room: int | None = None,
-    ) -> tuple[Member, RecordingSink]:
+    ) -> tuple[Watcher, RecordingSink]:
         """A started member and its sink; `since` None is the present revision."""
         cursor = self.head.revision if since is None else since
-        member = Member(
+        member = Watcher(
             self.dispatcher,
             self.timers,
             selection or Selection(),

@@ -1,4 +1,4 @@
-"""NamespaceLifecycle: nothing is created where no namespace is, or where one is ending (supplement A4, A14)."""
+"""NamespaceLifecycle: nothing is created in a namespace that is missing or terminating (reference ERR-6, DEL-14)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
 from orchtw.errors import Cause, NotFound
 from orchtw.naming import Naming
-from orchtw.registry.namespaces import Namespaces
+from orchtw.registry.namespace_lookup import Namespaces
 from orchtw.schema.catalogue import ResourceType
 
 

@@ -11,4 +11,4 @@ CLIENT_CA = "client-ca-file"
 async def publish_authentication_info(maker: Maker, client_ca_pem: str) -> None:
     """Keep the ConfigMap at the certificate authorities of client certificates."""
     meta = {"name": NAME, "namespace": maker.naming.system_namespace}
-    await maker.settle("", "v1", "configmaps", {"metadata": meta, "data": {CLIENT_CA: client_ca_pem}})
+    await maker.ensure_content("", "v1", "configmaps", {"metadata": meta, "data": {CLIENT_CA: client_ca_pem}})

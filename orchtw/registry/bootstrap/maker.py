@@ -37,14 +37,14 @@ class Maker:
         if _is_there(write):
             return False
         wanted = target.codec.normalise(obj)
-        target.codec.default(wanted)
+        target.codec.set_defaults(wanted)
         try:
             await self.writes.create(write, wanted)
         except AlreadyExists:
             return False
         return True
 
-    async def settle(self, group: str, version: str, plural: str, obj: Object) -> None:
+    async def ensure_content(self, group: str, version: str, plural: str, obj: Object) -> None:
         """Create `obj`, or give the one of its name the same members beside metadata, and its labels."""
         if await self.ensure(group, version, plural, obj):
             return
@@ -59,7 +59,7 @@ class Maker:
                 kept = {key: value for key, value in live["metadata"].items() if key != "resourceVersion"}
                 kept |= {"labels": dict(sorted(labels.items()))} if labels else {}
                 wanted = codec.normalise({**live, **members, "metadata": kept})
-            codec.default(wanted)
+            codec.set_defaults(wanted)
             return wanted
 
         await self.writes.update(write, renew)

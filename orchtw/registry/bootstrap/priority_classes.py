@@ -1,4 +1,4 @@
-"""The priority classes of pods that the system cannot do without (supplement F1)."""
+"""The priority classes of pods that the system cannot do without (reference CTRL-8)."""
 
 from __future__ import annotations
 

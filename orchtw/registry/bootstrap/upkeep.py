@@ -43,7 +43,7 @@ class Upkeep:
         await self._look()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop looking."""
         self._stopped = True
         if self._next is not None and self._next.active():
             self._next.cancel()

@@ -32,7 +32,7 @@ def set_stored_versions(definition: Object) -> None:
 
 
 class DefinitionStrategy(Strategy):
-    """A new definition's status says at once which version its objects are stored in (facts, defaults.json)."""
+    """A new definition's status says at once which version its objects are stored in (reference CRD-6)."""
 
     def reset_status(self, obj: Object) -> None:
         super().reset_status(obj)

@@ -37,7 +37,7 @@ def set_autoscaler_defaults(autoscaler: Object, naming: Naming) -> None:
 
 
 def _set_percentage_defaults(autoscaler: Object, naming: Naming) -> None:
-    """v1 has metrics in annotations too, so that the conversions know whether there is one (facts, conversions)."""
+    """v1 has metrics in annotations too, so that the conversions know whether there is one (reference VER-12)."""
     if _PERCENTAGE not in autoscaler["spec"]:
         converted = autoscaler_v2_to_v1(autoscaler_v1_to_v2(autoscaler, naming), naming)
         if _PERCENTAGE in converted["spec"]:
@@ -73,7 +73,7 @@ def _scale_down() -> Object:
 class AutoscalerStrategy(Strategy):
     """Defaults of the oldest version depend on annotations, whose names are the vocabulary's."""
 
-    def default(self, obj: Object) -> None:
+    def set_defaults(self, obj: Object) -> None:
         set_autoscaler_defaults(obj, self.naming)
 
 

@@ -1,6 +1,6 @@
-"""Certificate signing requests: who asks is the server's to say, and what is asked never changes.
+"""Certificate signing requests: the server says who asks, and what is asked for never changes.
 
-Source: supplement D14.
+Source: reference CSR-2.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ _CERTIFICATE, _CONDITIONS = "certificate", "conditions"
 class SigningRequestStrategy(Strategy):
     """Approval writes conditions, status the certificate; the main path neither."""
 
-    def prepare_create(self, obj: Object, user: UserInfo) -> None:
-        super().prepare_create(obj, user)
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
         spec = {key: value for key, value in obj["spec"].items() if key not in _IDENTITY}
         extra = {key: list(values) for key, values in sorted(user.extra.items())}
         asked_by = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
         filled = {key: value for key, value in asked_by.items() if value}
         obj["spec"] = self._codec.normalise({"spec": {**spec, **filled}})["spec"]
 
-    def prepare_update(self, new: Object, old: Object) -> None:
-        super().prepare_update(new, old)
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        super().prepare_for_update(new, old)
         new["spec"] = old["spec"]
 
-    def prepare_status(self, new: Object, old: Object, now: str) -> Object:
-        stored = super().prepare_status(new, old, now)
+    def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
+        stored = super().prepare_for_status(new, old, now)
         return {**stored, "status": _stamped(new.get("status", {}), old.get("status", {}), now)}
 
-    def prepare_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
+    def prepare_for_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
         if name != "approval":
-            return super().prepare_subresource(name, new, old, now)
+            return super().prepare_for_subresource(name, new, old, now)
         before = old.get("status", {})
         status = {key: value for key, value in before.items() if key != _CONDITIONS}
         if conditions := _stamped(new.get("status", {}), before, now).get(_CONDITIONS):

@@ -24,7 +24,7 @@ def zero(node: Node) -> str:
 
 
 def is_omitted(field: Field) -> bool:
-    """Whether an absent or zero value leaves no key in JSON (facts, jsonEncoding).
+    """Whether an absent or zero value leaves no key in JSON (reference ENC-17).
 
     `omitempty` does not apply to a struct in place, nor to a special form that is one in Go: those are always there.
     """

@@ -74,7 +74,7 @@ class MessageCodec:
         return self._generated.encode[self.schema]
 
     @cached_property
-    def default(self) -> Callable[[dict[str, Any]], None]:
+    def set_defaults(self) -> Callable[[dict[str, Any]], None]:
         """Fills a canonical dict in place with the declared defaults; keys stay in emission order."""
         return self._generated.default[self.schema]
 
@@ -108,7 +108,7 @@ class MessageCodec:
     def strict_findings(self, value: dict[str, Any], text: bytes = b"") -> list[str]:
         """Unknown keys of a value that could be normalised, and repeated ones of the JSON text it came from.
 
-        Texts such as `unknown field "spec.foo"` in the order of the value (supplement B7). Raises BadRequest.
+        Texts such as `unknown field "spec.foo"` in the order of the value (reference WRITE-26). Raises BadRequest.
         """
         try:
             return self._generated.known.findings(self.schema, value, text)
@@ -126,7 +126,7 @@ class KindCodec(MessageCodec):
     `type_prefix` is how their JSON begins: `{"kind":"Pod","apiVersion":"v1",`. A kind without a type of its own
     (WatchEvent) has neither key, and the prefix `{`. `protobuf` False: the kind has no Protobuf form, and the methods
     that read or write one must not be called. `item_prefix` is how their JSON begins in a list: only items without a
-    Protobuf form name their kind (supplement A1).
+    Protobuf form name their kind (reference OBJ-14).
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class KindCodec(MessageCodec):
         self.item_prefix = b"{" if protobuf else self.type_prefix
 
     def refusal(self, why: str) -> BadRequest:
-        """The 400 for an object that does not fit (supplement A4)."""
+        """The 400 for an object that does not fit (reference ERR-15)."""
         return mishandled(self.api_version, self.kind, self.kind, why)
 
     def normalise(self, value: object) -> dict[str, Any]:
@@ -173,10 +173,10 @@ class KindCodec(MessageCodec):
     ) -> tuple[dict[str, Any], list[str]]:
         """One step from a body to an object: canonical, with its declared defaults.
 
-        Beside it comes what a strict reader finds in the body (supplement B7): unknown and repeated fields, which are
-        not in the object, unless the field validation directive is Ignore. A body that names the apiVersion of one of
-        `versions`, codecs of the kind in other versions, becomes an object of that version. Raises BadRequest (400)
-        naming the place that does not fit, and under Strict all that was found.
+        Beside it comes what a strict reader finds in the body (reference WRITE-26): unknown and repeated fields,
+        which are not in the object, unless the field validation directive is Ignore. A body that names the
+        apiVersion of one of `versions`, codecs of the kind in other versions, becomes an object of that version.
+        Raises BadRequest (400) naming the place that does not fit, and under Strict all that was found.
         """
         parsed = parse(body, form, self.kind)
         codec = self
@@ -196,7 +196,7 @@ class KindCodec(MessageCodec):
         """As `read`, from a JSON-shaped value, of which `text` is the JSON if there is one; findings never raise."""
         obj = self.normalise(value)
         findings = self.strict_findings(value, text) if directive != IGNORE and type(value) is dict else []
-        self.default(obj)
+        self.set_defaults(obj)
         return obj, findings
 
     def _decoded(self, api_version: object, kind: object, raw: bytes) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class KindCodec(MessageCodec):
         except SchemaError as error:
             raise self.refusal(str(error)) from None
         obj = self.decode_protobuf(raw)
-        self.default(obj)
+        self.set_defaults(obj)
         return obj
 
     def encode_envelope(self, obj: dict[str, Any]) -> bytes:
@@ -227,7 +227,7 @@ class KindCodec(MessageCodec):
     def check_type(self, api_version: object, kind: object) -> None:
         """Refuse a body's apiVersion or kind that is not this codec's; empty or None counts as given by the URL.
 
-        Raises BadRequest (supplement A4 and B1).
+        Raises BadRequest (reference ERR-15, WRITE-7).
         """
         found_version, found = api_version or self.api_version, kind or self.kind
         if found_version == self.api_version and found == self.kind:
@@ -253,7 +253,7 @@ class KindCodec(MessageCodec):
 
     def _typed(self, fields: dict[str, Any]) -> dict[str, Any]:
         if self._is_list and fields.get("items") is None:
-            fields["items"] = []  # a list is never null (supplement A1)
+            fields["items"] = []  # a list is never null (reference OBJ-14)
         return {**self._types, **fields}
 
 

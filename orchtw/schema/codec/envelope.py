@@ -1,4 +1,4 @@
-"""The Protobuf envelope: four prefix bytes, then message Unknown with the type and the object (supplement A11)."""
+"""The Protobuf envelope: four prefix bytes, then message Unknown with the type and the object (reference ENC-12)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ENVELOPE_END = b"\x1a\x00\x22\x00"  # contentEncoding and contentType: written, 
 _TYPE, _RAW, _ENCODING = 1, 2, 3
 
 
-@lru_cache(maxsize=4096)  # one a kind
+@lru_cache(maxsize=4096)  # one per kind
 def envelope_head(api_version: str, kind: str) -> bytes:
     """All bytes of an envelope that come before the length of the raw object."""
     types = delimited(1, api_version.encode()) + delimited(2, kind.encode())
@@ -27,7 +27,7 @@ def wrap(api_version: str, kind: str, raw: bytes) -> bytes:
 def unwrap(body: bytes, must_be: str = "") -> tuple[str, str, bytes]:
     """apiVersion, kind and inner message of an envelope; type names may be empty.
 
-    Raises BadRequest when `body` is none, naming the kind that it `must_be`.
+    Raises BadRequest when `body` is not an envelope, naming the kind that it `must_be`.
     """
     if body[:4] != PREFIX:
         why = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"

@@ -58,7 +58,7 @@ class Writer:
 
 
 class Functions:
-    """The functions of one purpose, one a struct, in one namespace that starts out with `given`.
+    """The functions of one purpose, one per struct, in one namespace that starts out with `given`.
 
     `write` puts the source of a function named `writer.name` into the writer. A struct's function is compiled
     on its first call, so that a recursive struct needs no care and unused ones cost nothing. Threads may ask at once.

@@ -1,7 +1,7 @@
 """JSON-shaped values → canonical dicts, by functions generated from the schema.
 
 Unknown keys are dropped unless their struct takes any, null counts as absent, keys come out in emission order. A
-value that does not fit raises Mismatch with its place (supplement A1, Common JSON rules).
+value that does not fit raises Mismatch with its place (reference OBJ-15).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _CONVERSIONS: dict[Node, Callable[[Any], Any]] = {
 
 
 def normalisers() -> Functions:
-    """A function a struct: JSON-shaped value (None counts as {}) → new canonical dict. They raise Mismatch."""
+    """One function per struct: JSON-shaped value (None counts as {}) → new canonical dict. They raise Mismatch."""
     given = {function.__name__: function for function in _CONVERSIONS.values()}
     more = (values.string_map_value, values.in_order, values.check_depth, either_value, Mismatch, SchemaError)
     return Functions(_write, {**given, **{each.__name__: each for each in more}, "EMPTY": {}})

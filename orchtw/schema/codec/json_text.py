@@ -37,7 +37,7 @@ Hook = Callable[[list[tuple[str, Any]]], Any]
 
 
 def load_json(text: bytes) -> Any:
-    """The value of a JSON text. Raises ValueError for what is none."""
+    """The value of a JSON text. Raises ValueError for anything else."""
     return orjson.loads(text) if len(text) <= SMALL_BYTES or not _is_dense(text) else _parse_dense(text, None)
 
 
@@ -105,7 +105,7 @@ def _parse_dense(text: bytes, hook: Hook | None) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if b"\\ud" in text or b"\\uD" in text:
-        _check_writable(value)  # half a character may have been escaped, which Python lets pass
+        _check_writable(value)  # a lone surrogate may have been escaped, which Python accepts
     return value
 
 

@@ -46,7 +46,7 @@ _END = "t = -1"  # no tag is negative
 
 
 def decoders() -> Functions:
-    """A function a struct: (bytes, start, end) → canonical dict. They raise SchemaError or RecursionError."""
+    """One function per struct: (bytes, start, end) → canonical dict. They raise SchemaError or RecursionError."""
     given = {function.__name__: function for function in _READERS.values()}
     more = (
         wire.read_varint,

@@ -1,4 +1,4 @@
-"""Canonical dicts → Protobuf messages, byte for byte as the reference encodes (facts, protobufEncoding).
+"""Canonical dicts → Protobuf messages, byte for byte as the reference encodes (reference ENC-18).
 
 Fields in ascending number; singular fields without a pointer are written also when zero, pointers when set; map
 entries sorted by key. The input must be canonical, apart from the order of keys.
@@ -41,7 +41,7 @@ _CONTENTS: dict[Node, Callable[[Any], bytes]] = {
 
 
 def encoders() -> Functions:
-    """A function a struct: canonical dict → message bytes."""
+    """One function per struct: canonical dict → message bytes."""
     given = {function.__name__: function for function in _CONTENTS.values()}
     more = (wire_forms.either_message, wire_forms.either_bool_message, wire_forms.double_bits, varint)
     return Functions(_write, {**given, **{each.__name__: each for each in more}, "EMPTY": {}})

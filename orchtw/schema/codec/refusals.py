@@ -1,4 +1,4 @@
-"""The texts of a 400 about a request's body (supplement A4)."""
+"""The texts of a 400 about a request's body (reference ERR-15)."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node,
 IGNORE: Final = "Ignore"
 WARN: Final = "Warn"
 STRICT: Final = "Strict"
-"""The field validation directives (seed 1 §4.5): what becomes of findings."""
+"""The field validation directives (reference WRITE-23, WRITE-24): what becomes of findings."""
 
 MAX_FINDINGS: Final = 100
 """Findings of one value: what the API reports at the most."""

@@ -30,7 +30,7 @@ def tag(number: int, wire_type: int) -> bytes:
     return varint(number << 3 | wire_type)
 
 
-@cache  # one a field number and wire type: a few dozen in all
+@cache  # one per field number and wire type: a few dozen in all
 def short_fields(tag_bytes: bytes) -> tuple[bytes, ...]:
     """Tag and one-byte varint for every value below 128: the beginnings of nearly all fields."""
     return tuple(tag_bytes + bytes((number,)) for number in range(128))

@@ -1,4 +1,4 @@
-"""The special forms as Protobuf messages: canonical value → bytes and back (facts, special forms).
+"""The special forms as Protobuf messages: canonical value → bytes and back (reference ENC-19).
 
 Readers raise SchemaError or another ValueError on what is not well-formed, IndexError where the bytes end too soon.
 """

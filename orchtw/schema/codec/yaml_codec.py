@@ -49,7 +49,7 @@ def decode_yaml(body: bytes, must_be: str = "", repeated: list[str] | None = Non
 def parse_yaml(body: bytes, repeated: list[str] | None = None) -> Any:
     """The JSON-shaped value of the document in `body`; None when there is none.
 
-    Keys that come twice are named in `repeated`, such as `line 3: key "a" already set in map` (supplement B7).
+    Keys that come twice are named in `repeated`, such as `line 3: key "a" already set in map` (reference WRITE-27).
     Raises ValueError on what is not YAML, has no JSON form, is nested deeper than MAX_DEPTH or grows beyond
     EXPANDED_LIMIT through aliases.
     """

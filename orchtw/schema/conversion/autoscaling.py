@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscaler in its four versions; what an older one cannot say is kept in annotations (supplement C9).
+"""HorizontalPodAutoscaler in its four versions; what an older one cannot say is in annotations (reference VER-12).
 
 Annotations belong to the older form only: going there they are written anew, coming back they are read and dropped.
 One that cannot be read is ignored.
@@ -14,8 +14,8 @@ import orjson
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.schema.codec.mismatch import Mismatch
+from orchtw.schema.conversion.autoscaling_metrics import flat_spec, flat_status, nested_spec, nested_status
 from orchtw.schema.conversion.convert import Conversions
-from orchtw.schema.conversion.metrics import flat_spec, flat_status, nested_spec, nested_status
 from orchtw.schema.values import int32_value, string_value, time_value
 
 _PREFIX = "autoscaling.alpha.orch.io/"

@@ -1,4 +1,4 @@
-"""Conversion of objects between the served versions of a kind (supplement C9)."""
+"""Conversion of objects between the served versions of a kind (reference VER-11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EndpointSlice: v1beta1's topology map and v1's node name and zone (supplement C9)."""
+"""EndpointSlice: v1beta1's topology map and v1's node name and zone (reference VER-13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events, served through the core group and through their own; stored as core v1 (supplement C9)."""
+"""Events, served through the core group and through their own; stored as core v1 (reference VER-14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PodDisruptionBudget: `{}` as a selector means nothing in v1beta1 and everything in v1 (supplement C9).
+"""PodDisruptionBudget: `{}` as a selector means nothing in v1beta1 and everything in v1 (reference VER-15).
 
 Each version's `{}` becomes a requirement in the other that says the same.
 """

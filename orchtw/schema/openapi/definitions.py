@@ -21,8 +21,8 @@ from orchtw.schema.nodes import (
     StructSchema,
 )
 from orchtw.schema.openapi import words
+from orchtw.schema.openapi.definition_names import definition_name, group_version_kind, is_message, short_name, title
 from orchtw.schema.openapi.descriptions import Descriptions
-from orchtw.schema.openapi.names import definition_name, group_version_kind, is_message, short_name, title
 from orchtw.schema.schemas import Schemas
 
 Schema = dict[str, Any]
@@ -32,7 +32,7 @@ VERSION_INFO: Final = "orch.io.apimachinery.pkg.version.Info"
 WATCH_EVENT: Final = f"{META}.WatchEvent"
 PATCH: Final = f"{META}.Patch"
 
-# What `/version` answers; it has no message (supplement C1).
+# What `/version` answers; it has no message (reference DISC-6).
 _VERSION_FIELDS = (
     "major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform",
 )  # fmt: skip

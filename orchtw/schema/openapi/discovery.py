@@ -1,10 +1,10 @@
-"""Operations on the paths that tell what is served (supplement C1)."""
+"""Operations on the paths that tell what is served (reference OPENAPI-16)."""
 
 from __future__ import annotations
 
 from orchtw.naming import Naming
+from orchtw.schema.openapi.definition_names import group_title, tag, title
 from orchtw.schema.openapi.definitions import META, VERSION_INFO
-from orchtw.schema.openapi.names import group_title, tag, title
 from orchtw.schema.openapi.operations import Operation
 
 

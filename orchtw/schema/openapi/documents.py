@@ -122,7 +122,7 @@ def info(naming: Naming) -> Document:
 
 
 def extensions(operation: Operation, naming: Naming) -> Document:
-    """What an operation does and to which kind (supplement C2)."""
+    """What an operation does and to which kind (reference OPENAPI-10)."""
     if operation.kind is None:
         return {}
     prefix = naming.extension_prefix

@@ -1,4 +1,4 @@
-"""Operations: what can be asked of each served resource, and how it is called in OpenAPI (seed 1 §4.1)."""
+"""Operations: what can be asked of each served resource, and how it is called in OpenAPI (reference OPENAPI-10)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import attrs
 
 from orchtw.schema.catalogue import ResourceType, Subresource
 from orchtw.schema.openapi import parameters
+from orchtw.schema.openapi.definition_names import group_title, group_version_kind, tag, title
 from orchtw.schema.openapi.definitions import META, PATCH, WATCH_EVENT
 from orchtw.schema.openapi.descriptions import Descriptions
-from orchtw.schema.openapi.names import group_title, group_version_kind, tag, title
 from orchtw.schema.openapi.parameters import Parameter
 from orchtw.schema.schemas import Schemas
 
@@ -260,7 +260,7 @@ class _Resource:
         )
 
     def _watches(self) -> Iterator[Operation]:
-        """The paths that watch without being asked to; they go back to early clients (seed 1 §4.3)."""
+        """The paths that watch without being asked to; they go back to early clients (reference REQ-6)."""
         kind, scope = self._resource.kind, self._scope
         yield self._watch(self._path(watch=True), f"{scope}{kind}List", self._namespace, "watchlist")
         yield self._watch(self._path(watch=True, below="/{name}"), f"{scope}{kind}", self._named, "watch")

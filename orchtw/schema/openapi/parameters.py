@@ -1,4 +1,4 @@
-"""The parameters of operations (seed 1 §4.1, §4.4, §4.7; supplement A8)."""
+"""The parameters of operations (reference OPENAPI-13, REQ-17)."""
 
 from __future__ import annotations
 

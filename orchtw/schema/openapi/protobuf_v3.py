@@ -1,4 +1,4 @@
-"""A v3 document in Protobuf (supplement C2)."""
+"""A v3 document in Protobuf (reference OPENAPI-3)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from orchtw.schema.openapi.documents import METHODS
-from orchtw.schema.openapi.messages import document_class
+from orchtw.schema.openapi.message_classes import document_class
 from orchtw.schema.openapi.protobuf_values import Parts, extensions, free, named, same, security
 
 # Answers bear the first one: "@" may not stand in a media type, and Go clients refuse a Content-Type that has it.

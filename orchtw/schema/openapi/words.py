@@ -12,7 +12,7 @@ import orjson
 
 from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.nodes import MISSING, EnumSchema, Field, StructSchema
-from orchtw.schema.openapi.names import short_name, title
+from orchtw.schema.openapi.definition_names import short_name, title
 
 API_VERSION = "Group and version of the kind, such as apps/v1, or only the version in the core group."
 KIND = "The kind of the object, which together with apiVersion says what its other fields mean. It never changes."

@@ -1,4 +1,4 @@
-"""Rows of the remaining groups: networking, storage, access, admission and so on (facts, printer columns)."""
+"""Rows of the remaining groups: networking, storage, access, admission and so on (reference TABLE-8)."""
 
 from __future__ import annotations
 

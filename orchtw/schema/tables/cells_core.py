@@ -1,4 +1,4 @@
-"""Rows of the core group's kinds that do not run pods (facts, printer columns)."""
+"""Rows of the core group's kinds that do not run pods (reference TABLE-8)."""
 
 from __future__ import annotations
 

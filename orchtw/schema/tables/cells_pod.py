@@ -1,4 +1,4 @@
-"""A pod's row: its status is pieced together from phase, containers and deletion (facts, printer columns)."""
+"""A pod's row: its status is derived from phase, containers and deletion (reference TABLE-8)."""
 
 from __future__ import annotations
 

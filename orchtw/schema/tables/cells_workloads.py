@@ -1,4 +1,4 @@
-"""Rows of the kinds that run pods, and of autoscalers (facts, printer columns)."""
+"""Rows of the kinds that run pods, and of autoscalers (reference TABLE-8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables: objects as rows of cells for people to read (seed 1 §2.3, supplement A10).
+"""Tables: objects as rows of cells for people to read (reference TABLE-1).
 
 Which columns a kind has comes with its resource type; what stands in them, with its record in the registry. A kind
 that has not both has the default columns: name and time of creation.

@@ -1,4 +1,4 @@
-"""PartialObjectMetadata and its list: an object reduced to its metadata (seed 1 §4.5, supplement A10)."""
+"""PartialObjectMetadata and its list: an object reduced to its metadata (reference TABLE-9)."""
 
 from __future__ import annotations
 

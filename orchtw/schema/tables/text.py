@@ -1,4 +1,4 @@
-"""How values are written in Table cells: ages, lists, labels, selectors (facts, printer columns)."""
+"""How values are written in Table cells: ages, lists, labels, selectors (reference TABLE-10)."""
 
 from __future__ import annotations
 

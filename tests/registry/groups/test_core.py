@@ -1,4 +1,4 @@
-"""Strategies of the core group (supplement A12, A14, B10)."""
+"""Strategies of the core group (reference DEL-6, DEL-14, KIND-17, KIND-30)."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ class SecretTests(SynchronousTestCase):
 
 
 class NamespaceTests(SynchronousTestCase):
-    """Supplement A14."""
+    """Reference DEL-14."""
 
     def test_created_active_and_held(self) -> None:
         """A new namespace is Active, labelled with its name and held by the server's finalizer."""
         obj: dict[str, Any] = {"metadata": {"name": "n"}, "spec": {}, "status": {"phase": "Terminating"}}
         namespaces = strategy("", "v1", "namespaces")
-        namespaces.prepare_create(obj, USER)
+        namespaces.prepare_for_create(obj, USER)
         self.assertEqual(obj["spec"], {"finalizers": ["orch"]})
         self.assertEqual(obj["status"], {"phase": "Active"})
         self.assertEqual(obj["metadata"]["labels"], {"orch.io/metadata.name": "n"})
@@ -91,12 +91,12 @@ class NamespaceTests(SynchronousTestCase):
         namespaces = strategy("", "v1", "namespaces")
         old = {"metadata": {"name": "n"}, "spec": {"finalizers": ["orch", "x/y"]}, "status": {"phase": "Terminating"}}
         sent = {"metadata": {"name": "n"}, "spec": {"finalizers": ["x/y"]}, "status": {"phase": "Active"}}
-        result = namespaces.prepare_subresource("finalize", sent, old, NOW)
+        result = namespaces.prepare_for_subresource("finalize", sent, old, NOW)
         self.assertEqual(result, {**old, "spec": {"finalizers": ["x/y"]}})
 
 
 class PodTests(SynchronousTestCase):
-    """Supplement A12, step 3."""
+    """Reference DEL-6."""
 
     def test_grace(self) -> None:
         """Only a pod that a node runs is deleted gracefully; its own period is the default."""
@@ -110,7 +110,7 @@ class PodTests(SynchronousTestCase):
 
 
 class GenerationTests(SynchronousTestCase):
-    """Supplement A1, generation."""
+    """Reference OBJ-6."""
 
     def test_what_counts(self) -> None:
         """The spec counts; labels and status do not; Deployments count annotations too; ConfigMaps have none."""
@@ -122,8 +122,8 @@ class GenerationTests(SynchronousTestCase):
             ({"metadata": {}, "spec": {"replicas": 2}}, 5),
             ({"metadata": {"annotations": {"a": "b"}}, "spec": {"replicas": 1}}, 5),
         ]:
-            deployments.prepare_update(new, old)
+            deployments.prepare_for_update(new, old)
             self.assertEqual(new["metadata"]["generation"], expected, new)
         config_map: dict[str, Any] = {"metadata": {"generation": 3}}
-        strategy("", "v1", "configmaps").prepare_create(config_map, USER)
+        strategy("", "v1", "configmaps").prepare_for_create(config_map, USER)
         self.assertNotIn("generation", config_map["metadata"])

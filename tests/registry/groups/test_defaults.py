@@ -1,4 +1,4 @@
-"""Conditional and computed defaults of every kind that has any (facts, defaults.json, by its paths)."""
+"""Conditional and computed defaults of every kind that has any (reference KIND-14)."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class DefaultsCase(SynchronousTestCase):
         """`obj` with all its defaults; canonical, and the same when it is completed again."""
         codec, strategy = codec_and_strategy(api_version, kind)
         done = codec.normalise(copy.deepcopy(obj))
-        codec.default(done)
-        strategy.default(done)
+        codec.set_defaults(done)
+        strategy.set_defaults(done)
         self.assertEqual(orjson.dumps(done), orjson.dumps(codec.normalise(copy.deepcopy(done))))
         again = copy.deepcopy(done)
-        codec.default(again)
-        strategy.default(again)
+        codec.set_defaults(again)
+        strategy.set_defaults(again)
         self.assertEqual(orjson.dumps(again), orjson.dumps(done))
         return done
 
@@ -305,7 +305,7 @@ class CoreTests(DefaultsCase):
             ("v1", "Node", {"status": {"phase": "Running"}}, {"phase": "Running"}),
         ]:
             done = self.complete(api_version, kind, {"metadata": {"name": "x"}, **given})
-            codec_and_strategy(api_version, kind)[1].prepare_create(done, UserInfo(name="ann"))
+            codec_and_strategy(api_version, kind)[1].prepare_for_create(done, UserInfo(name="ann"))
             self.assertLessEqual(expected.items(), done["status"].items())
             self.assertNotIn("message", done["status"])
 
@@ -376,7 +376,7 @@ class OtherGroupsTests(DefaultsCase):
             ({**given, "status": {"storedVersions": ["v1"]}}, {"status.storedVersions": ["v1"]}),
         ])  # fmt: skip
         done = self.complete(api_version, kind, {**given, "status": {"storedVersions": ["v1"]}})
-        codec_and_strategy(api_version, kind)[1].prepare_create(done, UserInfo(name="ann"))
+        codec_and_strategy(api_version, kind)[1].prepare_for_create(done, UserInfo(name="ann"))
         self.assertEqual(done["status"]["storedVersions"], ["v2"])
 
     def test_network_policy(self) -> None:

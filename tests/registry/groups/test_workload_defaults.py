@@ -1,4 +1,4 @@
-"""Defaults of the groups that run pods: apps, batch and autoscaling (facts, defaults.json, by its paths)."""
+"""Defaults of the groups that run pods: apps, batch and autoscaling (reference KIND-18, KIND-20)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class AutoscalerTests(DefaultsCase):
             ])  # fmt: skip
 
     def test_percentage(self) -> None:
-        """In v1 the percentage is 80 when there is no metric, annotations included (facts, conversions.json)."""
+        """In v1 the percentage is 80 when there is no metric, annotations included (reference VER-12)."""
         annotation = "autoscaling.alpha.orch.io/metrics"
         metrics = '[{"type":"Resource","resource":{"name":"memory","targetAverageUtilization":3}}]'
         percentage = "spec.targetCPUUtilizationPercentage"

@@ -29,7 +29,7 @@ class AddedKindTests(SynchronousTestCase):
         """What becomes of a spec."""
         obj = self.codec.normalise({"metadata": {"name": "a"}, "spec": value})
         if default:
-            self.codec.default(obj)
+            self.codec.set_defaults(obj)
         return obj.get("spec")
 
     def test_canonical(self) -> None:
@@ -91,7 +91,7 @@ class AddedKindTests(SynchronousTestCase):
         self.assertIn("it is not a Pod", caught.exception.message)
 
     def test_lists(self) -> None:
-        """Lists of an added kind have a codec, and a list is never null (supplement A1)."""
+        """Lists of an added kind have a codec, and a list is never null (reference OBJ-14)."""
         codec = self.codecs.kind(V1, "WidgetList")
         found = codec.normalise({"items": None, "metadata": {"resourceVersion": "1"}})
         self.assertEqual(found["items"], [])
@@ -129,6 +129,6 @@ class AddedKindTests(SynchronousTestCase):
         self.assertIsNot(self.codecs.kind(V1, "WidgetList"), lists)
 
     def test_prefix_in_lists(self) -> None:
-        """Items of added kinds name their kind in lists, those of the release do not (supplement A1)."""
+        """Items of added kinds name their kind in lists, those of the release do not (reference OBJ-14)."""
         self.assertEqual(self.codec.item_prefix, self.codec.type_prefix)
         self.assertEqual(self.codecs.kind("v1", "Pod").item_prefix, b"{")

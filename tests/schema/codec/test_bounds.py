@@ -34,7 +34,7 @@ class YamlTests(SynchronousTestCase):
         return str(self.assertRaises(ValueError, parse_yaml, text))
 
     def test_documents(self) -> None:
-        """The second document ends it, however many follow (issue 7); a few empty ones are none."""
+        """The second document ends it, however many follow (reference ENC-9); a few empty ones are none."""
         self.assertIn("more than one document", self.refused(b"---\na\n" * 10))
         self.assertEqual(parse_yaml(b"---\na\n" + b"---\n" * (MAX_DOCUMENTS - 1)), "a")
         self.assertIn("more than one document", self.refused(b"---\n" * 1_000_000))
@@ -76,7 +76,7 @@ class ProtobufTests(SynchronousTestCase):
         self.pods.read(self.envelope(containers), "protobuf", strict_fields.IGNORE)
 
     def test_empty_messages(self) -> None:
-        """Two bytes of the wire may be hundreds in memory: there are only so many (issue 7)."""
+        """Two bytes of the wire may be hundreds in memory: there are only so many (reference LIMIT-7)."""
         error = self.assertRaises(BadRequest, self.read, MAX_CONTAINERS + 1)
         self.assertIn(f"more than {MAX_CONTAINERS} messages", str(error))
         few = calls(lambda: self.read(MAX_CONTAINERS + 1))
@@ -144,7 +144,7 @@ class ThreadTests(SynchronousTestCase):
     def round_trip(self, codec: KindCodec) -> Any:
         value = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "ports": [{"containerPort": 1}]}]}}
         obj = codec.normalise(value)
-        codec.default(obj)
+        codec.set_defaults(obj)
         return codec.decode_protobuf(codec.encode_protobuf(obj)), codec.strict_findings(value)
 
     def test_depth(self) -> None:

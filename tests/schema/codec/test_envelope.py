@@ -17,7 +17,7 @@ CODECS = Codecs(Catalogue.load(Naming.orch()))
 
 class EnvelopeTests(SynchronousTestCase):
     def test_bytes(self) -> None:
-        """Prefix, type, object, and two empty texts (seed 1 §2.3(7); facts, protobufEncoding)."""
+        """Prefix, type, object, and two empty texts (reference ENC-12, ENC-18)."""
         self.assertEqual(
             wrap("v1", "Pod", b"\x12\x00"), b"k8s\x00\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x02\x12\x00\x1a\x00\x22\x00"
         )
@@ -33,7 +33,7 @@ class EnvelopeTests(SynchronousTestCase):
         self.assertEqual(unwrap(PREFIX + delimited(9, b"?") + delimited(2, b"raw")), ("", "", b"raw"))
 
     def test_no_prefix(self) -> None:
-        """A body without the prefix is a 400 with the text of supplement A11."""
+        """A body without the prefix is a 400 with the text of reference ENC-13."""
         for body, shown in ((b"", "<empty>"), (b"\x0a\x00", "0a00"), (b'{"kind":"Pod"}', '{"kind":"Pod"}')):
             error = self.assertRaises(BadRequest, unwrap, body, "Pod")
             self.assertEqual(
@@ -57,7 +57,7 @@ class EnvelopeTests(SynchronousTestCase):
             self.assertRaises(BadRequest, unwrap, PREFIX + rest)
 
     def test_of_a_kind(self) -> None:
-        """A kind's codec takes its own type or none, and refuses another's (supplement A4)."""
+        """A kind's codec takes its own type or none, and refuses another's (reference ERR-15)."""
         codec = CODECS.kind("v1", "Pod")
         pod, _ = codec.fit({"metadata": {"name": "p"}}, IGNORE)
         self.assertEqual(codec.read(codec.encode_envelope(pod), "protobuf", IGNORE)[0], pod)

@@ -33,7 +33,7 @@ def read(api_version: str, kind: str, body: bytes) -> Object:
 
 
 class CanonicalTests(SynchronousTestCase):
-    """What the canonical dict holds (facts, jsonEncoding; supplement A1)."""
+    """What the canonical dict holds (reference ENC-17)."""
 
     def _pod(self, **members: Any) -> dict[str, Any]:
         return CODECS.kind("v1", "Pod").normalise(members)
@@ -63,7 +63,7 @@ class CanonicalTests(SynchronousTestCase):
         self.assertEqual(pod["spec"]["containers"], [{"name": "", "resources": {}}])
 
     def test_unknown_and_wrong_case(self) -> None:
-        """Unknown fields are dropped, and names are case-sensitive (supplement A1)."""
+        """Unknown fields are dropped, and names are case-sensitive (reference OBJ-15, OBJ-16)."""
         pod = self._pod(metadata={"Name": "x", "foo": 1}, bar=[])
         self.assertEqual(pod["metadata"], {"creationTimestamp": None})
         self.assertNotIn("bar", pod)
@@ -79,11 +79,11 @@ class CanonicalTests(SynchronousTestCase):
         self.assertEqual(spec["volumes"], [{"name": "v", "emptyDir": {}}])
 
     def test_duplicate_keys(self) -> None:
-        """Of a key that comes twice the last one counts (issue 2, item 3)."""
+        """Of a key that comes twice the last one counts (reference OBJ-15)."""
         self.assertEqual(read("v1", "ConfigMap", b'{"data":{"a":"1"},"data":{"b":"2"}}')["data"], {"b": "2"})
 
     def test_special_forms(self) -> None:
-        """Quantities, times, int-or-strings, bytes and durations come out in canonical form (supplement A1)."""
+        """Quantities, times, int-or-strings, bytes and durations come out in canonical form (reference OBJ-17)."""
         pod = self._pod(
             metadata={"creationTimestamp": "2026-01-02T05:04:05.9+02:00"},
             spec={
@@ -130,7 +130,7 @@ class CanonicalTests(SynchronousTestCase):
         self.assertIn(b'"maximum":2,', codec.encode_json(obj).replace(b"}", b","))
 
     def test_lists(self) -> None:
-        """A list's items are never null and carry no type of their own (supplement A1)."""
+        """A list's items are never null and carry no type of their own (reference OBJ-14)."""
         codec = CODECS.kind("v1", "PodList")
         self.assertEqual(codec.normalise({}), {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": []})
         self.assertEqual(codec.decode_protobuf(b"")["items"], [])
@@ -154,7 +154,7 @@ class CanonicalTests(SynchronousTestCase):
         self.assertRaises(KeyError, CODECS.kind, "v1", "Nothing")
 
     def test_vocabulary(self) -> None:
-        """Group, field and default names follow the vocabulary (DESIGN, rule 6)."""
+        """Group, field and default names follow the vocabulary (reference DESIGN-6)."""
         codecs = Codecs(Catalogue.load(Naming.kubernetes()))
         node = codecs.kind("v1", "Node").normalise(
             {"status": {"nodeInfo": {"kubeletVersion": "v1", "orchletVersion": ""}}}
@@ -260,14 +260,14 @@ UNPARSEABLE = (
 
 
 class RefusalTests(SynchronousTestCase):
-    """Bodies that do not fit, and the texts of supplement A4."""
+    """Bodies that do not fit, and the texts of reference ERR-15."""
 
     def _message(self, api_version: str, kind: str, body: bytes) -> str:
         error: BadRequest = self.assertRaises(BadRequest, read, api_version, kind, body)
         return error.message
 
     def test_misfits(self) -> None:
-        """A value of the wrong type is a 400 that names kind, version and place (supplement A4)."""
+        """A value of the wrong type is a 400 that names kind, version and place (reference ERR-15)."""
         for api_version, kind, body, why in MISFITS:
             version = api_version.rpartition("/")[2]
             expected = f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
@@ -275,7 +275,7 @@ class RefusalTests(SynchronousTestCase):
             self.assertTrue(message.startswith(expected), f"{message} / {expected}")
 
     def test_unparseable(self) -> None:
-        """What is no JSON object is a 400 that shows the first bytes (supplement A4)."""
+        """What is no JSON object is a 400 that shows the first bytes (reference ERR-15)."""
         for body in UNPARSEABLE:
             message = self._message("v1", "ConfigMap", body)
             prefix = (
@@ -287,7 +287,7 @@ class RefusalTests(SynchronousTestCase):
         self.assertTrue(self._message("v1", "ConfigMap", b"abc").endswith("(616263)"))
 
     def test_another_kind(self) -> None:
-        """Another kind or version in the body is a 400 with the texts of supplement A4 and B1."""
+        """Another kind or version in the body is a 400 with the texts of reference ERR-15 and WRITE-7."""
         cases = {
             b'{"kind":"Foo","apiVersion":"v1"}': (
                 'Foo in version "v1" cannot be handled as a Deployment: no kind "Foo" is registered for version "v1"'
@@ -307,18 +307,18 @@ class RefusalTests(SynchronousTestCase):
             self.assertEqual(self._message("apps/v1", "Deployment", body), expected)
 
     def test_type_may_be_absent(self) -> None:
-        """Kind and apiVersion may be missing, null or empty; the URL says them (supplement B1)."""
+        """Kind and apiVersion may be missing, null or empty; the URL says them (reference WRITE-6)."""
         for body in (b"{}", b'{"kind":"Pod"}', b'{"apiVersion":"v1"}', b'{"kind":null,"apiVersion":""}'):
             self.assertEqual(read("v1", "Pod", body)["kind"], "Pod")
 
     def test_options_of_any_group(self) -> None:
-        """DeleteOptions may name v1, the meta group or the resource's group (supplement A12)."""
+        """DeleteOptions may name v1, the meta group or the resource's group (reference DEL-1)."""
         for api_version in ("v1", "meta.orch.io/v1", "apps/v1"):
             body = orjson.dumps({"kind": "DeleteOptions", "apiVersion": api_version, "gracePeriodSeconds": 3})
             self.assertEqual(read("v1", "DeleteOptions", body)["gracePeriodSeconds"], 3)
 
     def test_bounded(self) -> None:
-        """However long what a client sent, the message about it is short (DESIGN, rule 8)."""
+        """However long what a client sent, the message about it is short (reference DESIGN-8)."""
         long = b"x" * 1_000_000
         for body in (b'{"data":{"%b":1}}' % long, b'{"data":"%b"}' % long, b'{"kind":"%b"}' % long, b"%b" % long):
             self.assertLess(len(self._message("v1", "ConfigMap", body)), 1000)

@@ -50,7 +50,7 @@ class SameValueTests(SynchronousTestCase):
     @examples(150)
     @given(_VALUES)
     def test_values(self, value: object) -> None:
-        """Whatever JSON can say is read alike both ways (issue 7)."""
+        """Whatever JSON can say is read alike both ways (reference ENC-10)."""
         text = json.dumps(value).encode()
         self.assertEqual(outcome(load_json, text), outcome(orjson.loads, text))
 
@@ -69,7 +69,7 @@ class SameValueTests(SynchronousTestCase):
 
 class LimitTests(SynchronousTestCase):
     def test_parts(self) -> None:
-        """As many as are allowed pass, one more does not, in either way of reading (issue 7)."""
+        """As many as are allowed pass, one more does not, in either way of reading (reference LIMIT-7)."""
         long_key = "k" * 1000  # long enough to be looked at, sparse enough for the quick way
         for text, fits in (
             (b"[" + b"[]," * (MAX_CONTAINERS - 2) + b"[]]", True),

@@ -29,7 +29,7 @@ def nested_schema(levels: int, either: bool = False) -> bytes:
 
 
 class DecodeTests(SynchronousTestCase):
-    """Decoding is at ease with other writers, and strict with broken bytes (issue 2, item 3)."""
+    """Decoding is at ease with other writers, and strict with broken bytes (reference ENC-15)."""
 
     def _refused(self, raw: bytes, why: str, codec: Any = POD) -> None:
         error = self.assertRaises(BadRequest, codec.decode_protobuf, raw)
@@ -150,7 +150,7 @@ class DecodeTests(SynchronousTestCase):
 
 class EncodeTests(SynchronousTestCase):
     def test_readable_by_protobuf(self) -> None:
-        """A standard Protobuf reader finds what was encoded, zero values written (facts, protobufEncoding)."""
+        """A standard Protobuf reader finds what was encoded, zero values written (reference ENC-18)."""
         raw = POD.encode_protobuf(POD.normalise({"metadata": {"name": "n" * 200}, "spec": {"priority": -1}}))
         message: Any = message_class(POD.message).FromString(raw)
         self.assertEqual(message.metadata.name, "n" * 200)

@@ -38,7 +38,7 @@ class ReadTests(SynchronousTestCase):
     def test_canonical_with_defaults(self) -> None:
         """Every form gives the same canonical object, with its type and its declared defaults, and no findings."""
         expected = PODS.normalise(POD)
-        PODS.default(expected)
+        PODS.set_defaults(expected)
         self.assertEqual(expected["spec"]["containers"][0]["ports"][0]["protocol"], "TCP")
         for types in (("v1", "Pod"), ("", "")):
             for form, body in bodies(*types, POD).items():
@@ -59,7 +59,7 @@ class ReadTests(SynchronousTestCase):
         self.assertEqual(parsed, ["json", "yaml", "protobuf"])
 
     def test_findings(self) -> None:
-        """Warn tells what a strict reader finds, Ignore nothing, Strict refuses it all (supplement B7)."""
+        """Warn tells what a strict reader finds, Ignore nothing, Strict refuses it all (reference WRITE-24)."""
         table: tuple[tuple[Format, bytes, list[str]], ...] = (
             ("json", b'{"foo":1,"data":{"a":"1","a":"2"}}', ['unknown field "foo"', 'duplicate field "data.a"']),
             ("yaml", b"data: {a: b,\n  a: c}\nfoo: 1", ['line 2: key "a" already set in map', 'unknown field "foo"']),
@@ -122,7 +122,9 @@ class FitTests(SynchronousTestCase):
     """Values that are parsed already, such as what a patch makes of an object."""
 
     def test_findings_never_raise(self) -> None:
-        """What to do about findings is for the caller: a patch words its refusal in its own way (supplement B7)."""
+        """What to do about findings is for the caller: a patch words its refusal in its own way
+        (reference WRITE-28).
+        """
         obj, findings = PODS.fit({**POD, "foo": 1}, STRICT)
         self.assertEqual(findings, ['unknown field "foo"'])
         self.assertEqual(obj["spec"]["containers"][0]["ports"][0]["protocol"], "TCP")

@@ -51,14 +51,14 @@ class RoundTripTests(SynchronousTestCase):
         back = codec.decode_protobuf(raw)
         self.assertEqual(back, obj)
         self.assertEqual(codec.encode_json(back), text, "Protobuf keeps everything, and the order of keys")
-        codec.default(obj)
+        codec.set_defaults(obj)
         text = codec.encode_json(obj)
         self.assertEqual(reread(codec, text), text, "defaulting keeps the dict canonical")
 
     def test_every_kind(self) -> None:
-        """Any object of any kind comes back from JSON and from Protobuf as it went (issue 2, item 3)."""
+        """Any object of any kind comes back from JSON and from Protobuf as it went (reference ENC-16)."""
         self._check_all(Naming.orch())
 
     def test_every_kind_under_kubernetes_names(self) -> None:
-        """The same holds in the other vocabulary (DESIGN, rule 6)."""
+        """The same holds in the other vocabulary (reference ENC-16)."""
         self._check_all(Naming.kubernetes())

@@ -1,4 +1,4 @@
-"""What a strict reader finds: unknown keys and keys that come twice (supplement B7)."""
+"""What a strict reader finds: unknown keys and keys that come twice (reference WRITE-26, WRITE-27)."""
 
 from __future__ import annotations
 

@@ -37,13 +37,13 @@ class WireFixtureTests(SynchronousTestCase):
         return self.codecs.kind(api_version or "v1", kind or name.rpartition(".")[2])
 
     def test_json_to_protobuf(self) -> None:
-        """Each JSON encodes to exactly the reference's envelope (issue 2, item 3)."""
+        """Each JSON encodes to exactly the reference's envelope (reference ENC-15)."""
         for name, text, envelope in self._pairs():
             codec = self._codec(name, envelope)
             self.assertEqual(codec.encode_envelope(codec.normalise(orjson.loads(text))), envelope, name)
 
     def test_protobuf_to_json(self) -> None:
-        """Each envelope decodes to exactly the reference's JSON, keys in its order (issue 2, item 3)."""
+        """Each envelope decodes to exactly the reference's JSON, keys in its order (reference ENC-15)."""
         for name, text, envelope in self._pairs():
             codec = self._codec(name, envelope)
             obj = opened(codec, envelope)
@@ -64,7 +64,7 @@ class WireFixtureTests(SynchronousTestCase):
                     self.assertTrue(set(part) <= {*whole, *codec.schema.keys, "kind", "apiVersion"})
 
     def test_damaged(self) -> None:
-        """Whatever byte is wrong, decoding gives an object or a 400, nothing else (issue 2, item 3)."""
+        """Whatever byte is wrong, decoding gives an object or a 400, nothing else (reference ENC-15)."""
         for name, _, envelope in self._pairs()[::6]:
             codec = self._codec(name, envelope)
             for position in range(4, len(envelope), 11):

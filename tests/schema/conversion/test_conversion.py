@@ -1,4 +1,4 @@
-"""Conversion between served versions (supplement C9; facts, conversions)."""
+"""Conversion between served versions (reference VER-11)."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class AutoscalerTests(SynchronousTestCase):
     """HorizontalPodAutoscaler."""
 
     def test_v1_keeps_everything(self) -> None:
-        """v2 → v1 → v2 loses nothing; only the CPU metric moves to the end (supplement C9)."""
+        """v2 → v1 → v2 loses nothing; only the CPU metric moves to the end (reference VER-12)."""
         self.assertEqual(convert(convert(FULL, "autoscaling/v1"), "autoscaling/v2"), moved_cpu_last(FULL))
 
     def test_beta_versions_keep_everything(self) -> None:
@@ -157,7 +157,7 @@ class AutoscalerTests(SynchronousTestCase):
         )
 
     def test_v1_to_v2(self) -> None:
-        """v1's percentages become CPU metrics, 80 % when v1 says nothing at all (facts, conversions)."""
+        """v1's percentages become CPU metrics, 80 % when v1 says nothing at all (reference VER-12)."""
         out = convert(
             autoscaler(
                 "v1",
@@ -244,7 +244,7 @@ class EndpointSliceTests(SynchronousTestCase):
     """EndpointSlice."""
 
     def test_pairs(self) -> None:
-        """The topology map and the fields for node and zone say the same both ways (supplement C9)."""
+        """The topology map and the fields for node and zone say the same both ways (reference VER-13)."""
         zone, host = "topology.orch.io/zone", "orch.io/hostname"
         for old, new in [
             ({}, {}),
@@ -314,7 +314,7 @@ class EventTests(SynchronousTestCase):
     """Events through both of their groups."""
 
     def test_pair(self) -> None:
-        """Every field has its counterpart, in each form's own order (supplement C9)."""
+        """Every field has its counterpart, in each form's own order (reference VER-14)."""
         self.assertEqual(orjson.dumps(convert(CORE_EVENT, "events.orch.io/v1")), orjson.dumps(NEW_EVENT))
         self.assertEqual(orjson.dumps(convert(NEW_EVENT, "v1")), orjson.dumps(CORE_EVENT))
 
@@ -354,7 +354,7 @@ class BudgetTests(SynchronousTestCase):
     """PodDisruptionBudget."""
 
     def test_pairs(self) -> None:
-        """`{}` means nothing in v1beta1 and everything in v1; each has a way to say the other (seed 1 §9.5)."""
+        """`{}` means nothing in v1beta1 and everything in v1; each has a way to say the other (reference VER-15)."""
         for old, new in [
             ({}, {}),
             ({"selector": {}}, {"selector": marker("Exists")}),
@@ -374,7 +374,7 @@ class IdentityTests(SynchronousTestCase):
     """Kinds whose versions have the same fields."""
 
     def test_only_the_version_changes(self) -> None:
-        """A kind without conversions keeps every field (facts, conversions)."""
+        """A kind without conversions keeps every field (reference VER-11)."""
         for kind, source, target in [
             ("CronJob", "batch/v1beta1", "batch/v1"),
             ("CSIStorageCapacity", "storage.orch.io/v1", "storage.orch.io/v1beta1"),

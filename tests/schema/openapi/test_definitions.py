@@ -38,7 +38,7 @@ def references(value: object) -> Iterator[str]:
 
 class NameTests(SynchronousTestCase):
     def test_names(self) -> None:
-        """Definition names reverse the host part (facts, openapiNames)."""
+        """Definition names reverse the host part (reference OPENAPI-8)."""
         names = v2()["definitions"]
         for name in (
             f"{CORE}.Pod",
@@ -51,14 +51,14 @@ class NameTests(SynchronousTestCase):
             self.assertIn(name, names)
 
     def test_kubernetes_names(self) -> None:
-        """Under the other vocabulary the host and the aggregator have their names there (facts, naming)."""
+        """Under the other vocabulary the host and the aggregator have their names there (reference VOC-1)."""
         names = v2("kubernetes")["definitions"]
         self.assertIn("io.k8s.api.core.v1.Pod", names)
         self.assertIn("io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService", names)
         self.assertEqual([name for name in names if "orch" in name], [])
 
     def test_no_product_name_is_left(self) -> None:
-        """Nothing that a client reads under the kubernetes vocabulary bears the neutral name (DESIGN, rule 6)."""
+        """Nothing that a client reads under the kubernetes vocabulary bears the neutral name (reference DESIGN-6)."""
         every = [published("kubernetes").v2, *published("kubernetes").v3.values()]
         for form in every:
             self.assertNotIn(b"orch.io", form.json.body)
@@ -68,19 +68,19 @@ class NameTests(SynchronousTestCase):
 
 class KindTests(SynchronousTestCase):
     def test_kind(self) -> None:
-        """A kind names itself in an extension and has kind and apiVersion (supplement C2)."""
+        """A kind names itself in an extension and has kind and apiVersion (reference OPENAPI-9)."""
         pod = definition(f"{CORE}.Pod")
         self.assertEqual(pod["x-orch-group-version-kind"], [{"group": "", "kind": "Pod", "version": "v1"}])
         self.assertEqual(list(pod["properties"]), ["apiVersion", "kind", "metadata", "spec", "status"])
 
     def test_part_of_a_kind(self) -> None:
-        """A type that is no kind has neither (supplement C2)."""
+        """A type that is no kind has neither (reference OPENAPI-9)."""
         spec = definition(f"{CORE}.PodSpec")
         self.assertNotIn("x-orch-group-version-kind", spec)
         self.assertNotIn("apiVersion", spec["properties"])
 
     def test_kinds_of_requests(self) -> None:
-        """DeleteOptions is a kind of every served group version, Status of the core group's (supplement C2)."""
+        """DeleteOptions is a kind of every served group version, Status of the core group's (reference OPENAPI-9)."""
         options = definition(f"{META_NAME}.DeleteOptions")["x-orch-group-version-kind"]
         self.assertIn({"group": "apps", "kind": "DeleteOptions", "version": "v1"}, options)
         self.assertIn({"group": "", "kind": "DeleteOptions", "version": "v1"}, options)
@@ -100,7 +100,7 @@ class KindTests(SynchronousTestCase):
                 self.assertEqual(found.count((resource.group, resource.version, resource.kind)), 1, resource)
 
     def test_watch_event_is_not_typed(self) -> None:
-        """WatchEvent stands for a kind, but has no kind or apiVersion in JSON (seed 1 §4.3)."""
+        """WatchEvent stands for a kind, but has no kind or apiVersion in JSON (reference OPENAPI-9)."""
         self.assertEqual(list(definition(f"{META_NAME}.WatchEvent")["properties"]), ["type", "object"])
 
 
@@ -121,7 +121,7 @@ class FieldTests(SynchronousTestCase):
         self.assertEqual((maximum["type"], maximum["format"]), ("number", "double"))
 
     def test_int_or_string(self) -> None:
-        """A value of two types is a text with a format in v2, and both types in v3 (supplement C2)."""
+        """A value of two types is a text with a format in v2, and both types in v3 (reference OPENAPI-12)."""
         name = "io.orch.apimachinery.pkg.util.intstr.IntOrString"
         two, three = definition(name), schema(name)
         self.assertEqual((two["type"], two["format"]), ("string", "int-or-string"))
@@ -129,12 +129,12 @@ class FieldTests(SynchronousTestCase):
         self.assertEqual(three["oneOf"], [{"type": "string"}, {"type": "integer"}])
 
     def test_required(self) -> None:
-        """What may not be left out is required (facts: neither omitempty nor optional)."""
+        """What may not be left out is required (reference ENC-17)."""
         self.assertEqual(definition("io.orch.api.apps.v1.DeploymentSpec")["required"], ["selector", "template"])
         self.assertNotIn("required", definition(f"{CORE}.Pod"))
 
     def test_published_enums(self) -> None:
-        """A published enum limits the value; another one is told in words (facts)."""
+        """A published enum limits the value; another one is told in words (reference OPENAPI-15)."""
         container = definition(f"{CORE}.Container")["properties"]
         self.assertEqual(container["imagePullPolicy"]["enum"], ["Always", "IfNotPresent", "Never"])
         reason = definition(f"{META_NAME}.StatusCause")["properties"]["reason"]
@@ -142,7 +142,7 @@ class FieldTests(SynchronousTestCase):
         self.assertIn("Known values: FieldValueNotFound, ", reason["description"])
 
     def test_list_extensions(self) -> None:
-        """Lists tell how they merge (supplement C2, facts)."""
+        """Lists tell how they merge (reference OPENAPI-11)."""
         ports = definition(f"{CORE}.Container")["properties"]["ports"]
         self.assertEqual(
             {key: value for key, value in ports.items() if key.startswith("x-")},
@@ -157,13 +157,13 @@ class FieldTests(SynchronousTestCase):
         self.assertEqual(volumes["x-orch-patch-strategy"], "merge,retainKeys")
 
     def test_map_types(self) -> None:
-        """Atomic structs and maps say so (supplement B6)."""
+        """Atomic structs and maps say so (reference OPENAPI-11)."""
         self.assertEqual(definition(f"{META_NAME}.LabelSelector")["x-orch-map-type"], "atomic")
         self.assertEqual(definition(f"{CORE}.PodSpec")["properties"]["nodeSelector"]["x-orch-map-type"], "atomic")
         self.assertNotIn("x-orch-map-type", definition(f"{META_NAME}.ObjectMeta")["properties"]["labels"])
 
     def test_unions(self) -> None:
-        """A union names its discriminator and the value that each member belongs to (supplement C2)."""
+        """A union names its discriminator and the value that each member belongs to (reference OPENAPI-11)."""
         self.assertEqual(
             definition(f"{CORE}.SeccompProfile")["x-orch-unions"],
             [{"discriminator": "type", "fields-to-discriminateBy": {"localhostProfile": "LocalhostProfile"}}],
@@ -176,7 +176,7 @@ class FieldTests(SynchronousTestCase):
         self.assertNotIn("", volume)
 
     def test_free_values(self) -> None:
-        """A free value is any JSON inside schemas and an object elsewhere (facts, special forms)."""
+        """A free value is any JSON inside schemas and an object elsewhere (reference ENC-19)."""
         self.assertEqual(
             definition(f"{META_NAME}.WatchEvent")["properties"]["object"]["$ref"],
             "#/definitions/io.orch.apimachinery.pkg.runtime.RawExtension",
@@ -201,7 +201,7 @@ class FieldTests(SynchronousTestCase):
         self.assertNotIn("default", fields["spec"])  # its containers are required
 
     def test_defaults(self) -> None:
-        """A declared default is published (facts, defaults)."""
+        """A declared default is published (reference OPENAPI-15)."""
         port = schema(f"{CORE}.ContainerPort")["properties"]["protocol"]
         self.assertEqual(port["default"], "TCP")
 

@@ -59,7 +59,7 @@ class StyleTests(SynchronousTestCase):
             self.assertNotRegex(text, r"\s\s|\n|TODO|FIXME|\.\.$", where)
 
     def test_names_are_those_of_the_vocabulary(self) -> None:
-        """The sources are neutral; under another vocabulary no neutral name is left (DESIGN, rule 6)."""
+        """The sources are neutral; under another vocabulary no neutral name is left (reference OPENAPI-15)."""
         for where, text in all_texts("orch"):
             self.assertNotRegex(text, FOREIGN_NAMES, where)
         for where, text in all_texts("kubernetes"):

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from orchtw.commands import generate
 from orchtw.errors import ConfigError
-from orchtw.schema.openapi.messages import document_class
+from orchtw.schema.openapi.message_classes import document_class
 from orchtw.schema.openapi.published import Published
 from tests.schema.openapi.publishing import published, surface, v2, v3
 
@@ -24,11 +24,11 @@ class ValidityTests(SynchronousTestCase):
     """
 
     def test_v2(self) -> None:
-        """The v2 document is valid OpenAPI 2.0 (supplement C2)."""
+        """The v2 document is valid OpenAPI 2.0 (reference OPENAPI-7)."""
         self.assertEqual(list(OpenAPIV2SpecValidator(v2("kubernetes")).iter_errors()), [])
 
     def test_v3(self) -> None:
-        """Each v3 document is valid OpenAPI 3.0 (supplement C2)."""
+        """Each v3 document is valid OpenAPI 3.0 (reference OPENAPI-7)."""
         for path in published("orch").v3_paths:
             self.assertEqual(list(OpenAPIV30SpecValidator(v3(path, "orch")).iter_errors()), [], path)
 
@@ -67,7 +67,9 @@ class DocumentTests(SynchronousTestCase):
         self.assertEqual(found["x-kubernetes-action"], "patch")
 
     def test_v3_parts(self) -> None:
-        """There is a v3 document for each group version, each group, and what stands above them (supplement C2)."""
+        """There is a v3 document for each group version, each group, and what stands above them
+        (reference OPENAPI-2).
+        """
         paths = list(published("orch").v3_paths)
         self.assertEqual(paths, sorted(paths))
         for path in ("api", "api/v1", "apis", "apis/apps", "apis/apps/v1", "version"):
@@ -109,7 +111,7 @@ class ProtobufTests(SynchronousTestCase):
         self.assertEqual(generate.OPENAPI_OUTPUT.read_bytes(), fresh)
 
     def test_v2_layout(self) -> None:
-        """The binary v2 form has the numbers that clients decode (supplement C2)."""
+        """The binary v2 form has the numbers that clients decode (reference OPENAPI-4)."""
         fields = document_class("v2").DESCRIPTOR.file.message_types_by_name
         numbers = [
             ("Document", "paths", 8), ("Document", "definitions", 9), ("Paths", "path", 2), ("PathItem", "patch", 8),

@@ -1,4 +1,4 @@
-"""Which operations there are, what they are called and what they take (seed 1 §4.1, supplement C2)."""
+"""Which operations there are, what they are called and what they take (reference OPENAPI-10)."""
 
 from __future__ import annotations
 
@@ -93,14 +93,14 @@ class ParameterTests(SynchronousTestCase):
         return {parameter.name for parameter in operations()[id_].parameters}
 
     def test_writes(self) -> None:
-        """Writes take dryRun, fieldManager and fieldValidation, a patch also force (supplement B1, C2)."""
+        """Writes take dryRun, fieldManager and fieldValidation, a patch also force (reference OPENAPI-13)."""
         written = {"pretty", "dryRun", "fieldManager", "fieldValidation", "namespace"}
         self.assertEqual(self.names("createCoreV1NamespacedPod"), written)
         self.assertEqual(self.names("replaceCoreV1NamespacedPod"), {*written, "name"})
         self.assertEqual(self.names("patchCoreV1NamespacedPod"), {*written, "name", "force"})
 
     def test_reads(self) -> None:
-        """A read takes only what names the object; a list all list options (seed 1 §4.4)."""
+        """A read takes only what names the object; a list all list options (reference OPENAPI-14)."""
         self.assertEqual(self.names("readCoreV1Node"), {"name", "pretty"})
         self.assertEqual(
             self.names("listCoreV1Node"),
@@ -111,7 +111,7 @@ class ParameterTests(SynchronousTestCase):
         )  # fmt: skip
 
     def test_deletes(self) -> None:
-        """A deletion's options are parameters as well as its body (seed 1 §3.1)."""
+        """A deletion's options are parameters as well as its body (reference OPENAPI-14)."""
         found = operations()["deleteCoreV1Node"]
         self.assertEqual(
             self.names(found.id),
@@ -120,7 +120,7 @@ class ParameterTests(SynchronousTestCase):
         self.assertEqual((found.body, found.required), (DELETE_OPTIONS, False))
 
     def test_options_kinds(self) -> None:
-        """Connecting sub-resources and the log take their options as parameters (facts, PodExecOptions …)."""
+        """Connecting sub-resources and the log take their options as parameters (reference OPENAPI-14)."""
         self.assertEqual(
             self.names("connectCoreV1GetNamespacedPodExec"),
             {"name", "namespace", "stdin", "stdout", "stderr", "tty", "container", "command"},
@@ -136,11 +136,11 @@ class ParameterTests(SynchronousTestCase):
 
 class BodyTests(SynchronousTestCase):
     def test_patch(self) -> None:
-        """A patch is sent in one of four forms (seed 1 §4.5)."""
+        """A patch is sent in one of four forms (reference OPENAPI-14)."""
         self.assertEqual(operations()["patchCoreV1NamespacedPod"].consumes, PATCHES)
 
     def test_answers(self) -> None:
-        """Codes and kinds of answers; a few resources answer a deletion with the object (seed 1 §3.1)."""
+        """Codes and kinds of answers; a few resources answer a deletion with the object (reference DEL-9)."""
         config_map, pod = "orch.io.api.core.v1.ConfigMap", "orch.io.api.core.v1.Pod"
         every = operations()
         self.assertEqual(
@@ -152,7 +152,7 @@ class BodyTests(SynchronousTestCase):
         self.assertEqual(every["readCoreV1NamespacedPodLog"].responses, {200: TEXT})
 
     def test_streams(self) -> None:
-        """Lists can be watched, so they also produce streams (seed 1 §4.5)."""
+        """Lists can be watched, so they also produce streams (reference OPENAPI-14)."""
         self.assertEqual(
             operations("kubernetes")["listCoreV1Node"].produces,
             (

@@ -74,7 +74,7 @@ class TypeTests(SynchronousTestCase):
         self.assertEqual(of_struct(atomic, "Names it."), "Names it. It is replaced as a whole, never merged.")
 
     def test_deprecated_resource(self) -> None:
-        """A deprecated resource names its successor and its end (seed 1 §7), whatever else is said of it."""
+        """A deprecated resource names its successor and its end, whatever else it says (reference OPENAPI-15)."""
         resource = Catalogue.load(Naming.orch()).find("policy", "v1beta1", "poddisruptionbudgets")
         assert resource is not None
         life = "Deprecated since 1.21, use PodDisruptionBudget of policy/v1; not served from 1.25 on."

@@ -1,4 +1,4 @@
-"""Tables (seed 1 §2.3, supplement A10; facts, printer columns)."""
+"""Tables (reference TABLE-1, TABLE-8)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class HumanDurationTests(SynchronousTestCase):
     """`human_duration`."""
 
     def test_texts(self) -> None:
-        """One or two units, as few as tell the story (facts, humanDuration)."""
+        """One or two units, as few as tell the story (reference TABLE-10)."""
         for seconds, text in [
             (-2, "<invalid>"),
             (-1, "0s"),
@@ -91,14 +91,14 @@ class LayoutTests(SynchronousTestCase):
     role = {"kind": "Role", "apiVersion": "rbac.authorization.orch.io/v1", "metadata": META, "rules": None}
 
     def test_default(self) -> None:
-        """A kind without columns shows its name and when it was made (seed 1 §2.3)."""
+        """A kind without columns shows its name and when it was made (reference TABLE-8)."""
         layout = self.layout()
         columns = [(column["name"], column["type"], column["format"]) for column in layout.definitions]
         self.assertEqual(columns, [("Name", "string", "name"), ("Created At", "date", "")])
         self.assertEqual(layout.row(self.role, NOW_S)["cells"], ["x", "2024-01-01T00:00:00Z"])
 
     def test_included_object(self) -> None:
-        """A row carries metadata, the object as served, or null (supplement A10)."""
+        """A row carries metadata, the object as served, or null (reference TABLE-4)."""
         layout = self.layout()
         partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.orch.io/v1beta1", "metadata": META}
         self.assertEqual(layout.row(self.role, NOW_S, version="v1beta1")["object"], partial)
@@ -162,7 +162,7 @@ class CellsTests(SynchronousTestCase):
         return self.cells("v1", "Pod", spec=spec, status=status)
 
     def test_pod(self) -> None:
-        """A pod's status tells where its containers are (facts, podStatus)."""
+        """A pod's status tells where its containers are (reference TABLE-11)."""
         running = {"name": "a", "ready": True, "restartCount": 1, "state": {"running": {}}}
         ended = {"name": "b", "restartCount": 2, "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}
         cells = self.pod(phase="Running", containerStatuses=[running, running], podIPs=[{"ip": "10.0.0.1"}])
@@ -237,7 +237,7 @@ class CellsTests(SynchronousTestCase):
         self.assertEqual(list(cells.values()), ["x", "2/3", 3, 0, "60m", "a,b", "i:1,j", "app=x"])
 
     def test_service(self) -> None:
-        """External addresses depend on the type (facts, serviceExternalIP)."""
+        """External addresses depend on the type (reference TABLE-12)."""
         ports = [{"port": 80, "protocol": "TCP", "nodePort": 30001}, {"port": 53, "protocol": "UDP"}]
         balancer = {"loadBalancer": {"ingress": [{"hostname": "lb"}, {"ip": "1.2.3.4"}]}}
         for spec, status, external in [

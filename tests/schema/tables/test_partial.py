@@ -1,4 +1,4 @@
-"""PartialObjectMetadata (supplement A10)."""
+"""PartialObjectMetadata (reference TABLE-9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row of each kind with printer columns, as a table of objects and their cells (facts, printer columns)."""
+"""A row of each kind with printer columns, as a table of objects and their cells (reference TABLE-8)."""
 
 from __future__ import annotations
 

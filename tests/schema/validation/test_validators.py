@@ -279,7 +279,7 @@ class DeclaredRulesTests(SynchronousTestCase):
             self.assertNotIn("orch.io.apimachinery.pkg.apis.meta.v1.ObjectMeta", ruled)
 
     def test_usual_refusal(self) -> None:
-        """What is found makes the usual 422 (facts, validation of RuntimeClass)."""
+        """What is found makes the usual 422 (reference ERR-12, KIND-34)."""
         codec = Codecs(Catalogue.load(Naming.orch())).kind("node.orch.io/v1", "RuntimeClass")
         validate = codec.validator
         assert validate is not None

@@ -1,4 +1,4 @@
-"""Namespaces (supplement A14)."""
+"""Namespaces (reference DEL-14)."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from orchtw.schema.tables import cells_core
 
 
 class NamespaceStrategy(Strategy):
-    """Namespaces carry their own finalizers in the spec and end only when those are gone (supplement A14)."""
+    """Namespaces carry their own finalizers in the spec and end only when those are gone (reference DEL-14)."""
 
-    def default(self, obj: Object) -> None:
+    def set_defaults(self, obj: Object) -> None:
         self._label(obj)
 
-    def prepare_create(self, obj: Object, user: UserInfo) -> None:
-        super().prepare_create(obj, user)
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
         finalizers = obj.setdefault("spec", {}).setdefault("finalizers", [])
         if self.naming.namespace_finalizer not in finalizers:
             finalizers.append(self.naming.namespace_finalizer)
         obj["status"] = {"phase": "Active"}
         self._label(obj)
 
-    def prepare_update(self, new: Object, old: Object) -> None:
-        super().prepare_update(new, old)
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        super().prepare_for_update(new, old)
         new["spec"] = old.get("spec", {})
         self._label(new)
 
-    def prepare_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
+    def prepare_for_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
         if name != "finalize":
-            return super().prepare_subresource(name, new, old, now)
+            return super().prepare_for_subresource(name, new, old, now)
         spec = {key: value for key, value in old.get("spec", {}).items() if key != "finalizers"}
         if finalizers := new.get("spec", {}).get("finalizers"):
             spec["finalizers"] = finalizers

@@ -23,7 +23,7 @@ class NodeStrategy(Strategy):
 
 
 def set_node_defaults(node: Object) -> None:
-    """All of a node can be allotted unless it says otherwise."""
+    """All of a node is allocatable unless it says otherwise."""
     status = node["status"]
     round_up(status, "capacity", "allocatable")
     if status.get("capacity") and "allocatable" not in status:

@@ -14,7 +14,7 @@ _SERVICE_LINKS_TAIL = POD_SPEC_TAIL[POD_SPEC_TAIL.index("enableServiceLinks") :]
 
 
 class PodStrategy(Strategy):
-    """Pods start Pending and are deleted gracefully once a node runs them (supplement A12, step 3)."""
+    """Pods start Pending and are deleted gracefully once a node runs them (reference DEL-6)."""
 
     DEFAULT_GRACE_S = 30
 
@@ -29,11 +29,11 @@ class PodStrategy(Strategy):
             asked_s = int(spec.get("terminationGracePeriodSeconds", self.DEFAULT_GRACE_S))
         return 1 if asked_s < 0 else asked_s
 
-    def prepare_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
+    def prepare_for_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
         if name == "binding":
             return new
         if name != "ephemeralcontainers":
-            return super().prepare_subresource(name, new, old, now)
+            return super().prepare_for_subresource(name, new, old, now)
         spec = dict(old["spec"])
         if added := new.get("spec", {}).get("ephemeralContainers"):
             spec["ephemeralContainers"] = added
@@ -57,7 +57,7 @@ def _positive(amounts: dict[str, str] | None) -> dict[str, str]:
 
 
 def set_pod_defaults(pod: Object) -> None:
-    """A pod: what templates have too, and what only a pod gets (facts, note "templates")."""
+    """A pod: what templates have too, and what only a pod gets (reference KIND-17)."""
     spec = pod["spec"]
     set_pod_spec_defaults(spec)
     if "enableServiceLinks" not in spec:

@@ -13,8 +13,9 @@ from orchtw.schema.tables import cells_core
 class SecretStrategy(Strategy):
     """`stringData` is a write-only way to give `data` as plain text."""
 
-    def settle(self, obj: Object) -> None:
-        """Applied documents come here before their types are checked: what is no map of texts is left for that."""
+    def fold_write_only(self, obj: Object) -> None:
+        """Applied documents come here before their types are checked: anything but a map of strings is left for that
+        check."""
         plain, data = obj.get("stringData"), obj.get("data")
         texts = isinstance(plain, dict) and all(isinstance(value, str) for value in plain.values())
         if texts and isinstance(data, dict | None):

@@ -11,8 +11,8 @@ import orjson
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.renaming.fields import Fields
-from orchtw.renaming.names import Names
-from orchtw.renaming.values import Values, renamed_keys
+from orchtw.renaming.identifiers import Names
+from orchtw.renaming.value_functions import Values, renamed_keys
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.conversion.autoscaling import CURRENT_METRICS, METRICS
 from orchtw.schema.kinds import GroupKind
@@ -49,7 +49,7 @@ class Objects:
         return self._names.namespace(namespace), self._values.name(kind, namespace, name)
 
     def translate(self, obj: Object) -> Object:
-        """`obj`, which names its kind and new apiVersion; the very object if nothing in it changes."""
+        """`obj`, which names its kind and new apiVersion; the same object if nothing in it changes."""
         api_version, kind = obj["apiVersion"], obj["kind"]
         run = self._values.struct(self._codecs.kind(api_version, kind).schema)
         out: Object = obj if run is None else run(obj)
@@ -92,7 +92,7 @@ class Objects:
         return out
 
     def _read_set(self, text: bytes, api_version: str, kind: str) -> Object:
-        """The translated set; one that is none, or about a version that is unknown, stays as it is."""
+        """The translated set; text that is not a set, or is about an unknown version, stays as it is."""
         tree: Object = orjson.loads(text)
         try:
             return self._fields.translate(tree, self._codecs.kind(api_version, kind).schema)
@@ -162,7 +162,7 @@ class Objects:
 
 
 def _labelled(obj: Object, label: str, value: str) -> Object:
-    """`obj` with another value of a label that it has; the very object if that is no change."""
+    """`obj` with another value of a label that it has; the same object if that is no change."""
     meta = obj["metadata"]
     if meta["labels"][label] == value:
         return obj

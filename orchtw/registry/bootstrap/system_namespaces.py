@@ -1,4 +1,4 @@
-"""The namespaces that every client relies on (supplement A14)."""
+"""The namespaces that every client relies on (reference CTRL-6)."""
 
 from __future__ import annotations
 

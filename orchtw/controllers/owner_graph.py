@@ -1,4 +1,4 @@
-"""The graph of owners and dependents: what the garbage collector knows without asking (supplement F3).
+"""The graph of owners and dependents: what the garbage collector knows without asking (reference CTRL-13).
 
 Only objects that have owners, dependents or a collector's finalizer to wait for have a node.
 """
@@ -12,7 +12,7 @@ from sys import intern
 import attrs
 
 from orchtw.client.interface import Resource
-from orchtw.client.ties import OwnerReference, Ties
+from orchtw.client.owner_references import OwnerMetadata, OwnerReference
 from orchtw.registry.deletion import FOREGROUND, ORPHAN
 
 
@@ -62,12 +62,12 @@ class Node:
             and (self.resource is resource or self.resource == resource)
         )
 
-    def bind(self, ties: Ties) -> None:
+    def bind(self, meta: OwnerMetadata) -> None:
         """Note the object's own state."""
         self.presence = Presence.PRESENT
-        self.terminating = ties.terminating
-        self.foreground = ties.terminating and FOREGROUND in ties.finalizers
-        self.orphaning = ties.terminating and ORPHAN in ties.finalizers
+        self.terminating = meta.terminating
+        self.foreground = meta.terminating and FOREGROUND in meta.finalizers
+        self.orphaning = meta.terminating and ORPHAN in meta.finalizers
 
 
 @attrs.define(slots=True, eq=False)
@@ -81,19 +81,19 @@ class Graph:
     attention: Callable[[str], None]
     nodes: dict[str, Node] = attrs.field(factory=dict)
 
-    def changed(self, resource: Resource, namespace: str, name: str, ties: Ties) -> None:
-        """The object is there, with these ties."""
-        node = self.nodes.get(ties.uid)
-        waits = ties.terminating and (FOREGROUND in ties.finalizers or ORPHAN in ties.finalizers)
+    def changed(self, resource: Resource, namespace: str, name: str, meta: OwnerMetadata) -> None:
+        """The object is there, with this owner metadata."""
+        node = self.nodes.get(meta.uid)
+        waits = meta.terminating and (FOREGROUND in meta.finalizers or ORPHAN in meta.finalizers)
         if node is None:
-            if not ties.owners and not waits:
+            if not meta.owners and not waits:
                 return
-            node = self.nodes[ties.uid] = Node(ties.uid)
+            node = self.nodes[meta.uid] = Node(meta.uid)
         waited = node.foreground, node.orphaning
         node.place(resource, namespace, name)
-        node.bind(ties)
-        if ties.owners != node.owners:
-            self._set_owners(node, ties.owners)
+        node.bind(meta)
+        if meta.owners != node.owners:
+            self._set_owners(node, meta.owners)
         if (node.foreground, node.orphaning) != waited and waits:
             self.attention(node.uid)
             if node.foreground and not waited[0]:
@@ -113,13 +113,13 @@ class Graph:
             self._attention_to(node.dependents)
         self._drop_if_idle(node)
 
-    def found(self, resource: Resource, namespace: str, name: str, ties: Ties) -> None:
+    def found(self, resource: Resource, namespace: str, name: str, meta: OwnerMetadata) -> None:
         """An owner that somebody refers to was looked up and is there."""
-        node = self.nodes.get(ties.uid)
+        node = self.nodes.get(meta.uid)
         known = node is not None and node.presence is Presence.PRESENT and node.is_at(resource, namespace, name)
         if node is not None and not known:
             node.place(resource, namespace, name)
-            node.bind(ties)
+            node.bind(meta)
 
     def missing(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
         """An owner that somebody refers to is not where the reference says; others may refer to it rightly."""

@@ -1,4 +1,4 @@
-"""The Service by which workloads find the API server, and where it really is (supplement F1)."""
+"""The Service by which workloads find the API server, and where it really is (reference CTRL-7)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class ServerService:
         meta = self._meta(maker, {f"endpointslice.{naming.label_domain}/skip-mirror": "true"})
         port = {"name": "https", "port": self.port, "protocol": "TCP"}
         subsets = [{"addresses": [{"ip": each} for each in addresses], "ports": [port]}] if addresses else []
-        await maker.settle("", "v1", "endpoints", {"metadata": meta, "subsets": subsets})
+        await maker.ensure_content("", "v1", "endpoints", {"metadata": meta, "subsets": subsets})
         endpoints = [{"addresses": [each], "conditions": {"ready": True}} for each in addresses]
         slice_meta = self._meta(maker, {f"{naming.label_domain}/service-name": naming.product})
         family = f"IPv{ip_address(self.address).version}"
         slice_ = {"metadata": slice_meta, "addressType": family, "endpoints": endpoints, "ports": [port]}
-        await maker.settle("discovery.orch.io", "v1", "endpointslices", slice_)
+        await maker.ensure_content("discovery.orch.io", "v1", "endpointslices", slice_)
 
     def _service(self, maker: Maker) -> dict[str, Any]:
         labels = {"component": "apiserver", "provider": maker.naming.product}

@@ -1,4 +1,4 @@
-"""Managed fields of one kind at one endpoint, as the write path asks for them (seed 1 §3.2, supplement B6)."""
+"""Managed fields of one kind at one endpoint, as the write path asks for them (reference APPLY-1, APPLY-18)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import attrs
 from orchtw.apply.conflict import conflict_error
 from orchtw.apply.field_set import FieldSet
 from orchtw.apply.last_applied import MIGRATING_MANAGER, annotation_names, refreshed, still_disputed
-from orchtw.apply.managed import (
+from orchtw.apply.managed_fields import (
     Entry,
     Managed,
     ManagedFieldsError,
@@ -35,7 +35,7 @@ _TOO_DEEP = "nested too deeply"
 
 @attrs.frozen(slots=True)
 class Applied:
-    """What an apply came to. `changed` False: the live object itself, nothing is to be stored.
+    """The outcome of an apply. `changed` False: the live object itself, nothing is to be stored.
 
     A changed object carries a resourceVersion only if the applied one named it, as precondition.
     """
@@ -79,7 +79,7 @@ class FieldManager:
     def on_update(self, live: Object | None, new: Object, manager: str, now: str) -> list[Entry]:
         """The entries of `new`, which is to replace `live` (None: to be created); neither is changed.
 
-        The very list of `live` when ownership stays as it is; an empty list: ownership is not recorded.
+        `live`'s own list when ownership stays as it is; an empty list: ownership is not recorded.
         `now` is RFC 3339 text in UTC with seconds.
         """
         entries, managed, reset = self._known(live, new)

@@ -8,7 +8,7 @@ from functools import partial
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.request import Request
-from orchtw.rules.metadata import drop_unkept
+from orchtw.rules.metadata import drop_unstored
 from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.strict_fields import WARN
@@ -17,7 +17,7 @@ from orchtw.schema.codec.strict_fields import WARN
 def decode(
     request: Request, codec: KindCodec, negotiator: Negotiator, versions: Sequence[KindCodec] = ()
 ) -> Object:
-    """The body as an object of the codec's kind, with its declared defaults (supplement B1).
+    """The body as an object of the codec's kind, with its declared defaults (reference WRITE-5, WRITE-6).
 
     Fields that are unknown or come twice are dropped, as fieldValidation says: with a warning on the request unless
     it says otherwise. `versions` are those of `KindCodec.read`. Raises UnsupportedMediaType (415), or BadRequest
@@ -27,7 +27,7 @@ def decode(
     obj, findings = codec.read(request.body, form, directive_of(request), versions)
     request.warnings += findings
     if meta := obj.get("metadata"):
-        request.warnings += drop_unkept(meta)
+        request.warnings += drop_unstored(meta)
     return obj
 
 
@@ -46,5 +46,6 @@ async def read_optional(
 
 
 def directive_of(request: Request) -> str:
-    """`Ignore`, `Warn` or `Strict`; Warn unless the query says otherwise, in words that its options check."""
+    """`Ignore`, `Warn` or `Strict`; Warn unless the query says otherwise, and the verb's options check what it
+    says."""
     return (request.param("fieldValidation") or WARN) if request.query else WARN

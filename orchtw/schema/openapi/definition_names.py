@@ -12,7 +12,7 @@ _HOST_REVERSED = "io.orch."
 
 @lru_cache(maxsize=4096)  # some 900 messages in two vocabularies
 def definition_name(message: str, naming: Naming) -> str:
-    """The definition of a message: the host part reversed, as in `io.orch.api.core.v1.Pod` (facts, openapiNames).
+    """The definition of a message: the host part reversed, as in `io.orch.api.core.v1.Pod` (reference OPENAPI-8).
 
     A schema without a message has the definition's name already.
     """

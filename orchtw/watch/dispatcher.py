@@ -9,7 +9,7 @@ from orchtw.watch.frames import Wire
 from orchtw.watch.group import Group
 from orchtw.watch.log import Event, EventLog, Head
 from orchtw.watch.recent import Budget
-from orchtw.watch.selection import Facet, Selection
+from orchtw.watch.selection import Indexer, Selection
 from orchtw.watch.turns import SLICE_S, Turns
 
 Table = dict[Hashable, dict[Group, None]]
@@ -28,7 +28,7 @@ class Dispatcher:
         self._head = head
         self._budget = budget
         self._groups: dict[tuple[Selection, Wire], Group] = {}
-        self._tables: dict[Facet, Table] = {}
+        self._tables: dict[Indexer, Table] = {}
         self._dirty: list[Group] = []
         self._events: list[Event] = []
         self._flushing: deque[Group] = deque()  # of the pass that runs: the rest of its groups, and all of its events
@@ -51,7 +51,7 @@ class Dispatcher:
         if group is None:
             group = Group(selection, wire, self._log, self._head, self._budget, self.turns, self._drop)
             self._groups[selection, wire] = group
-            table = self._tables.setdefault(selection.facet, {})
+            table = self._tables.setdefault(selection.indexer, {})
             table.setdefault(selection.term, {})[group] = None
         return group
 
@@ -60,27 +60,27 @@ class Dispatcher:
         if self._groups.get((selection, group.wire)) is not group:
             return
         del self._groups[selection, group.wire]
-        table = self._tables[selection.facet]
+        table = self._tables[selection.indexer]
         del table[selection.term][group]
         if not table[selection.term]:
             del table[selection.term]
             if not table:
-                del self._tables[selection.facet]
+                del self._tables[selection.indexer]
 
     def dispatch(self, event: Event) -> bool:
         """Note the event for every group that it may concern; returns whether there is something to flush."""
         old, new = event.old, event.new
         found = False
-        for facet, table in self._tables.items():
+        for indexer, table in self._tables.items():
             here = new if new is not None else old
             assert here is not None
-            terms = facet(here)
+            terms = indexer(here)
             for term in terms:
                 if term in table:
                     found = True
                     self._note(event, table[term])
             if old is not None and old is not here:
-                for term in facet(old):
+                for term in indexer(old):
                     if term in table and term not in terms:
                         found = True
                         self._note(event, table[term])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
-from orchtw.renaming.names import Names
+from orchtw.renaming.identifiers import Names
 from orchtw.schema.catalogue import Catalogue
 
 GROUPS = [group.name for group in Catalogue.load(Naming.orch()).groups]

@@ -1,4 +1,4 @@
-"""When members of watches need attention: a wheel of short slots, turned by one timer of the process."""
+"""When watchers need attention: a wheel of short slots, turned by one timer of the process."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import ceil, inf
 from typing import Final, Protocol
 
-BOOKMARK_INTERVAL_S: Final = 60.0  # supplement A9
-BOOKMARK_BEFORE_DEADLINE_S: Final = 2.0  # supplement A9
+BOOKMARK_INTERVAL_S: Final = 60.0  # reference WATCH-12
+BOOKMARK_BEFORE_DEADLINE_S: Final = 2.0  # reference WATCH-12
 RESOLUTION_S: Final = 0.25  # how late a deadline may be noticed
 _GOLDEN: Final = 0.6180339887498949  # multiples of it, modulo one, spread evenly however many there are
 
@@ -21,7 +21,7 @@ class Timed(Protocol):
         """The time asked for has come."""
 
 
-class Timers:
+class TimerWheel:
     """Puts members in slots of RESOLUTION_S; arming, moving and disarming cost the same for any number of them."""
 
     def __init__(self, now: float) -> None:

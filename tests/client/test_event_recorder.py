@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.logger import capturedLogs, formatEvent
 
-from orchtw.client.events import MESSAGE_LIMIT, EventRecorder
+from orchtw.client.event_recorder import MESSAGE_LIMIT, EventRecorder
 from tests.client.world import EPOCH_S, WorldTestCase
 
 

@@ -10,12 +10,12 @@ from twisted.logger import Logger
 
 from orchtw.errors import Expired, InternalError, StatusError
 from orchtw.request import Ending, chunk, chunks
-from orchtw.watch.dispatch import Dispatcher
+from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import ADDED, Wire
 from orchtw.watch.group import MAX_WRITE_BYTES, Due, Group, Places
 from orchtw.watch.selection import Selection
-from orchtw.watch.timers import Timers, next_bookmark
+from orchtw.watch.timer_wheel import TimerWheel, next_bookmark
 
 SCAN_ENTRIES: Final = 256  # entries looked at in one go when the state is replayed
 
@@ -37,8 +37,8 @@ def _unwritable(framed: bytes) -> None:
     """What `write` is before the start and after the end: there is no one to write to."""
 
 
-class Member:
-    """A watch from a revision on, or from a snapshot of the state on (seed 1 §4.6).
+class Watcher:
+    """A watch from a revision on, or from a snapshot of the state on (reference WATCH-1).
 
     With `state`, an ADDED for each selected entry of it comes first; then everything after revision
     `cursor`, in order, each event once; a cursor in the future is silent until events pass it. A member
@@ -74,7 +74,7 @@ class Member:
     def __init__(
         self,
         dispatcher: Dispatcher,
-        timers: Timers,
+        timers: TimerWheel,
         selection: Selection,
         wire: Wire,
         cursor: int,
@@ -203,7 +203,7 @@ class Member:
             self.fail(Expired.watch(self.cursor, self.cursor + 1))
 
     def on_time(self, now: float) -> None:
-        """A bookmark is due, or the end (supplement A9)."""
+        """A bookmark is due, or the end (reference WATCH-12)."""
         if self._ended:
             return
         if now >= self._deadline:

@@ -10,6 +10,7 @@ import httptools
 
 from orchtw.errors import BadRequest, MethodNotAllowed, RequestEntityTooLarge, StatusError
 from orchtw.request import Peer, Request
+from orchtw.serving.header_names import KNOWN_NAMES
 from orchtw.serving.limits import (
     ESCAPES,
     FREE_BYTES,
@@ -23,7 +24,6 @@ from orchtw.serving.limits import (
     TargetTooLong,
     VersionNotSupported,
 )
-from orchtw.serving.names import KNOWN_NAMES
 
 # What is known about a complete request beside the request itself.
 KEEP_ALIVE, HTTP10, UPGRADE = 1, 2, 4
@@ -144,7 +144,7 @@ class RequestParser:
         return Request(method=method, path=path, query=query, headers=self._headers, peer=self.peer)
 
     def _size(self) -> int:
-        # What is announced is as good as here: else many uploads would begin and none could end.
+        # Announced bytes count as received: otherwise many uploads would begin and none could end.
         body = max(len(self._body), self.expected_bytes)
         return self._head_bytes + body + _LINE_BYTES * (len(self._headers) + self._again)
 
@@ -162,7 +162,7 @@ class RequestParser:
         return bytes(gathered)
 
     def _malformed(self, problem: Exception, data: bytes) -> None:
-        """A word in capitals that is no method is 405 (supplement C3), anything else 400."""
+        """A word in capitals that is no method is 405 (reference REQ-14), anything else 400."""
         if self.refusal is None and not self.closed:
             unknown = isinstance(problem, httptools.HttpParserInvalidMethodError) and _METHOD.match(data)
             self.refusal = MethodNotAllowed() if unknown else BadRequest(f"malformed HTTP request: {problem}")

@@ -1,4 +1,4 @@
-"""metadata.managedFields: entries ↔ owners with their sets of fields (seed 1 §2.3(6), supplement B6)."""
+"""metadata.managedFields: entries ↔ owners with their sets of fields (reference APPLY-1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ APPLY, UPDATE = "Apply", "Update"
 FIELDS_TYPE = "FieldsV1"
 
 MAX_UPDATE_MANAGERS = 10
-"""Update entries of one object; older ones are thrown together, since a set for each writer ever seen would grow."""
+"""Update entries of one object; older ones are merged into one, since a set for each writer ever seen would grow."""
 
 # An object of 6 KiB has two or three sets of 1 to 4 KiB, and objects of one shape and history have equal ones. At
 # worst the cache takes some 50 MB.
@@ -44,7 +44,7 @@ _UNTRACKED_METADATA = (
 UNTRACKED: Final = FieldSet.of(
     ("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in _UNTRACKED_METADATA)
 )
-"""Fields that nobody owns: the server's own, and those that name the object (supplement B6, never tracked)."""
+"""Fields that nobody owns: the server's own, and those that name the object (reference APPLY-3)."""
 
 Entry = dict[str, Any]
 
@@ -54,7 +54,7 @@ class ManagedFieldsError(ValueError):
 
 
 class Owner(NamedTuple):
-    """Whose entry it is. Applying again in another version replaces an entry, updating in one makes a second:
+    """Who the entry belongs to. Applying again in another version replaces an entry, updating in one makes a second:
     `api_version` is "" for appliers."""
 
     manager: str
@@ -96,7 +96,7 @@ class Owned:
         return Owned(self.fields, self.api_version, time, entry)
 
     def entry(self, owner: Owner) -> Entry:
-        """The entry in canonical form; the very one it was read from when nothing changed."""
+        """The entry in canonical form; the one it was read from when nothing changed."""
         if self._entry is not None:
             return self._entry
         entry: Entry = {"manager": owner.manager, "operation": owner.operation, "apiVersion": self.api_version}
@@ -115,7 +115,7 @@ TypeOf = Callable[[str], MapType | None]
 
 
 def decode(entries: Iterable[Entry], type_of: TypeOf) -> Managed:
-    """The owners of an object. Entries of versions that are not served are dropped (seed 1 §3.2).
+    """The owners of an object. Entries of versions that are not served are dropped (reference APPLY-15).
 
     Sets come out as the types are now, where they were recorded under others. Raises ManagedFieldsError.
     """
@@ -212,14 +212,14 @@ def _throw_together(managed: Managed, owners: list[Owner], version: str) -> None
 
 
 def is_reset(entries: Any) -> bool:
-    """Whether a write asks to forget all ownership: a list with one empty entry (seed 1 §4.7(7))."""
+    """Whether a write asks to forget all ownership: a list with one empty entry (reference APPLY-12)."""
     return type(entries) is list and len(entries) == 1 and not any((entries[0] or {}).values())
 
 
 def with_old_times(new: list[Entry] | None, old: list[Entry] | None) -> list[Entry] | None:
     """`old` if `new` differs from it in times alone, else `new`.
 
-    For a write whose object came out as it was: a time by itself is no reason to store (supplement B6, no-op).
+    For a write whose object came out as it was: a time by itself is no reason to store (reference APPLY-23).
     """
     if new == old or not new or not old or len(new) != len(old):
         return new
@@ -233,7 +233,7 @@ def _same_but_time(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
 def manager_name(asked: str, user_agent: str) -> str:
     """The manager of a write: the one asked for, else the printable part of the user agent before its first "/".
 
-    At most 128 bytes; "unknown" if nothing is left (supplement B6).
+    At most 128 bytes; "unknown" if nothing is left (reference APPLY-11).
     """
     if asked:
         return asked

@@ -9,7 +9,7 @@ from twisted.logger import Logger
 from orchtw.client.interface import Client
 from orchtw.errors import StatusError
 from orchtw.objects import Object
-from orchtw.registry.metadata import rfc3339
+from orchtw.registry.system_metadata import rfc3339
 
 MESSAGE_LIMIT = 1024
 """Characters of a message that are kept."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.verbs.turns import COMPLETE_BYTES, PART_BYTES, Steps, begun, in_turns
+from orchtw.verbs.slices import COMPLETE_BYTES, PART_BYTES, Steps, begun, in_turns
 from orchtw.watch.turns import SLICE_S, Turns
 
 

@@ -1,4 +1,4 @@
-"""Tests of `orchtw.apply.manager`, `conflict` and `last_applied`, on built-in kinds."""
+"""Tests of `orchtw.apply.field_manager`, `conflict` and `last_applied`, on built-in kinds."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.apply.field_manager import FieldManager
 from orchtw.apply.field_set import FieldSet
-from orchtw.apply.manager import FieldManager
 from orchtw.apply.merge_type import Types
 from orchtw.apply.path_element import Key, Value
 from orchtw.apply.server_side import OneVersion
@@ -33,7 +33,7 @@ def codecs() -> Codecs:
 def finished(api_version: str, kind: str, obj: Object) -> Object:
     codec = codecs().kind(api_version, kind)
     out = codec.normalise(obj)
-    codec.default(out)
+    codec.set_defaults(out)
     return out
 
 
@@ -79,7 +79,7 @@ class UpdateTests(SynchronousTestCase):
         return live_of(obj)
 
     def test_create_owns_all(self) -> None:
-        """A create's entry has every field and container but those that nobody owns (supplement B6)."""
+        """A create's entry has every field and container but those that nobody owns (reference APPLY-4)."""
         self.assertEqual(
             self.live["metadata"]["managedFields"],
             [
@@ -147,19 +147,19 @@ class UpdateTests(SynchronousTestCase):
         self.assertEqual(maker["fieldsV1"]["f:data"], {".": {}, "f:b": {}})
 
     def test_own_value_changed_keeps_the_time(self) -> None:
-        """The time moves when the set changes, not with every value (supplement B6, time)."""
+        """The time moves when the set changes, not with every value (reference APPLY-8)."""
         self.assertIs(self._update("maker", a="2", b="1"), self.live["metadata"]["managedFields"])
         (entry,) = self._update("maker", a="2", b="1", c="1")
         self.assertEqual(entry["time"], LATER)
 
     def test_absent_empty_or_bad_entries_keep_the_live_ones(self) -> None:
-        """Entries that a client dropped or spoilt do not count (supplement B6, reset)."""
+        """Entries that a client dropped or spoilt do not count (reference APPLY-12)."""
         for sent in ([], [{"manager": "x", "operation": "Nope"}], [{"fieldsType": "FieldsV2"}]):
             with self.subTest(sent):
                 self.assertIs(self._update(entries=sent, a="1", b="1"), self.live["metadata"]["managedFields"])
 
     def test_readable_entries_of_a_write_count(self) -> None:
-        """Who reads and writes may take entries out, as clients do when they migrate (supplement C8)."""
+        """Who reads and writes may take entries out, as clients do when they migrate (reference APPLY-12)."""
         mine = {
             "manager": "x",
             "operation": "Apply",
@@ -170,7 +170,7 @@ class UpdateTests(SynchronousTestCase):
         self.assertEqual([entry["manager"] for entry in self._update(entries=[mine], a="1", b="1")], ["x"])
 
     def test_reset_forgets(self) -> None:
-        """One empty entry clears all (seed 1 §4.7(7))."""
+        """One empty entry clears all (reference APPLY-12)."""
         self.assertEqual(self._update(entries=[{}], a="1", b="1"), [])
 
     def test_reset_comes_first(self) -> None:
@@ -179,7 +179,7 @@ class UpdateTests(SynchronousTestCase):
         self.assertEqual((entry["manager"], entry["fieldsV1"]), ("other", {"f:data": {"f:b": {}}}))
 
     def test_untracked_object_stays_so(self) -> None:
-        """An object without entries gets none from updates (supplement B6, reset)."""
+        """An object without entries gets none from updates (reference APPLY-13)."""
         del self.live["metadata"]["managedFields"]
         self.assertEqual(self._update(entries=[], a="2", b="1"), [])
 
@@ -206,7 +206,7 @@ class UpdateTests(SynchronousTestCase):
         )
 
     def test_eleventh_updater_evicts(self) -> None:
-        """Update entries are capped (supplement B6)."""
+        """Update entries are capped (reference APPLY-9)."""
         for n in range(12):
             data = {"a": "1", "b": "1", **{f"k{m}": "1" for m in range(n + 1)}}
             made = self._update(f"w{n}", **data)
@@ -297,7 +297,7 @@ class ApplyTests(SynchronousTestCase):
         self.assertEqual(manager.on_apply(live, deployment, "me", LATER).obj["spec"]["replicas"], 1)
 
     def test_conflict(self) -> None:
-        """409 with a cause per field, texts as supplement A4 has them."""
+        """409 with a cause per field, texts as reference ERR-10 has them."""
         error = self.assertRaises(Conflict, self.manager.on_apply, self.live, config_map({"a": "2"}), "you", LATER)
         self.assertEqual(error.message, 'Apply failed with 1 conflict: conflict with "me": .data.a')
         self.assertEqual(
@@ -326,7 +326,7 @@ class ApplyTests(SynchronousTestCase):
         self.assertEqual((obj["data"], set(entries(obj))), ({"a": "2"}, {"you"}))
 
     def test_before_first_apply(self) -> None:
-        """The first apply to an object without entries records what was there (supplement B6)."""
+        """The first apply to an object without entries records what was there (reference APPLY-14)."""
         del self.live["metadata"]["managedFields"]
         obj = self._apply(config_map({"b": "1"}))
         before = entries(obj)["before-first-apply"]
@@ -334,7 +334,7 @@ class ApplyTests(SynchronousTestCase):
         self.assertRaises(Conflict, self.manager.on_apply, obj, config_map({"a": "2"}), "me", LATER)
 
     def test_refusals(self) -> None:
-        """400 for another version or kind, managedFields, and what does not fit the schema (supplement B6)."""
+        """400 for another version or kind, managedFields, and what does not fit the schema (reference APPLY-19)."""
         for change, text in (
             (
                 {"apiVersion": "v2"},
@@ -374,7 +374,7 @@ class ApplyTests(SynchronousTestCase):
 
 
 class LastAppliedTests(SynchronousTestCase):
-    """From client-side to server-side apply (supplement B6, kubectl client-side upgrade)."""
+    """From client-side to server-side apply (reference APPLY-29)."""
 
     def _live(self, applied: dict[str, str], data: dict[str, str]) -> Object:
         text = orjson.dumps(config_map(applied)).decode()

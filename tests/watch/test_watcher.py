@@ -28,7 +28,7 @@ class JoinTests(SynchronousTestCase):
         self.assertEqual(len(sink.writes), 1)
 
     def test_past(self) -> None:
-        """A watch from a version gets everything strictly after it, at once (supplement A5)."""
+        """A watch from a version gets everything strictly after it, at once (reference WATCH-1)."""
         watched = Watched()
         watched.put("a")
         watched.put("b")
@@ -49,7 +49,7 @@ class JoinTests(SynchronousTestCase):
         self.assertEqual(second.lines, first.lines)
 
     def test_future(self) -> None:
-        """A watch from a future version is silent until events pass it (supplement A5)."""
+        """A watch from a future version is silent until events pass it (reference WATCH-3)."""
         watched = Watched()
         _, sink = watched.watch(since=3, bookmarks=True)
         for key in "abc":
@@ -73,7 +73,9 @@ class JoinTests(SynchronousTestCase):
         self.assertEqual(sink.lines, ["ADDED c@3", "ADDED d@4"])
 
     def test_state_then_changes(self) -> None:
-        """A watch from the state shows it as ADDED with each object's own version, then changes (seed 1 §4.6)."""
+        """A watch from the state shows it as ADDED with each object's own version, then changes
+        (reference WATCH-1).
+        """
         watched = Watched()
         state = [watched.put("a"), watched.put("b")]
         watched.elsewhere()
@@ -101,7 +103,7 @@ class JoinTests(SynchronousTestCase):
 
 class TransitionTests(SynchronousTestCase):
     def test_table(self) -> None:
-        """Entering a selection is ADDED, staying MODIFIED, leaving DELETED with the old state (supplement A9)."""
+        """Entering a selection is ADDED, staying MODIFIED, leaving DELETED with the old state (reference WATCH-8)."""
         table = [
             (None, "x", ["ADDED a@2 new"]),
             (None, "-", []),
@@ -157,7 +159,7 @@ class BackpressureTests(SynchronousTestCase):
         self.assertEqual(sink.lines, ["ADDED ns/a@6"])
 
     def test_pause_inside_write(self) -> None:
-        """A flush of several batches stops for a member that pauses inside `write` (PITFALLS 2)."""
+        """A flush of several batches stops for a member that pauses inside `write` (reference DESIGN-9)."""
         watched = Watched()
         member, sink = watched.watch(room=1)
         _, other = watched.watch()
@@ -260,7 +262,7 @@ class BackpressureTests(SynchronousTestCase):
         self.assertEqual(watched.budget.used_bytes, 0)
 
     def test_fallen_behind_the_log(self) -> None:
-        """Past the log's tail there is an ERROR 410 and the end (seed 1 §4.3)."""
+        """Past the log's tail there is an ERROR 410 and the end (reference WATCH-2)."""
         watched = Watched(max_events=2)
         member, sink = watched.watch()
         member.pause()
@@ -272,7 +274,7 @@ class BackpressureTests(SynchronousTestCase):
         self.assertEqual((sink.finished, watched.dispatcher.groups), (1, 0))
 
     def test_too_old_from_the_start(self) -> None:
-        """A watch from before the history begins with ERROR 410 and ends (supplement A5)."""
+        """A watch from before the history begins with ERROR 410 and ends (reference WATCH-2)."""
         watched = Watched(max_events=1)
         watched.put("a")
         watched.put("a")
@@ -309,7 +311,7 @@ class BackpressureTests(SynchronousTestCase):
 
 class OpeningTests(SynchronousTestCase):
     def test_first_event_is_special(self) -> None:
-        """A wire that opens gives each stream's first event its own form (Table, supplement A9)."""
+        """A wire that opens gives each stream's first event its own form (Table, reference WATCH-16)."""
         watched = Watched()
         wire = TextWire(opens=True)
         _, early = watched.watch(wire=wire)
@@ -344,7 +346,9 @@ class OpeningTests(SynchronousTestCase):
 
 
     def test_bookmark_while_waiting(self) -> None:
-        """A stream that waits for its first event gets bookmarks, which keep its version fresh (supplement A9)."""
+        """A stream that waits for its first event gets bookmarks, which keep its version fresh
+        (reference WATCH-12).
+        """
         watched = Watched()
         _, sink = watched.watch(wire=TextWire(opens=True), bookmarks=True)
         watched.elsewhere(7)
@@ -356,7 +360,7 @@ class OpeningTests(SynchronousTestCase):
 
 class TimeTests(SynchronousTestCase):
     def test_bookmarks(self) -> None:
-        """Bookmarks come about every 60 s to those who asked, with the server's version (supplement A9)."""
+        """Bookmarks come about every 60 s to those who asked, with the server's version (reference WATCH-12)."""
         watched = Watched()
         _, sink = watched.watch(bookmarks=True)
         _, other = watched.watch()
@@ -391,7 +395,7 @@ class TimeTests(SynchronousTestCase):
         self.assertEqual(sink.lines, [])
 
     def test_deadline(self) -> None:
-        """A last bookmark comes 2 s before the deadline, then the stream ends normally (supplement A8, A9)."""
+        """A last bookmark comes 2 s before the deadline, then the stream ends normally (reference WATCH-11)."""
         watched = Watched()
         _, sink = watched.watch(bookmarks=True, deadline=10.0)
         watched.timers.tick(7.9)

@@ -1,6 +1,6 @@
 """Functions that translate values, compiled from schema nodes and the table of positions.
 
-Each returns what it was given, the very object, when nothing in it bears a name of the product's.
+Each returns the object it was given when nothing in it bears a name of the product's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from orchtw.objects import Object
-from orchtw.renaming.names import Names
+from orchtw.renaming.identifiers import Names
 from orchtw.renaming.positions import ANYWHERE, IN, IN_NAMESPACES, OBJECTS, QUANTITIES, REFERENCES
 from orchtw.schema.kinds import GroupKind
 from orchtw.schema.nodes import EitherSchema, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
@@ -147,7 +147,7 @@ def _changed(old: Object, new: Object) -> Object:
 
 
 def _kept(rule: Rename) -> Translate:
-    """`rule`, which gives the very string that it does not change."""
+    """`rule`, which returns the same string where it changes nothing."""
 
     def run(value: str) -> str:
         new = rule(value)

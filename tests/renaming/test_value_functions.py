@@ -7,9 +7,9 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
-from orchtw.renaming.names import Names
+from orchtw.renaming.identifiers import Names
 from orchtw.renaming.positions import IN, IN_NAMESPACES, OBJECTS
-from orchtw.renaming.values import Values, renamed_keys
+from orchtw.renaming.value_functions import Values, renamed_keys
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.kinds import GroupKind

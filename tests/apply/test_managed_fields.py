@@ -1,4 +1,4 @@
-"""Tests of `orchtw.apply.managed` and `scale`."""
+"""Tests of `orchtw.apply.managed_fields` and `scale`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.field_set import FieldSet
-from orchtw.apply.managed import (
+from orchtw.apply.managed_fields import (
     ANCIENT_CHANGES,
     MAX_UPDATE_MANAGERS,
     Entry,
@@ -51,7 +51,7 @@ class EntriesTests(SynchronousTestCase):
         self.assertTrue(all(any(each is old for old in entries) for each in out))
 
     def test_order(self) -> None:
-        """Operation, time, manager, apiVersion, subresource (supplement B6, order of entries)."""
+        """Operation, time, manager, apiVersion, subresource (reference APPLY-7)."""
         entries = [
             entry("a", time="2022-01-03T00:00:00Z"),
             entry("c", version="v2"),
@@ -82,7 +82,7 @@ class EntriesTests(SynchronousTestCase):
         self.assertEqual(len(decode(entries, type_of)), 3)
 
     def test_versions_no_longer_served_are_dropped(self) -> None:
-        """Their entries are forgotten (supplement B6, versions)."""
+        """Their entries are forgotten (reference APPLY-15)."""
         self.assertEqual(encode(decode([entry("a", version="v0")], type_of)), [])
 
     def test_unreadable_entries(self) -> None:
@@ -109,7 +109,7 @@ class EntriesTests(SynchronousTestCase):
         self.assertEqual(list(bare), ["manager", "operation", "apiVersion", "fieldsType", "fieldsV1"])
 
     def test_reset(self) -> None:
-        """A list with one empty entry asks for a reset, an empty list does not (seed 1 §4.7(7))."""
+        """A list with one empty entry asks for a reset, an empty list does not (reference APPLY-12)."""
         values: list[Any] = [[{}], [], None, [{}, {}], [entry("a")]]
         asked = [is_reset(value) for value in values]
         self.assertEqual(asked, [True, False, False, False, False])

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.renaming.objects import Objects
+from orchtw.renaming.whole_objects import Objects
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.kinds import GroupKind

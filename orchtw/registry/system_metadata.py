@@ -1,4 +1,4 @@
-"""The part of metadata that the server writes: identity, times, versions (supplement A1)."""
+"""The part of metadata that the server writes: identity, times, versions (reference OBJ-3, OBJ-4)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ordered(meta: dict[str, Any]) -> dict[str, Any]:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Stamp:
-    """Sources of what the server makes up: the time in seconds since the epoch and new UIDs."""
+    """Sources of what the server generates: the time in seconds since the epoch and new UIDs."""
 
     now: Callable[[], float]
     new_uid: Callable[[], str]

@@ -1,4 +1,4 @@
-"""Client certificates: the subject's common name is the user, each organization a group (supplement D2)."""
+"""Client certificates: the subject's common name is the user, each organization a group (reference AUTHN-13)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchtw.authn.method import authenticated
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UnreadableCertificate, UserInfo
 
-# Users of so many certificates are remembered; the edge keeps as many parsed certificates.
+# The users of this many certificates are remembered; the edge keeps as many parsed certificates.
 _KEPT = 1024
 
 

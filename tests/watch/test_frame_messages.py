@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.watch.frame_messages import json_messages, protobuf_messages
 from orchtw.watch.frames import protobuf_frame
-from orchtw.watch.messages import json_messages, protobuf_messages
 from tests.properties import examples
 
 

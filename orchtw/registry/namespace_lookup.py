@@ -1,4 +1,4 @@
-"""What the rest of the server needs to know of namespaces: whether there is one, and how it is."""
+"""What the rest of the server needs to know of namespaces: whether one exists, and its phase."""
 
 from __future__ import annotations
 

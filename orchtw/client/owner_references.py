@@ -1,4 +1,4 @@
-"""What binds an object to others and to its own end: owners, finalizers, termination."""
+"""What the garbage collector goes by: owner references, finalizers, termination."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHARED_REFERENCES: Final = 10_000
 """References that are kept to be shared; with more different ones the table starts again."""
 
 LONGEST_SHARED: Final = 1024
-"""Bytes of a reference that is kept: longer ones are a client's whim."""
+"""Bytes of a reference that is kept: longer ones are rare and not worth keeping."""
 
 # Tags: an object's metadata; in it uid, deletionTimestamp, ownerReferences, finalizers.
 _METADATA, _UID, _DELETION, _OWNER, _FINALIZER = 0x0A, 0x2A, 0x4A, 0x6A, 0x72
@@ -36,7 +36,7 @@ class OwnerReference:
 
 
 @attrs.frozen(slots=True)
-class Ties:
+class OwnerMetadata:
     """The uid, and what the garbage collector goes by."""
 
     uid: str
@@ -45,8 +45,8 @@ class Ties:
     terminating: bool = False
 
     @classmethod
-    def of(cls, meta: Mapping[str, Any]) -> Ties:
-        """The ties in an object's metadata."""
+    def of(cls, meta: Mapping[str, Any]) -> OwnerMetadata:
+        """The owner metadata in an object's metadata."""
         owners = meta.get("ownerReferences")
         return cls(
             meta.get("uid", ""),
@@ -67,8 +67,8 @@ def reference(owner: Mapping[str, Any]) -> OwnerReference:
     )
 
 
-class TiesReader:
-    """Reads the ties off encoded objects without decoding them, whatever the size of their managed fields.
+class OwnerMetadataReader:
+    """Reads owner metadata off encoded objects without decoding them, whatever the size of their managed fields.
 
     Dependents of one owner carry the same reference: it is decoded once and shared, so that following 10,000
     creations of owned pods costs a sixth of what decoding their metadata does.
@@ -77,8 +77,8 @@ class TiesReader:
     def __init__(self) -> None:
         self._references: dict[bytes, OwnerReference] = {}
 
-    def read(self, raw: bytes) -> Ties | None:
-        """The ties of an object that begins with its metadata, fields in the order of their numbers; else None."""
+    def read(self, raw: bytes) -> OwnerMetadata | None:
+        """That of an object that begins with its metadata, fields in the order of their numbers; else None."""
         if raw[0] != _METADATA:
             return None
         length, position = read_varint(raw, 1)
@@ -113,7 +113,7 @@ class TiesReader:
             elif tag == _DELETION:
                 terminating = True
             position = after
-        return Ties(uid, tuple(owners), tuple(finalizers), terminating)
+        return OwnerMetadata(uid, tuple(owners), tuple(finalizers), terminating)
 
     def _reference(self, raw: bytes) -> OwnerReference:
         if len(raw) > LONGEST_SHARED:

@@ -1,12 +1,12 @@
-"""Who owns which field: the field managers of every resource, version and sub-resource (supplement B6)."""
+"""Who owns which field: the field managers of every resource, version and sub-resource (reference APPLY-1)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from orchtw.apply.field_manager import FieldManager
 from orchtw.apply.field_set import FieldSet
-from orchtw.apply.manager import FieldManager
 from orchtw.apply.merge_type import MapType, Types
 from orchtw.naming import Naming
 from orchtw.objects import Object
@@ -14,7 +14,7 @@ from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 
 
-class Ownership:
+class FieldOwnership:
     """Makes field managers on first use and keeps them with their targets."""
 
     def __init__(self, targets: Targets, naming: Naming) -> None:
@@ -24,9 +24,9 @@ class Ownership:
 
     def of(self, target: Target, subresource: str) -> FieldManager:
         """The field manager of an endpoint."""
-        found: FieldManager | None = target.kept.get((Ownership, subresource))
+        found: FieldManager | None = target.kept.get((FieldOwnership, subresource))
         if found is None:
-            found = target.kept[Ownership, subresource] = self._make(target, subresource)
+            found = target.kept[FieldOwnership, subresource] = self._make(target, subresource)
         return found
 
     def _make(self, target: Target, subresource: str) -> FieldManager:
@@ -37,7 +37,7 @@ class Ownership:
 
         def finish(obj: Object) -> Object:
             canonical: Object = codec.normalise(obj)
-            codec.default(canonical)
+            codec.set_defaults(canonical)
             target.complete(canonical)
             return canonical
 

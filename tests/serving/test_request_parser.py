@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.request import Request
+from orchtw.serving.header_names import KNOWN_NAMES
 from orchtw.serving.limits import EdgeLimits
-from orchtw.serving.messages import HTTP10, KEEP_ALIVE, RequestParser, split_target
-from orchtw.serving.names import KNOWN_NAMES
+from orchtw.serving.request_parser import HTTP10, KEEP_ALIVE, RequestParser, split_target
 from tests.properties import examples
 from tests.serving.edge_doubles import GET
 
@@ -107,7 +107,9 @@ class RequestParserTests(SynchronousTestCase):
         self.assertEqual(whole, single)
 
     def test_refusals(self) -> None:
-        """Ambiguous or malformed requests are refused, whole or byte by byte; none reaches the app (PITFALLS 10)."""
+        """Ambiguous or malformed requests are refused, whole or byte by byte; none reaches the app
+        (reference LIMIT-14).
+        """
         for name, (data, code) in REFUSED.items():
             for parts in ([data], [data[i : i + 1] for i in range(len(data))]):
                 parser = parsed(*parts)
@@ -137,7 +139,7 @@ class RequestParserTests(SynchronousTestCase):
         self.assertEqual((len(parser.ready), parser.refusal), (1, None))
 
     def test_head_limit(self) -> None:
-        """A head over the limit is a 431, in one header, in many or without an end (supplement C3: 1 MiB)."""
+        """A head over the limit is a 431, in one header, in many or without an end (reference LIMIT-4)."""
         limits = EdgeLimits(head_bytes=1000)
         begin = b"GET / HTTP/1.1\r\nHost: a\r\n"
         for parts in ([b"X: " + b"x" * 500] * 3, [b"X: y\r\n"] * 200, [b"x" * 1100]):
@@ -147,7 +149,7 @@ class RequestParserTests(SynchronousTestCase):
         self.assertIsNone(parsed(begin, b"X: " + b"x" * 900 + b"\r\n\r\n", limits=limits).refusal)
 
     def test_body_limit(self) -> None:
-        """A body over the limit is a 413: declared, before it comes; chunked, when it passes (supplement C3)."""
+        """A body over the limit is a 413: declared, before it comes; chunked, when it passes (reference LIMIT-1)."""
         limits = EdgeLimits(body_bytes=10)
         declared = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
         chunked = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -182,7 +184,7 @@ class RequestParserTests(SynchronousTestCase):
 
 
 class CostTests(SynchronousTestCase):
-    """No request costs more than linear time, nor memory beyond its own (issue 7, items 1 and 3)."""
+    """No request costs more than linear time, nor memory beyond its own (reference LIMIT-8)."""
 
     HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n"
 
