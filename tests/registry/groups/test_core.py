@@ -65,11 +65,11 @@ class SecretTests(SynchronousTestCase):
         """What is no map of texts is left for validation to refuse."""
         for value in ("x", {"a": 1}, ["a"], None):
             secret = {"stringData": value}
-            strategy("", "v1", "secrets").settle(secret)
+            strategy("", "v1", "secrets").fold_write_only(secret)
             self.assertEqual(secret, {"stringData": value})
         for data in ([None], ["ab"], "text", 1):
             secret = {"data": data, "stringData": {"a": "b"}}
-            strategy("", "v1", "secrets").settle(secret)
+            strategy("", "v1", "secrets").fold_write_only(secret)
             self.assertEqual(secret, {"data": data, "stringData": {"a": "b"}})
 
 
