@@ -1,8 +1,9 @@
-"""What the server gives to its admission plugins, and the flags that say which of them run."""
+"""What the server gives to its admission plugins."""
 
 from __future__ import annotations
 
 import attrs
+from twisted.internet.interfaces import IReactorTime
 
 from orchtw.naming import Naming
 from orchtw.registry.targets import Targets
@@ -10,15 +11,11 @@ from orchtw.registry.targets import Targets
 
 @attrs.frozen(slots=True, kw_only=True)
 class Host:
-    """What plugins get of the server; the caches behind `targets` are filled before the first write."""
+    """What plugins get of the server; the caches behind `targets` are filled before the first write.
+
+    `clock` is the reactor, for those that wait or ask others.
+    """
 
     naming: Naming
+    clock: IReactorTime
     targets: Targets
-
-
-@attrs.frozen(slots=True, kw_only=True)
-class Settings:
-    """The flags of admission: names of plugins that are switched on and off beside the defaults."""
-
-    enable: tuple[str, ...] = ()
-    disable: tuple[str, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from orchtw.admission.chain import Plugin
-from orchtw.admission.host import Host, Settings
+from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
+from orchtw.config import Config
 from orchtw.errors import ConfigError
 
 ORDER = (
@@ -58,9 +59,10 @@ DEFAULT = frozenset(
 """What runs unless it is switched off, as far as this server has it."""
 
 
-def problems(settings: Settings) -> list[str]:
+def problems(config: Config) -> list[str]:
     """What is wrong with the flags, a line each: unknown names, ones that are not here, ones that are on and off."""
-    flags = (("enable", settings.enable), ("disable", settings.disable))
+    enabled, disabled = config.enable_admission_plugins, config.disable_admission_plugins
+    flags = (("enable", enabled), ("disable", disabled))
     found = [
         f'--{flag}-admission-plugins: plugin "{name}" is unknown'
         for flag, names in flags
@@ -69,19 +71,19 @@ def problems(settings: Settings) -> list[str]:
     ]
     found += [
         f'--enable-admission-plugins: plugin "{name}" is not available; available are {", ".join(PLUGINS)}'
-        for name in settings.enable
+        for name in enabled
         if name in ORDER and name not in PLUGINS
     ]
     return found + [
         f'--enable-admission-plugins: plugin "{name}" is in --disable-admission-plugins too'
-        for name in settings.enable
-        if name in settings.disable
+        for name in enabled
+        if name in disabled
     ]
 
 
-def selected(host: Host, settings: Settings) -> list[Plugin]:
+def selected(host: Host, config: Config) -> list[Plugin]:
     """The plugins that are switched on, in their order. Raises ConfigError with every problem of the flags."""
-    if found := problems(settings):
+    if found := problems(config):
         raise ConfigError(*found)
-    names = DEFAULT.union(settings.enable).difference(settings.disable)
-    return [PLUGINS[name](host, settings) for name in ORDER if name in names and name in PLUGINS]
+    names = DEFAULT.union(config.enable_admission_plugins).difference(config.disable_admission_plugins)
+    return [PLUGINS[name](host, config) for name in ORDER if name in names and name in PLUGINS]

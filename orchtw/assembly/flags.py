@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchtw import config
-from orchtw.admission.host import Settings
 from orchtw.admission.plugins import PLUGINS
 from orchtw.admission.selection import problems
 from orchtw.authz import MODES
@@ -27,7 +26,6 @@ FLAGS = config.flags_of(CHOICES)
 def parse(arguments: Sequence[str]) -> Config:
     """The Config of a command line (without the program's name). Raises ConfigError with every problem."""
     made = config.parse(arguments, CHOICES)
-    wrong = problems(Settings(enable=made.enable_admission_plugins, disable=made.disable_admission_plugins))
-    if wrong:
+    if wrong := problems(made):
         raise ConfigError(*wrong)
     return made

@@ -65,7 +65,7 @@ class Instance:
         self.reloads = Reloads()
         self._services = MultiService()  # type: ignore[no-untyped-call]
         admissions = admission(self.resources, config)
-        self.writes = write_path(self.resources, admissions)
+        self.writes = write_path(self.resources, config, admissions)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         controllers = self._controllers()
         steps = STEPS if config.bootstrap else ()

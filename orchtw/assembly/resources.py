@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.internet.interfaces import IReactorTime
+
 from orchtw.config import Config
 from orchtw.naming import Naming
 from orchtw.registry.offload import Offload
@@ -24,6 +26,7 @@ class Resources:
 
     def __init__(self, config: Config, naming: Naming, reactor: Any, store: Store) -> None:
         self.naming = naming
+        self.clock: IReactorTime = reactor
         self.store = store
         self.offload = Offload(reactor)
         self.catalogue = Catalogue.load(naming)

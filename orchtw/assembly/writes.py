@@ -7,10 +7,11 @@ import time
 from random import SystemRandom
 
 from orchtw.admission.chain import Chain
-from orchtw.admission.host import Host, Settings
+from orchtw.admission.host import Host
 from orchtw.admission.selection import selected
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
+from orchtw.registry import reservations
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.surface import ServedSurface
@@ -21,14 +22,16 @@ from orchtw.rules.uuids import SIZE, uuid_text
 
 def admission(resources: Resources, config: Config) -> Admissions:
     """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
-    settings = Settings(enable=config.enable_admission_plugins, disable=config.disable_admission_plugins)
-    chain = Chain(selected(Host(naming=resources.naming, targets=resources.targets), settings))
+    host = Host(naming=resources.naming, clock=resources.clock, targets=resources.targets)
+    chain = Chain(selected(host, config))
     surface = ServedSurface(resources.targets, resources.naming, resources.offload)
     return Admissions(chain, surface, resources.offload)
 
 
-def write_path(resources: Resources, admissions: Admissions) -> WritePath:
+def write_path(resources: Resources, config: Config, admissions: Admissions) -> WritePath:
     """The one loop that all writes go through."""
+    host = reservations.Host(naming=resources.naming, clock=resources.clock, targets=resources.targets)
+    resources.targets.reserve_with(host, config)
     stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
     ownership = FieldOwnership(resources.targets, resources.naming)
     return WritePath(resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload)

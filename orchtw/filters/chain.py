@@ -18,13 +18,18 @@ ORDER: Final = (
     "refusals",
     "deadline",
     "request-info",
+    "failed-authentication",
     "authentication",
     "audit",
     "impersonation",
     "flow-control",
     "authorization",
 )
-"""The names of the places, from the network inwards. A place without a stage costs nothing."""
+"""The names of the places, from the network inwards. A place without a stage costs nothing.
+
+`audit` knows the user; `failed-authentication` is where an audit stage sees requests that have none (reference
+AUDIT-5).
+"""
 
 _BEFORE_AUTHENTICATION: Final = ORDER[: ORDER.index("authentication")]
 

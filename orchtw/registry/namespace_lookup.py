@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from orchtw.registry.targets import Targets
+from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import Entry
 
 PHASE = "status.phase"
@@ -14,6 +17,10 @@ class Namespaces:
     def __init__(self, targets: Targets) -> None:
         self._stored = targets.stored_target("", "v1", "namespaces").stored
         self._phase = self._stored.field_names.index(PHASE)
+
+    def due(self) -> Awaitable[None] | None:
+        """What to await before asking for phases on a store that others write too; None: nothing."""
+        return self._stored.cache.freshness.due(MOST_RECENT)
 
     def phase_of(self, name: str) -> str | None:
         """The namespace's status.phase, or None where there is no such namespace."""

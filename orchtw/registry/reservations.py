@@ -1,19 +1,27 @@
 """What a write takes beyond its object, such as addresses, ports and quota, held until the write has ended.
 
-A kind whose strategy has `reservations` gets one for each try of a write, before validation. The order is: reserve,
+A kind whose record has `reservations` gets one for each try of a write, before validation. The order is: reserve,
 validate, commit, then keep or release.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
+import attrs
 from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from orchtw.config import Config
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.storage.interface import Op, Outcome, Store
+
+if TYPE_CHECKING:
+    from orchtw.registry.targets import Targets
 
 
 class Reservation(Protocol):
@@ -36,6 +44,19 @@ class Reservations(Protocol):
         a create, `new` for a removal. A dry run is always released. Raises StatusErrors to refuse the write; whoever
         raises, or is cancelled, holds nothing.
         """
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Host:
+    """What the server gives to those who reserve; the caches behind `targets` are filled before the first write."""
+
+    naming: Naming
+    clock: IReactorTime
+    targets: Targets
+
+
+MakeReservations = Callable[[Host, Config], Reservations]
+"""Makes the reservations of one kind, once in the life of a process."""
 
 
 class Hold:

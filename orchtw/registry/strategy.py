@@ -25,7 +25,7 @@ from orchtw.schema.codec.codecs import KindCodec
 class Strategy:
     """The generic write rules of a stored kind (reference WRITE-5, WRITE-11).
 
-    `reservations` are what its objects take beyond themselves; None: nothing.
+    `reservations` are what its objects take beyond themselves, as `reserve_with` has them made; None: nothing.
     """
 
     reservations: Reservations | None = None

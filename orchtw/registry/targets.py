@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from orchtw.config import Config
 from orchtw.naming import Naming
+from orchtw.registry.reservations import Host
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Strategy
@@ -86,6 +88,13 @@ class Targets:
             del self._opening[home]
         self._stored[home] = stored
         self._replace(home, targets)
+
+    def reserve_with(self, host: Host, config: Config) -> None:
+        """Have the reservations made that the records of the release's kinds name; before the first write."""
+        for stored in self._stored.values():
+            make = stored.strategy.traits.reservations
+            if make is not None:
+                stored.strategy.reservations = make(host, config)
 
     def remove(self, group: str, plural: str) -> None:
         """Serve an added resource no longer, in any version: its watches end in good order.

@@ -12,6 +12,7 @@ import attrs
 
 from orchtw.errors import Cause
 from orchtw.objects import Object
+from orchtw.registry.reservations import MakeReservations
 from orchtw.rules.names import SUBDOMAIN_NAME, NameForm
 from orchtw.schema.conversion.convert import SAME_FIELDS, Conversions
 from orchtw.schema.tables.text import Cells
@@ -38,6 +39,7 @@ class Traits:
     * `name_form`: of metadata.name. `free_finalizers`: finalizers without a domain may have any name.
     * `set_defaults`: what absent fields hold that no declared default can say.
     * `validate`: what a valid object is beyond the rules that its schema declares.
+    * `reservations`: makes what keeps account of what objects take beyond themselves, such as addresses.
     * `conversions`: between the kind's versions. `cells`: of its rows in Tables; None: the default columns.
     """
 
@@ -50,6 +52,7 @@ class Traits:
     free_finalizers: bool = False
     set_defaults: SetDefaults | None = None
     validate: Validate | None = None
+    reservations: MakeReservations | None = None
     conversions: Conversions = SAME_FIELDS
     cells: Cells | None = None
 

@@ -11,14 +11,26 @@ from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.errors import Forbidden, NotFound
 from tests.admission.asked import NAMING, attributes, pass_chain
 
-PHASES = {"live": "Active", "ending": "Terminating"}
+
+class Namespaces:
+    """Two namespaces, and `late`, which the cache hears of once `told` has fired; None: nobody else writes."""
+
+    def __init__(self, told: Deferred[None] | None = None) -> None:
+        self.phases = {"live": "Active", "ending": "Terminating"}
+        self.told = told
+
+    def phase_of(self, name: str) -> str | None:
+        return self.phases.get(name)
+
+    def due(self) -> Deferred[None] | None:
+        return self.told
 
 
 class NamespaceLifecycleTests(SynchronousTestCase):
     """The plugin in a chain."""
 
-    def run_chain(self, asked: Attributes) -> Deferred[None]:
-        return pass_chain(Chain([NamespaceLifecycle(NAMING, PHASES.get)]), asked)
+    def run_chain(self, asked: Attributes, namespaces: Namespaces | None = None) -> Deferred[None]:
+        return pass_chain(Chain([NamespaceLifecycle(NAMING, namespaces or Namespaces())]), asked)
 
     def test_allowed(self) -> None:
         """Creates in live namespaces, updates anywhere, cluster objects and other deletes pass."""
@@ -35,6 +47,20 @@ class NamespaceLifecycleTests(SynchronousTestCase):
         """A create where there is no namespace is a 404 on the namespace."""
         failure = self.failureResultOf(self.run_chain(attributes("CREATE", "configmaps", namespace="nope")), NotFound)
         self.assertEqual(failure.value.message, 'namespaces "nope" not found')
+
+    def test_namespace_of_another_process(self) -> None:
+        """A namespace is missing only once the cache holds what other processes have written (reference READ-10)."""
+        for phases, missing in (({"late": "Active"}, False), ({}, True)):
+            told: Deferred[None] = Deferred()
+            namespaces = Namespaces(told)
+            done = self.run_chain(attributes("CREATE", "configmaps", namespace="late"), namespaces)
+            self.assertNoResult(done)
+            namespaces.phases.update(phases)
+            told.callback(None)
+            if missing:
+                self.failureResultOf(done, NotFound)
+            else:
+                self.successResultOf(done)
 
     def test_terminating_namespace(self) -> None:
         """A create where a namespace is ending is a 403 with its cause."""

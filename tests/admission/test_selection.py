@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission import selection
 from orchtw.admission.chain import Plugin
-from orchtw.admission.host import Host, Settings
+from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
+from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.registry.targets import Targets
 from tests.admission.asked import CATALOGUE, CODECS, NAMING
 
-HOST = Host(naming=NAMING, targets=Targets(CATALOGUE, CODECS, CATALOGUE.resources))
+HOST = Host(naming=NAMING, clock=Clock(), targets=Targets(CATALOGUE, CODECS, CATALOGUE.resources))
 
 
 class SelectionTests(SynchronousTestCase):
     def test_default(self) -> None:
         """Without flags the default plugins run, as far as they are there."""
-        (plugin,) = selected(HOST, Settings())
+        (plugin,) = selected(HOST, Config())
         self.assertIsInstance(plugin, NamespaceLifecycle)
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""
-        self.assertEqual(selected(HOST, Settings(disable=("NamespaceLifecycle", "ResourceQuota"))), [])
+        config = Config(disable_admission_plugins=("NamespaceLifecycle", "ResourceQuota"))
+        self.assertEqual(selected(HOST, config), [])
 
     def test_order(self) -> None:
         """The release says the order, not the flags."""
@@ -36,18 +39,18 @@ class SelectionTests(SynchronousTestCase):
             return NamespaceLifecycle.of(HOST)
 
         names = ("AlwaysDeny", "AlwaysAdmit", "NamespaceLifecycle")
-        fakes = {name: lambda host, settings, name=name: factory(name) for name in names}
+        fakes = {name: lambda host, config, name=name: factory(name) for name in names}
         self.patch(selection, "PLUGINS", fakes)
-        selected(HOST, Settings(enable=("AlwaysDeny", "AlwaysAdmit")))
+        selected(HOST, Config(enable_admission_plugins=("AlwaysDeny", "AlwaysAdmit")))
         self.assertEqual(made, ["AlwaysAdmit", "NamespaceLifecycle", "AlwaysDeny"])
 
     def test_wrong_names(self) -> None:
         """Every unknown name, one that is not here, and one that is on and off has its line."""
-        settings = Settings(
-            enable=("Nope", "NodeRestriction", "ServiceAccount", "NamespaceLifecycle"),
-            disable=("Neither", "NamespaceLifecycle"),
+        config = Config(
+            enable_admission_plugins=("Nope", "NodeRestriction", "ServiceAccount", "NamespaceLifecycle"),
+            disable_admission_plugins=("Neither", "NamespaceLifecycle"),
         )
-        found = problems(settings)
+        found = problems(config)
         self.assertEqual(
             found,
             [
@@ -60,7 +63,7 @@ class SelectionTests(SynchronousTestCase):
                 '--enable-admission-plugins: plugin "NamespaceLifecycle" is in --disable-admission-plugins too',
             ],
         )
-        error = self.assertRaises(ConfigError, selected, HOST, settings)
+        error = self.assertRaises(ConfigError, selected, HOST, config)
         self.assertEqual(list(error.problems), found)
 
     def test_tables(self) -> None:

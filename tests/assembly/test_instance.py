@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import attrs
 import orjson
@@ -15,7 +16,10 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.assembly.instance import Instance
 from orchtw.config import Config
 from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry import reservations, strategies
 from orchtw.request import Peer, Request
+from orchtw.schema.kinds import GroupKind
 from orchtw.storage.interface import Change, Subscription
 from tests.client.world import MemoryStore
 
@@ -118,6 +122,36 @@ class RoleTests(SynchronousTestCase):
         for _ in range(1000):
             self.clock.advance(0.01)
         self.assertNotIn("mine", self.names(second, NAMESPACES))
+
+    def test_reservations(self) -> None:
+        """A kind whose record says how gets its reservations, which every write of its objects goes through."""
+        held = Mock(spec_set=("keep", "release"))
+        taken: list[tuple[bool, bool]] = []
+
+        class Account:
+            async def reserve(
+                self, new: Object | None, old: Object | None, *, dry_run: bool
+            ) -> reservations.Reservation:
+                taken.append((new is not None, old is not None))
+                return held
+
+        config_map = GroupKind("", "ConfigMap")
+        hosts: list[reservations.Host] = []
+
+        def make(host: reservations.Host, config: Config) -> Account:
+            hosts.append(host)
+            return Account()
+
+        record = attrs.evolve(strategies.KINDS[config_map], reservations=make)
+        self.patch(strategies, "KINDS", {**strategies.KINDS, config_map: record})
+        instance = self.process()
+        self.assertEqual([host.targets for host in hosts], [instance.resources.targets])
+        before = held.keep.call_count
+        taken.clear()
+        self.assertEqual(self.ask(instance, "POST", MAPS, {"metadata": {"name": "a"}})[0], 201)
+        self.ask(instance, "DELETE", f"{MAPS}/a")
+        self.assertEqual(taken, [(True, False), (False, True)])
+        self.assertEqual((held.keep.call_count - before, held.release.call_count), (2, 0))
 
     def test_one_leaves(self) -> None:
         """The end of one process is not that of the others."""

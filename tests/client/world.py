@@ -162,7 +162,7 @@ class World:
         self.targets = Targets(self.catalogue, self.codecs, self._served)
         self.cacher = Cacher(self.store, self.clock, lambda flush: self.clock.callLater(0, flush))
         self.run(self.targets.open(self.cacher))
-        lifecycle = NamespaceLifecycle(self.naming, Namespaces(self.targets).phase_of)
+        lifecycle = NamespaceLifecycle(self.naming, Namespaces(self.targets))
         stamp = Stamp(now=self.now, new_uid=lambda: f"uid-{next(self._uids)}")
         offload = Offload(self.clock)
         admissions = Admissions(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable
+from typing import Protocol
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
@@ -12,18 +13,28 @@ from orchtw.registry.namespace_lookup import Namespaces
 from orchtw.schema.catalogue import ResourceType
 
 
-class NamespaceLifecycle:
-    """`phase_of` gives a namespace's status.phase, or None where there is no such namespace."""
+class Lookup(Protocol):
+    """The namespaces there are."""
 
-    def __init__(self, naming: Naming, phase_of: Callable[[str], str | None]) -> None:
-        self._phase_of = phase_of
+    def phase_of(self, name: str) -> str | None:
+        """The namespace's status.phase, or None where there is no such namespace."""
+
+    def due(self) -> Awaitable[None] | None:
+        """What to await before a namespace is said to be missing; None: nothing."""
+
+
+class NamespaceLifecycle:
+    """A namespace that another process has just made counts too, though the cache may not know of it yet."""
+
+    def __init__(self, naming: Naming, namespaces: Lookup) -> None:
+        self._namespaces = namespaces
         self._immortal = frozenset({naming.default_namespace, naming.system_namespace, naming.public_namespace})
         self._exempt = f"localsubjectaccessreviews.{naming.group('authorization.orch.io')}"
 
     @classmethod
     def of(cls, host: Host) -> NamespaceLifecycle:
         """The plugin over the server's own namespaces."""
-        return cls(host.naming, Namespaces(host.targets).phase_of)
+        return cls(host.naming, Namespaces(host.targets))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         """Creates in namespaces, and deletes of namespaces; a review must not tell which namespaces there are."""
@@ -34,13 +45,16 @@ class NamespaceLifecycle:
     async def admit(self, attributes: Attributes) -> None:
         """Refuse creates in missing (404) or terminating (403) namespaces, and the end of the built-in ones (403)."""
         if attributes.operation == "CREATE":
-            self._check_namespace(attributes)
+            await self._check_namespace(attributes)
         elif attributes.name in self._immortal:
             raise attributes.forbidden("this namespace may not be deleted")
 
-    def _check_namespace(self, attributes: Attributes) -> None:
+    async def _check_namespace(self, attributes: Attributes) -> None:
         namespace = attributes.namespace
-        phase = self._phase_of(namespace)
+        phase = self._namespaces.phase_of(namespace)
+        if phase is None and (due := self._namespaces.due()) is not None:
+            await due
+            phase = self._namespaces.phase_of(namespace)
         if phase is None:
             raise NotFound.of("namespaces", "", namespace)
         if phase == "Terminating":
