@@ -18,7 +18,7 @@ from twisted.web.http_headers import Headers
 from orchtw.admission.chain import Plugin
 from orchtw.assembly.flags import parse
 from orchtw.naming import Naming
-from orchtw.request import UserInfo
+from orchtw.request import RequestInfo, UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.testing.in_process import InProcessServer
@@ -130,6 +130,19 @@ def settings_of(config: Path) -> dict[str, Any]:
     """What a configuration file sets, as fields of `Config`."""
     parsed = parse(["--config", str(config)])
     return {"vocabulary": parsed.vocabulary, "runtime_config": parsed.runtime_config}
+
+
+class AuthorizerTests(SynchronousTestCase):
+    def test_authorizer(self) -> None:
+        """The recipe's authorizer allows its group to read, and has no opinion on anything else."""
+        defined: dict[str, Any] = {}
+        exec(compile(example("extending.md", "authorizer"), "extending.md", "exec"), defined)
+        authorizer = defined["ReadersRead"]()
+        reader, other = UserInfo(name="ann", groups=("readers",)), UserInfo(name="bob")
+        read, write = (RequestInfo(is_resource=True, verb=verb, path="") for verb in ("list", "create"))
+        for user, info, allowed in ((reader, read, True), (reader, write, None), (other, read, None)):
+            self.assertIs(authorizer.authorize(user, info).allowed, allowed)
+        self.assertEqual([len(authorizer.rules_for(user, "").resources) for user in (reader, other)], [1, 0])
 
 
 class PluginTests(ServedCase):

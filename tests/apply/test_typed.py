@@ -1,4 +1,4 @@
-"""Tests of `orchtw.apply.typed`, `type_check` and `openapi_types`."""
+"""Tests of `orchtw.apply.typed` and `type_check`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.apply.field_set import FieldSet
-from orchtw.apply.openapi_types import node_of
 from orchtw.apply.path_element import Key
 from orchtw.apply.type_check import MAX_PROBLEMS, fits, problems
 from orchtw.apply.typed import claimed, compare, extract, merge, present, remove
 from orchtw.naming import Naming
 from orchtw.schema.nodes import Form
 from tests.apply.merging import TYPE, type_of_schema
+from tests.apply.openapi_types import node_of
 
 
 def claims(obj: dict[str, Any]) -> FieldSet:

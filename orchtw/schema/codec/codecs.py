@@ -115,10 +115,6 @@ class MessageCodec:
         except RecursionError:
             raise self.refusal(_TOO_DEEP) from None
 
-    def encode_json(self, obj: dict[str, Any]) -> bytes:
-        """A canonical dict as compact JSON."""
-        return orjson.dumps(obj)
-
 
 class KindCodec(MessageCodec):
     """Reads and writes the objects of one kind in one version, lists and options included.

@@ -21,7 +21,7 @@ EXAMPLES_PER_KIND = 4
 
 def reread(codec: KindCodec, text: bytes) -> bytes:
     """Canonical JSON, once more read and written."""
-    return codec.encode_json(codec.normalise(orjson.loads(text)))
+    return orjson.dumps(codec.normalise(orjson.loads(text)))
 
 
 class RoundTripTests(SynchronousTestCase):
@@ -43,16 +43,16 @@ class RoundTripTests(SynchronousTestCase):
 
     def _check(self, codec: KindCodec, random: Random) -> None:
         obj = codec.normalise(Arbitrary(random).struct(codec.schema))
-        text = codec.encode_json(obj)
+        text = orjson.dumps(obj)
         self.assertEqual(reread(codec, text), text, "canonical JSON is a fixed point")
         raw = codec.encode_protobuf(obj)
         # Google's own library reads all of it; it sorts a key before its own prefixes, so only sizes compare.
         self.assertEqual(message_class(codec.message).FromString(raw).ByteSize(), len(raw))
         back = codec.decode_protobuf(raw)
         self.assertEqual(back, obj)
-        self.assertEqual(codec.encode_json(back), text, "Protobuf keeps everything, and the order of keys")
+        self.assertEqual(orjson.dumps(back), text, "Protobuf keeps everything, and the order of keys")
         codec.set_defaults(obj)
-        text = codec.encode_json(obj)
+        text = orjson.dumps(obj)
         self.assertEqual(reread(codec, text), text, "defaulting keeps the dict canonical")
 
     def test_every_kind(self) -> None:
