@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import attrs
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorFromThreads
 from twisted.logger import Logger
 
@@ -37,6 +37,7 @@ MAX_BATCH_BYTES = 8 << 20
 ROWS_A_STATEMENT = 64  # one step, so one trade of the interpreter lock, for all of them
 READ_AT_ONCE = 64
 IDLE_S = 0.25  # without a write before the log is truncated
+ALIVE_S = 1.0  # since its last turn the thread counts as alive: waiting, it has one every LOOK_S
 LOOK_S = 0.5  # between looks at whether the files are there: what is noticed late was acknowledged in vain
 
 LIVE = "SELECT key, max(rev), created FROM history INDEXED BY history_by_key GROUP BY key"
@@ -75,6 +76,7 @@ class Writer:
         self._revision = 0
         self._live: dict[str, int] = {}  # key -> revision of its last write: decides a batch without a query
         self._next_look = 0.0
+        self._turned_at = 0.0
         self._inserts = [""] + [_insert(count) for count in range(1, ROWS_A_STATEMENT + 1)]
         self.failure = ""
         self.missing = ""
@@ -110,7 +112,13 @@ class Writer:
         return answered
 
     def alive(self) -> Deferred[None]:
-        """Fires when the thread answers and the files are there."""
+        """Fires when the thread answers, or has just shown itself, and the files are there.
+
+        A thread that waits for work may be kept from the interpreter for long by a busy reactor, which is no sign
+        of trouble.
+        """
+        if not self.missing and time.monotonic() - self._turned_at < ALIVE_S:
+            return succeed(None)
         answered: Deferred[None] = Deferred()
         self._queue.put(Errand(self._refuse_if_missing, answered))
         return answered
@@ -137,6 +145,7 @@ class Writer:
     def _turn(self) -> Errand | None:
         """Do what has come; returns the last errand. Nothing of it is held while the next turn waits."""
         batch, size, errand = self._take()
+        self._turned_at = time.monotonic()
         self._look()
         if batch:
             self._commit(batch, size)

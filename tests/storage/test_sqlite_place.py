@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
+import threading
 
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
@@ -19,6 +20,7 @@ from orchtw.storage import sqlite_writer
 from orchtw.storage.interface import Op
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.storage.sqlite_hold import Hold
+from orchtw.storage.sqlite_writer import ALIVE_S, Errand
 from orchtw.testing.process import environment
 from tests.storage.store_files import FileCase, reactor
 
@@ -181,6 +183,20 @@ class RemovedFilesTests(FileCase):
         await store.alive()
         await store.stop()
         self.assertEqual(self.query("SELECT key FROM history"), [("/a",), ("/b",)])
+
+    async def test_busy_thread(self) -> None:
+        """A thread that has just had a turn is alive while it does something else; later it must answer."""
+        store = await self.open()
+        await store.commit(Op("/a", b"v"))
+        gate = threading.Event()
+        self.addCleanup(gate.set)
+        store._writer._queue.put(Errand(gate.wait, None))
+        await store.alive()
+        store._writer._turned_at -= ALIVE_S
+        asked = Deferred.fromCoroutine(store.alive())
+        self.assertFalse(asked.called)
+        gate.set()
+        await asked
 
     async def test_removed_log(self) -> None:
         """A write-ahead log that is removed costs nothing that was acknowledged: its content goes into the file."""
