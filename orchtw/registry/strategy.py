@@ -20,6 +20,8 @@ from orchtw.request import UserInfo
 from orchtw.rules import metadata as metadata_rules
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.validation.order import in_field_order
+from orchtw.schema.validation.problems import within
 
 
 class Strategy:
@@ -119,19 +121,48 @@ class Strategy:
         return ("status",) if self.has_status and not name else ()
 
     def validate_create(self, obj: Object) -> list[Cause]:
-        """Every reason why `obj` may not be created."""
-        return metadata_rules.validate_create(obj["metadata"], self._metadata) + self._validate(obj, None)
+        """Every reason why `obj` may not be created, in the order of the fields."""
+        causes = metadata_rules.validate_create(obj["metadata"], self._metadata) + self.validate_content(obj, None)
+        return self._in_order(causes)
 
-    def validate_update(self, new: Object, old: Object) -> list[Cause]:
-        """Every reason why `old` may not become `new`."""
+    def validate_update(self, new: Object, old: Object, subresource: str = "") -> list[Cause]:
+        """Every reason why a write to a sub-resource ("": the main path) may not make `old` the object `new`.
+
+        In the order of the fields.
+        """
         causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
-        return causes + self._validate(new, old)
+        if subresource:
+            causes += self.validate_subresource(subresource, new, old)
+        else:
+            causes += self.validate_content(new, old)
+        return self._in_order(causes)
 
-    def _validate(self, obj: Object, old: Object | None) -> list[Cause]:
-        """What the schema declares, then what no declaration can say; `old` None: a create."""
+    def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
+        """What the schema declares, then what no declaration can say; `old` None: a create.
+
+        The status, which such a write cannot change, is not looked at: it may be older than its rules.
+        """
         declared, own = self._codec.validator, self.traits.validate
-        causes = [] if declared is None else declared(obj, old)
-        return causes if own is None else causes + own(obj, old)
+        shown = {key: value for key, value in obj.items() if key != "status"} if self.has_status else obj
+        causes = [] if declared is None else declared(shown, old)
+        return causes if own is None else causes + own(obj, old, self.naming)
+
+    def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
+        """The same for a write to a sub-resource: to /status what holds of the status, to others all but that."""
+        if name != "status":
+            return self.validate_content(new, old)
+        declared, own = self._codec.validator_of("status"), self.traits.validate_status
+        found = [] if declared is None else declared(new.get("status") or {}, old.get("status"))
+        causes = within("status", found)
+        return causes if own is None else causes + own(new, old, self.naming)
+
+    def _in_order(self, causes: list[Cause]) -> list[Cause]:
+        return in_field_order(self._codec.schema, causes) if len(causes) > 1 else causes
+
+    def warnings(self, obj: Object, old: Object | None) -> list[str]:
+        """What the client should know of a create or update that is valid (reference ERR-50)."""
+        warn = self.traits.warn
+        return [] if warn is None else warn(obj, old, self.naming)
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
         """Seconds between a delete and the removal; 0: the kind has no graceful deletion (reference DEL-6)."""

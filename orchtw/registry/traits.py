@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from orchtw.errors import Cause
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.reservations import MakeReservations
 from orchtw.rules.names import SUBDOMAIN_NAME, NameForm
@@ -23,8 +24,14 @@ SPEC: Paths = (("spec",),)
 SetDefaults = Callable[[Object], None]
 """Completes a canonical dict in place, in the version that it was sent in."""
 
-Validate = Callable[[Object, Object | None], list[Cause]]
+Validate = Callable[[Object, Object | None, Naming], list[Cause]]
 """Every reason why an object may not be created, or (given the old one) not become the new one."""
+
+Warn = Callable[[Object, Object | None, Naming], list[str]]
+"""What the client should know of a write of the first object that was accepted: deprecated fields and values."""
+
+ValidateStatus = Callable[[Object, Object, Naming], list[Cause]]
+"""Every reason why a write to /status may not make the second object the first."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -38,7 +45,9 @@ class Traits:
     * `status_ignores`: the paths that a write to /status leaves as they are, and so never owns.
     * `name_form`: of metadata.name. `free_finalizers`: finalizers without a domain may have any name.
     * `set_defaults`: what absent fields hold that no declared default can say.
-    * `validate`: what a valid object is beyond the rules that its schema declares.
+    * `validate`: what a valid object is beyond the rules that its schema declares; `validate_status`: the same of a
+      write to /status, on which the declared rules below `status` hold, and no others.
+    * `warn`: of deprecated fields and values, in creates and updates of the main path.
     * `reservations`: makes what keeps account of what objects take beyond themselves, such as addresses.
     * `conversions`: between the kind's versions. `cells`: of its rows in Tables; None: the default columns.
     """
@@ -52,6 +61,8 @@ class Traits:
     free_finalizers: bool = False
     set_defaults: SetDefaults | None = None
     validate: Validate | None = None
+    validate_status: ValidateStatus | None = None
+    warn: Warn | None = None
     reservations: MakeReservations | None = None
     conversions: Conversions = SAME_FIELDS
     cells: Cells | None = None

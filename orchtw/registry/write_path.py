@@ -155,7 +155,9 @@ class WritePath:
     @staticmethod
     def _check_create(write: Write, admission: Admission | None, new: Object) -> None:
         """Refuse a new object that is not valid (422), else show it to validating plugins."""
-        _refuse(write, new, write.target.stored.strategy.validate_create(new))
+        strategy = write.target.stored.strategy
+        _refuse(write, new, strategy.validate_create(new))
+        _warn(write, strategy.warnings(new, None))
         if admission is not None and admission.validates:
             admission.finish(new)
 
@@ -278,7 +280,10 @@ class WritePath:
     @staticmethod
     def _check_update(write: Write, admission: Admission | None, new: Object, old: Object) -> None:
         """Refuse a change that is not valid (422), else show it to validating plugins."""
-        _refuse(write, new, write.target.stored.strategy.validate_update(new, old))
+        strategy = write.target.stored.strategy
+        _refuse(write, new, strategy.validate_update(new, old, write.subresource))
+        if not write.subresource:
+            _warn(write, strategy.warnings(new, old))
         if admission is not None and admission.validates:
             admission.finish(new)
 
@@ -422,6 +427,11 @@ def _refuse(write: Write, obj: Object, causes: list[Cause]) -> None:
         meta: dict[str, Any] = obj["metadata"]
         name = meta.get("name") or meta.get("generateName", "")
         raise Invalid.of(resource.kind, resource.group, name, causes)
+
+
+def _warn(write: Write, warnings: list[str]) -> None:
+    if warnings and write.request is not None:
+        write.request.warnings += warnings
 
 
 def _keep_times(new: Object, old: Object) -> None:

@@ -313,9 +313,10 @@ def selector_of_object(selector: Mapping[str, Any] | None) -> LabelSelector:
 
 
 def validate_selector_object(selector: Mapping[str, Any], field: str) -> list[Cause]:
-    """Every reason why the LabelSelector object at `field` is invalid (reference READ-24)."""
+    """Every reason why the LabelSelector object at `field` is invalid (reference READ-24); "": paths begin in it."""
     causes: list[Cause] = []
-    labels = f"{field}.matchLabels"
+    below = f"{field}." if field else ""
+    labels = f"{below}matchLabels"
     for key, value in (selector.get("matchLabels") or {}).items():
         if len(causes) > MAX_CAUSES:
             break
@@ -324,7 +325,7 @@ def validate_selector_object(selector: Mapping[str, Any], field: str) -> list[Ca
     for index, entry in enumerate(selector.get("matchExpressions") or ()):
         if len(causes) > MAX_CAUSES:
             break
-        causes += _expression(entry, f"{field}.matchExpressions[{index}]")
+        causes += _expression(entry, f"{below}matchExpressions[{index}]")
     return causes
 
 

@@ -129,6 +129,7 @@ class SchemaCompiler:
             element_pointer=options.element_pointer,
             markers=tuple(options.schema),
             rules=declared_rules(options.rules, enum) if options.HasField("rules") else None,
+            unchecked=options.unchecked,
         )
 
     def _node(self, field: FieldDescriptor, options: Any) -> Node:

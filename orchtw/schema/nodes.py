@@ -68,12 +68,13 @@ class EnumSchema:
 class Rules:
     """What a value must be beyond its type; `orchtw.schema.validation` checks it.
 
-    `required`: there, and where absence is zero, not zero. `immutable`: as it was; not for what is inside a list
-    or map. `allowed`: the only values of a text; empty: any. `max_length` is in bytes of UTF-8. `min_items` and
-    `max_items` count a list's elements or a map's keys. `unique`: no element of a list comes twice; in a list of
-    type map those with equal keys are the same. `format` is a name in `validation/formats.py`. `detail` is what is
-    said of a number beyond its limits; empty: the usual text. `key` holds for each key of a map, `item` for each of
-    its values or each element of a list.
+    `required`: there, and where absence is zero, not zero; `required_detail` is said where it is not. `immutable`:
+    as it was; not for what is inside a list or map. `allowed`: the only values of a text; empty: any. `max_length` is
+    in bytes of UTF-8. `min_items` and `max_items` count a list's elements or a map's keys. `unique`: no element of a
+    list comes twice; in a list of type map those with equal keys are the same. `unique_by`: the same by one key,
+    whatever the type of the list. `format` is a name in `validation/formats.py`. `detail` is what is said of a number
+    beyond its limits; empty: the usual text. `key` holds for each key of a map, `item` for each of its values or each
+    element of a list.
     """
 
     required: bool = False
@@ -87,6 +88,8 @@ class Rules:
     unique: bool = False
     format: str = ""
     detail: str = ""
+    required_detail: str = ""
+    unique_by: str = ""
     key: Rules | None = None
     item: Rules | None = None
 
@@ -131,7 +134,8 @@ class Field:
 
     `name` is the JSON key ("" when inline: the struct's keys stand in the parent), `proto` and `number` its place
     in Protobuf. `pointer`: absence differs from zero. `omitempty`: left out of JSON when zero. `default` is the
-    JSON value that fills an absent field, or MISSING. `rules`: what a valid value is; None: any. `description` is
+    JSON value that fills an absent field, or MISSING. `rules`: what a valid value is; None: any. `unchecked`: none of
+    the rules holds that the value's own type has. `description` is
     what OpenAPI says of it; if it is "", that comes from the protos.
     """
 
@@ -153,6 +157,7 @@ class Field:
     element_pointer: bool = False
     markers: tuple[str, ...] = ()
     rules: Rules | None = None
+    unchecked: bool = False
     description: str = ""
 
 

@@ -22,6 +22,7 @@ from orchtw.objects import Object
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.system_namespaces import create_namespaces
+from orchtw.registry.checks import checks
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.namespace_lookup import Namespaces
@@ -132,7 +133,7 @@ def surface(vocabulary: str) -> tuple[Naming, Catalogue, Codecs]:
     """The surface of a vocabulary, made once."""
     naming = Naming.of(vocabulary)
     catalogue = Catalogue.load(naming)
-    return naming, catalogue, Codecs(catalogue)
+    return naming, catalogue, Codecs(catalogue, checks(naming))
 
 
 class World:

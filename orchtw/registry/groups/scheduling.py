@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchtw.errors import Cause
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.kind import Kind
 from orchtw.rules.causes import forbidden
@@ -16,7 +17,7 @@ _SYSTEM_PREFIX = "system-"
 _RESERVED = f"priority class names with '{_SYSTEM_PREFIX}' prefix are reserved for system use only. error: "
 
 
-def validate_priority_class(new: Object, old: Object | None) -> list[Cause]:
+def validate_priority_class(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
     """The highest values are the system's, and no value ever changes."""
     if old is not None:
         changed = new.get("value") != old.get("value")

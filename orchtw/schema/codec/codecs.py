@@ -6,8 +6,9 @@ Go has them, special forms in their canonical text. So writing it with orjson gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -29,7 +30,7 @@ from orchtw.schema.codec.wire import read_varint
 from orchtw.schema.defaults import Defaults
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.schemas import Schemas
-from orchtw.schema.validation.validators import Validator, Validators
+from orchtw.schema.validation.validators import Check, Validator, Validators
 
 _TOO_DEEP = "nested too deeply"
 _METADATA_TAG = 10  # field 1, length-delimited
@@ -82,6 +83,13 @@ class MessageCodec:
     def validator(self) -> Validator | None:
         """Every cause why a canonical dict breaks the rules that its schema declares; None: it declares none."""
         return self._generated.validate.find(self.schema)
+
+    def validator_of(self, key: str) -> Validator | None:
+        """The same of the struct under one of the top keys, such as `status`, with paths below that."""
+        field = self.schema.keys.get(key)
+        if field is None or not isinstance(field.node, StructSchema):
+            return None
+        return self._generated.validate.find(field.node)
 
     def refusal(self, why: str) -> BadRequest:
         """The 400 for a value that does not fit."""
@@ -254,12 +262,15 @@ class KindCodec(MessageCodec):
 
 
 class Codecs:
-    """The codecs of every message and kind in one vocabulary; each is made when it is first asked for."""
+    """The codecs of every message and kind in one vocabulary; each is made when it is first asked for.
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    `checks` are the rules of messages that no declaration can say, by the message's full name.
+    """
+
+    def __init__(self, catalogue: Catalogue, checks: Mapping[str, Check] = MappingProxyType({})) -> None:
         self.catalogue = catalogue
         self.schemas = Schemas(catalogue)
-        self._generated = _Generated()
+        self._generated = _Generated(validate=Validators(checks))
         self._kinds: dict[tuple[str, str], KindCodec] = {}
         self._messages: dict[str, MessageCodec] = {}
 

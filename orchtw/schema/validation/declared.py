@@ -7,7 +7,7 @@ from typing import Any
 from orchtw.naming import Naming
 from orchtw.schema.nodes import EnumSchema, OneOf, Rules
 
-_AS_DECLARED = ("required", "immutable", "unique", "format", "detail")
+_AS_DECLARED = ("required", "required_detail", "immutable", "unique", "unique_by", "format", "detail")
 _LIMITS = ("minimum", "maximum", "max_length", "min_items", "max_items")
 
 

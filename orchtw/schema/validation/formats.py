@@ -1,13 +1,13 @@
-"""The formats of texts that rules can name."""
+"""The formats of texts, numbers and quantities that rules can name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from orchtw.rules import names
 
-FORMATS: Final[Mapping[str, names.Check]] = {
+FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "dns_label": names.dns_label,
     "dns_1035_label": names.dns_1035_label,
     "dns_subdomain": names.dns_subdomain,
@@ -16,4 +16,4 @@ FORMATS: Final[Mapping[str, names.Check]] = {
     "config_key": names.config_key,
     "path_segment": names.path_segment,
 }
-"""By name: what is wrong with a text, nothing if it is fine."""
+"""By name: what is wrong with a value, nothing if it is fine."""

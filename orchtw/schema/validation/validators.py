@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -18,15 +18,24 @@ Validator = Callable[[dict[str, Any], dict[str, Any] | None], list[Cause]]
 """Gets a canonical dict and, on update, the one that it replaces (else None). Returns every cause in the order of the
 fields; of very many a few more than are shown."""
 
+Check = Callable[[dict[str, Any], dict[str, Any] | None], list[Cause]]
+"""A rule of a struct that needs more than one field: as a Validator, fields are paths below the struct."""
+
+_NO_CHECKS: Final[Mapping[str, Check]] = {}
 _NO_RULES: Final = Rules()
 _NUMBERS: Final = frozenset({Scalar.INT32, Scalar.INT64, Scalar.DOUBLE, Form.INT_OR_STRING})
 _COUNTED: Final = {"min_items", "max_items", "item"}
 
 
 class Validators:
-    """The validators of all structs; each is compiled when it is first needed, and one without rules never."""
+    """The validators of all structs; each is compiled when it is first needed, and one without rules never.
 
-    def __init__(self) -> None:
+    `checks` are called for structs of that name wherever they stand, after the rules that the struct declares. What
+    is inside a list or map has no counterpart before the update: its checks get None for it.
+    """
+
+    def __init__(self, checks: Mapping[str, Check] = _NO_CHECKS) -> None:
+        self._checks = checks
         self._functions = Functions(self._write, GIVEN)
         self._ruled: dict[StructSchema, bool] = {}
 
@@ -45,7 +54,7 @@ class Validators:
         known = self._ruled.get(root)
         if known is None:
             reached: set[StructSchema] = set()
-            known = any(self._ruled.get(each) or _has_rules(each) for each in _reachable(root, reached))
+            known = any(self._ruled.get(each) or self._has_rules(each) for each in _reachable(root, reached))
             self._ruled.update(dict.fromkeys((root,) if known else reached, known))
         return known
 
@@ -54,13 +63,21 @@ class Validators:
             w("out = []")
             for field in schema.keys.values():
                 self._write_field(field, w)
-            for one_of in _one_ofs(schema):
-                _write_one_of(one_of, w)
+            for part in _inlined(schema):
+                for one_of in part.one_of:
+                    _write_one_of(one_of, w)
+                if (check := self._checks.get(part.name)) is not None:
+                    w(f"out += {w.constant(check)}(new, old)")
             w("return out")
+
+    def _has_rules(self, struct: StructSchema) -> bool:
+        if struct.one_of or struct.name in self._checks:
+            return True
+        return any(field.rules is not None for field in struct.fields)
 
     def _write_field(self, field: Field, w: Writer) -> None:
         rules = field.rules or _NO_RULES
-        if field.rules is None and not self._concerns(field.node):
+        if field.unchecked or (field.rules is None and not self._concerns(field.node)):
             return
         key = repr(field.name)
         w(f"v0 = new.get({key})")
@@ -88,15 +105,16 @@ class Validators:
 
     def _write_list(self, node: ListSchema, rules: Rules, at: _Place, w: Writer) -> None:
         _write_counts(rules, at, w)
-        if not (rules.unique or rules.item or self._concerns(node.element)):
+        unique = rules.unique or bool(rules.unique_by)
+        if not (unique or rules.item or self._concerns(node.element)):
             return
         index, seen = f"i{at.depth}", f"seen{at.depth}"
         element = at.inner(index)
-        if rules.unique:
+        if unique:
             w(f"{seen} = set()")
         with w.block(f"for {index}, {element.value} in enumerate({at.value}):"):
-            if rules.unique:
-                _write_uniqueness(node, seen, element, w)
+            if unique:
+                _write_uniqueness((rules.unique_by,) if rules.unique_by else node.map_keys, seen, element, w)
             self._write_element(node.element, rules.item or _NO_RULES, element, w)
 
     def _write_map(self, node: MapSchema, rules: Rules, at: _Place, w: Writer) -> None:
@@ -140,7 +158,7 @@ def _where_present(rules: Rules, pointer: bool, at: _Place, w: Writer) -> Iterat
     """Lines for a value that is there; one that is not may be required, and without `pointer` zero is none."""
     if rules.required:
         with w.block(f"if {at.value} is None:" if pointer else f"if not {at.value}:"):
-            w(f"out.append(required({at.path}))")
+            w(f"out.append(required({at.path}, {rules.required_detail!r}))")
     with w.block("else:" if rules.required else f"if {at.value} is not None:"):
         w("pass")
         yield
@@ -155,9 +173,9 @@ def _write_counts(rules: Rules, at: _Place, w: Writer) -> None:
             w(f"out.append(too_many({at.path}, len({at.value}), {rules.max_items}))")
 
 
-def _write_uniqueness(node: ListSchema, seen: str, at: _Place, w: Writer) -> None:
-    """An element is told by the list's keys, of which a single one may be left out, or else by all of it."""
-    path, keys = at.path, node.map_keys
+def _write_uniqueness(keys: tuple[str, ...], seen: str, at: _Place, w: Writer) -> None:
+    """An element is told by its `keys`, of which a single one may be left out, or else by all of it."""
+    path = at.path
     if len(keys) == 1:
         path += f" + {'.' + keys[0]!r}"
         w(f"key = shown = {at.value}.get({keys[0]!r})")
@@ -178,6 +196,7 @@ def _write_number(node: Node, rules: Rules, at: _Place, w: Writer) -> None:
         is_number = f"type({at.value}) is int and " if node is Form.INT_OR_STRING else ""
         with w.block(f"if {is_number}({' or '.join(tests)}):"):
             w(f"out.append(beyond({at.path}, {at.value}, {w.constant(rules)}))")
+    _write_format(rules, at, w)
 
 
 def _write_text(rules: Rules, at: _Place, w: Writer) -> None:
@@ -188,6 +207,10 @@ def _write_text(rules: Rules, at: _Place, w: Writer) -> None:
     if rules.max_length is not None:
         with w.block(f"if len({at.value}.encode()) > {rules.max_length}:"):
             w(f"out.append(too_long({at.path}, {rules.max_length}))")
+    _write_format(rules, at, w)
+
+
+def _write_format(rules: Rules, at: _Place, w: Writer) -> None:
     if rules.format:
         with w.block(f"for text in {w.constant(FORMATS[rules.format])}({at.value}):"):
             w(f"out.append(invalid({at.path}, {at.value}, text))")
@@ -205,14 +228,16 @@ def _write_one_of(one_of: OneOf, w: Writer) -> None:
 def _check_fit(node: Node, rules: Rules) -> None:
     """Raise ValueError for a rule that values of this type cannot be held against."""
     if isinstance(node, ListSchema):
-        fit = {*_COUNTED, "unique"}
+        fit = {*_COUNTED, "unique", "unique_by"}
     elif isinstance(node, MapSchema):
         fit = {*_COUNTED, "key"}
     elif node in _NUMBERS:
-        fit = {"minimum", "maximum", "detail"}
+        fit = {"minimum", "maximum", "detail"} | ({"format"} if node is Form.INT_OR_STRING else set())
+    elif node is Scalar.STRING:
+        fit = {"allowed", "max_length", "format"}
     else:
-        fit = {"allowed", "max_length", "format"} if node is Scalar.STRING else set()
-    fit |= {"required", "immutable"}
+        fit = {"format"} if node is Form.QUANTITY else set()
+    fit |= {"required", "required_detail", "immutable"}
     for field in attrs.fields(Rules):
         if field.name not in fit and getattr(rules, field.name) != field.default:
             raise ValueError(f"a rule of {field.name} does not fit {node}")
@@ -220,16 +245,12 @@ def _check_fit(node: Node, rules: Rules) -> None:
         raise ValueError(f"no format is called {rules.format}")
 
 
-def _has_rules(struct: StructSchema) -> bool:
-    return bool(struct.one_of) or any(field.rules is not None for field in struct.fields)
-
-
-def _one_ofs(struct: StructSchema) -> Iterator[OneOf]:
-    """Those of the struct and of the structs whose keys stand in it."""
-    yield from struct.one_of
+def _inlined(struct: StructSchema) -> Iterator[StructSchema]:
+    """The struct, and those whose keys stand in it."""
+    yield struct
     for field in struct.fields:
         if field.inline and isinstance(field.node, StructSchema):
-            yield from _one_ofs(field.node)
+            yield from _inlined(field.node)
 
 
 def _struct_of(node: Node) -> StructSchema | None:
@@ -246,5 +267,5 @@ def _reachable(root: StructSchema, reached: set[StructSchema]) -> Iterator[Struc
         if struct not in reached:
             reached.add(struct)
             yield struct
-            parts = (_struct_of(field.node) for field in struct.fields)
+            parts = (_struct_of(field.node) for field in struct.fields if not field.unchecked)
             waiting.extend(part for part in parts if part is not None)

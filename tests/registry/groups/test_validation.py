@@ -6,6 +6,7 @@ from twisted.internet import reactor
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.errors import Cause
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.scheduling import validate_priority_class
 from orchtw.testing.in_process import InProcessServer
@@ -17,7 +18,7 @@ class PriorityClassTests(SynchronousTestCase):
     """Facts, validation of scheduling."""
 
     def causes(self, name: str, value: int, old: Object | None = None, **more: object) -> list[Cause]:
-        return validate_priority_class({"metadata": {"name": name}, "value": value, **more}, old)
+        return validate_priority_class({"metadata": {"name": name}, "value": value, **more}, old, Naming.orch())
 
     def test_highest_value(self) -> None:
         """A user's class has at most a value of 1000000000."""
@@ -95,4 +96,4 @@ class RefusalTests(TestCase):
         path = "/apis/scheduling.orch.io/v1/priorityclasses"
         sent = {"metadata": {"name": "a"}, "value": 2_000_000_000, "preemptionPolicy": "Perhaps"}
         answer = await self.server.request("POST", path, sent)
-        self.assertEqual([each["field"] for each in answer.json["details"]["causes"]], ["preemptionPolicy", "value"])
+        self.assertEqual([each["field"] for each in answer.json["details"]["causes"]], ["value", "preemptionPolicy"])

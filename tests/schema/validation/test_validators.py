@@ -72,6 +72,44 @@ class RuleTests(ValidatorCase):
         own = field("a", Scalar.DOUBLE, minimum=0, detail="must not be negative")
         self.check(own, -0.5, ("a", "Invalid value: -0.5: must not be negative"))
 
+    def test_required_detail(self) -> None:
+        """What is said of a missing value may be the rule's own."""
+        self.check(field("a", Scalar.STRING, required=True, required_detail="why"), "", ("a", "Required value: why"))
+
+    def test_unique_by(self) -> None:
+        """No element has a key's value twice, whatever the list's type."""
+        things = ListSchema(struct(Field(name="n", node=Scalar.STRING)))
+        tested = field("a", things, unique_by="n")
+        self.check(tested, [{"n": "x"}, {"n": "y"}, {"n": "x"}], ("a[2].n", 'Duplicate value: "x"'))
+
+    def test_unchecked(self) -> None:
+        """Nothing holds of what is in an unchecked field."""
+        inner = struct(field("n", Scalar.STRING, required=True))
+        schema = struct(Field(name="a", node=inner, unchecked=True), field("b", Scalar.STRING, required=True))
+        self.assertEqual([cause.field for cause in self.causes(schema, {"a": {}})], ["b"])
+
+    def test_checks(self) -> None:
+        """A check is called for its struct wherever it stands; outside lists it is told what was there before."""
+        seen: list[tuple[Any, Any]] = []
+
+        def check(new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
+            seen.append((new, old))
+            return [Cause("FieldValueInvalid", "", "n")]
+
+        inner = StructSchema("example.Inner", [Field(name="n", node=Scalar.STRING)])
+        inline = StructSchema("example.Outer", [Field(name="", node=inner, inline=True)])
+        schema = struct(
+            Field(name="one", node=inner),
+            Field(name="all", node=ListSchema(inner)),
+            Field(name="in", node=inline),
+        )
+        validate = Validators({"example.Inner": check}).find(schema)
+        assert validate is not None
+        new = {"one": {"n": "1"}, "all": [{"n": "2"}], "in": {"n": "3"}}
+        found = validate(new, {"one": {"n": "0"}, "all": [{}]})
+        self.assertEqual([cause.field for cause in found], ["one.n", "all[0].n", "in.n"])
+        self.assertEqual(seen, [({"n": "1"}, {"n": "0"}), ({"n": "2"}, None), ({"n": "3"}, None)])
+
     def test_number_or_text(self) -> None:
         """Limits hold for the numbers of what may be a text, too."""
         either = field("a", Form.INT_OR_STRING, minimum=0)

@@ -1,0 +1,23 @@
+"""Label selectors, wherever they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.rules.selectors import validate_selector_object
+from orchtw.schema.validation.validators import Check
+
+_META = "orch.io.apimachinery.pkg.apis.meta.v1."
+
+
+def check_label_selector(new: Object, old: Object | None) -> list[Cause]:
+    """Keys and values have their form, and each operator has as many values as it takes (reference READ-24)."""
+    return validate_selector_object(new, "")
+
+
+def checks(naming: Naming) -> Mapping[str, Check]:
+    """By message."""
+    return {_META + "LabelSelector": check_label_selector}

@@ -1,0 +1,58 @@
+"""The test of one file of `tests/fixtures/validation`: each entry has examples, with which the server agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar
+
+import orjson
+
+from orchtw.objects import Object
+from tests.validation.examples import Base, Entry, Example, Shown
+from tests.verbs.served import ServedCase
+
+FILES = Path(__file__).resolve().parent.parent / "fixtures" / "validation"
+
+Examples = Mapping[int, Example | Shown | Sequence[Example | Shown]]
+"""By the number of the entry in its file, from 0."""
+
+
+class EntryCase(ServedCase):
+    """A subclass names the file, has a base for each kind, and at least one example for each entry."""
+
+    file: ClassVar[str] = ""
+    bases: ClassVar[Mapping[str, Base]] = {}
+    examples: ClassVar[Examples] = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self._names = count()
+
+    def fresh_name(self, obj: Object) -> dict[str, Any]:
+        """A change that gives a copy of `obj` a name of its own, if the kind lets names be chosen."""
+        name = obj["metadata"].get("name")
+        return {"metadata.name": f"{name}-{next(self._names)}"} if name else {}
+
+    def entries(self) -> list[Entry]:
+        """Those of the file."""
+        facts = orjson.loads((FILES / self.file).read_bytes())["entries"] if self.file else []
+        return [Entry(number, fact) for number, fact in enumerate(facts)]
+
+    def test_every_entry(self) -> None:
+        """No entry is without an example."""
+        missing = [f"{each.number}: {dict(each.fact)}" for each in self.entries() if each.number not in self.examples]
+        self.assertEqual(missing, [])
+
+    def test_examples(self) -> None:
+        """The server does what the examples say."""
+        failed: list[str] = []
+        for entry in self.entries():
+            found = self.examples.get(entry.number, ())
+            for example in found if isinstance(found, Sequence) else [found]:
+                try:
+                    example.run(self, entry)
+                except AssertionError as error:
+                    failed.append(f"{entry.number} {dict(entry.fact)}\n    {example}\n    {str(error)[:1000]}")
+        self.assertEqual(failed, [], f"{len(failed)} examples failed:\n" + "\n".join(failed))
