@@ -31,6 +31,8 @@ _FOREIGN = (
     re.compile(r"\bPITFALLS\b"),
     re.compile(r"\(STYLE\b"),
     re.compile(r"\bissue \d+\b|\(issue[: ]", re.I),
+    # `(A8)`, `(B1, B10)`, `(A12 step 2)`, also behind a rule; neither a call's argument nor a name such as `(X11)`.
+    re.compile(r"(?<!\w)\((?:[^()\"'`]*[,;] )?[A-HZ][1-9]\d?\b(?!-)"),
     re.compile(r"\((?:API )?facts\b|[,;] (?:API )?facts(?:\)|, )|\bfacts/"),
 )
 # Things that look like ids in the pages and are others' names.
@@ -144,3 +146,19 @@ class CitationTests(SynchronousTestCase):
             if any(pattern.search(line) for pattern in _FOREIGN)
         ]
         self.assertEqual([], foreign)
+
+    def test_letter_and_number(self) -> None:
+        """A letter and a number in parentheses lead out; arguments and names of other things do not."""
+        for text, expected in (
+            ("It ends (A8).", True),
+            ("It ends (A12, step 2).", True),
+            ("It ends (G10, controllers).", True),
+            ("It ends (A1; A12", True),
+            ("It ends (reference DEL-9, A12).", True),
+            ("It ends (reference DEL-9, CTRL-10).", False),
+            ("It ends (B-1).", False),
+            ("kind(A1, name)", False),
+            ('for name in ("a", "A1"):', False),
+            ("Mozilla/5.0 (X11)", False),
+        ):
+            self.assertEqual(any(pattern.search(text) for pattern in _FOREIGN), expected, text)

@@ -47,7 +47,9 @@ class PathRule:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Rules:
-    """What a user may do in a namespace; `incomplete` is why that may not be all, empty when it is (Z8)."""
+    """What a user may do in a namespace; `incomplete` is why that may not be all, empty when it is
+    (reference AUTHZ-29).
+    """
 
     resources: tuple[ResourceRule, ...] = ()
     paths: tuple[PathRule, ...] = ()

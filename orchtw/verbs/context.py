@@ -41,7 +41,9 @@ class WatchTimes:
     min_s: int
 
     def deadline(self, asked_s: int | None) -> float:
-        """The end in seconds of the clock, after what was asked or a random time up to twice the least (A8)."""
+        """The end in seconds of the clock, after what was asked or a random time up to twice the least
+        (reference REQ-19).
+        """
         lasts_s = float(asked_s) if asked_s else self.min_s * (1.0 + self.random.random())
         return self.clock.seconds() + lasts_s
 

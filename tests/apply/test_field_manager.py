@@ -98,7 +98,9 @@ class UpdateTests(SynchronousTestCase):
         )
 
     def test_create_of_a_deployment(self) -> None:
-        """Defaults are the creator's, atomic parts are one leaf, structs in place have no "." (B6, FieldsV1 JSON)."""
+        """Defaults are the creator's, atomic parts are one leaf, structs in place have no "."
+        (reference APPLY-2, APPLY-4).
+        """
         container = {"name": "c1", "image": "i", "ports": [{"containerPort": 80}]}
         obj = finished(
             "apps/v1",
@@ -245,7 +247,7 @@ class ApplyTests(SynchronousTestCase):
         )
 
     def test_noop_is_the_live_object(self) -> None:
-        """The same apply again gives the live object itself, version and times included (B6, no-op)."""
+        """The same apply again gives the live object itself, version and times included (reference APPLY-23)."""
         applied = self.manager.on_apply(self.live, config_map({"a": "1"}), "me", LATER)
         self.assertFalse(applied.changed)
         self.assertIs(applied.obj, self.live)

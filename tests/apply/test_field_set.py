@@ -72,7 +72,9 @@ class FieldSetTests(SynchronousTestCase):
         )
 
     def test_texts_of_paths(self) -> None:
-        """Messages show `.name`, `[name="c"]`, `[="v"]` and `[0]`, the paths that end on a level first (B6)."""
+        """Messages show `.name`, `[name="c"]`, `[="v"]` and `[0]`, the paths that end on a level first
+        (reference APPLY-25).
+        """
         fields = FieldSet.of(("a", "b"), ("a", Key.of(n="c", p=1)), ("a", Value("v")), ("a", Index(0)), ("z",))
         self.assertEqual(list(fields.texts()), [".z", ".a.b", '.a[n="c",p=1]', '.a[="v"]', ".a[0]"])
 

@@ -132,7 +132,9 @@ class CapTests(SynchronousTestCase):
         }
 
     def test_oldest_become_one(self) -> None:
-        """Beyond ten update entries the oldest of a version are one of ancient-changes, with its latest time (B6)."""
+        """Beyond ten update entries the oldest of a version are one of ancient-changes, with its latest time
+        (reference APPLY-9).
+        """
         managed = {
             **self._managed(MAX_UPDATE_MANAGERS + 2),
             Owner.applier("z"): Owned(FieldSet.named("s"), "v1", None),
@@ -160,7 +162,9 @@ class CapTests(SynchronousTestCase):
 
 class ManagerNameTests(SynchronousTestCase):
     def test_names(self) -> None:
-        """What is asked for, else the printables of the user agent up to a slash, at most 128 bytes (B6)."""
+        """What is asked for, else the printables of the user agent up to a slash, at most 128 bytes
+        (reference APPLY-11).
+        """
         for asked, agent, name in (
             ("me", "curl/8", "me"),
             ("", "curl/8 (x)", "curl"),

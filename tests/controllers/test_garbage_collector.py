@@ -69,7 +69,7 @@ class BackgroundTests(GarbageCollectorCase):
         self.assertEqual(self.left(), ["stranger"])
 
     def test_default(self) -> None:
-        """Without a policy deletion is in the background (A12 step 2)."""
+        """Without a policy deletion is in the background (reference DEL-5)."""
         self.chain()
         self.assertTrue(self.delete("owner"))
         self.assertEqual(self.left(), [])
@@ -250,7 +250,7 @@ class OrphanTests(GarbageCollectorCase):
         self.assertEqual(self.meta("two")["ownerReferences"], [reference(other)])
 
     def test_default_of_some_kinds(self) -> None:
-        """Replication controllers orphan their dependents unless told otherwise (A12 step 2)."""
+        """Replication controllers orphan their dependents unless told otherwise (reference DEL-5)."""
         controllers = self.world.resource("replicationcontrollers")
         for name, options in (("kept", DeleteOptions()), ("gone", DeleteOptions(propagation="Background"))):
             obj = {"metadata": {"name": name}, "spec": {"selector": {"a": "b"}, "template": {
@@ -287,7 +287,9 @@ class ScopeTests(GarbageCollectorCase):
         self.assertEqual(self.left(), [])
 
     def test_owner_in_another_namespace(self) -> None:
-        """An owner in another namespace is no owner: the dependent goes, and an event says why (F3)."""
+        """An owner in another namespace is no owner: the dependent goes, and an event says why
+        (reference CTRL-15).
+        """
         self.world.namespace("b")
         owner = self.world.config_map("owner", namespace="b")
         self.world.config_map("dependent", owner)
@@ -335,7 +337,7 @@ class ScopeTests(GarbageCollectorCase):
         self.assertEqual(self.left(), ["owner", "right"])
 
     def test_events_are_ignored(self) -> None:
-        """Events are no dependents (F3)."""
+        """Events are no dependents (reference CTRL-17)."""
         ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "no"}}
         event = {"metadata": {"name": "e", "ownerReferences": [reference(ghost)]},
                  "involvedObject": {"namespace": "a"}}

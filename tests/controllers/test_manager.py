@@ -19,7 +19,7 @@ class FlagTests(SynchronousTestCase):
         return sorted(chosen(parse(flags).controllers))
 
     def test_selection(self) -> None:
-        """`*` is all, a name is that one, -name is all but it (G10, controllers)."""
+        """`*` is all, a name is that one, -name is all but it (reference CTRL-2)."""
         self.assertEqual(self.enabled(), ["garbagecollector", "namespace"])
         self.assertEqual(self.enabled("--controllers=*,-namespace"), ["garbagecollector"])
         self.assertEqual(self.enabled("--controllers=-namespace,*"), ["garbagecollector"])
@@ -43,7 +43,7 @@ class FlagTests(SynchronousTestCase):
         ))
 
     def test_election_times(self) -> None:
-        """Election times that would let two lead are refused (F15)."""
+        """Election times that would let two lead are refused (reference CTRL-4)."""
         for flags in (["--leader-elect-lease-duration=10s"], ["--leader-elect-retry-period=9s"],
                       ["--leader-elect-retry-period=0"], ["--concurrent-gc-syncs=0"]):
             self.assertRaises(ConfigError, parse, flags)
@@ -61,7 +61,9 @@ class ElectedManagerTests(WorldTestCase):
         return manager
 
     def test_one_host_works(self) -> None:
-        """Only the elected host's controllers run; both hosts are healthy; the other takes over (F15)."""
+        """Only the elected host's controllers run; both hosts are healthy; the other takes over
+        (reference CTRL-4).
+        """
         first, second = self.manager(self.world, "one"), self.manager(self.world, "two")
         self.assertEqual([all(each.running for each in m.controllers) for m in (first, second)], [True, False])
         for manager in (first, second):

@@ -86,7 +86,7 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertEqual([key for key in self.world.store.items if "/configmaps/" in key], [])
 
     def test_finalizers_are_reported(self) -> None:
-        """Contents with finalizers keep the namespace, whose conditions count them (F2)."""
+        """Contents with finalizers keep the namespace, whose conditions count them (reference CTRL-11, CTRL-12)."""
         for name in ("x", "y"):
             self.world.config_map(name, finalizers=["example.com/f"])
         self.world.config_map("z", finalizers=["example.com/g"])
@@ -131,7 +131,9 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertEqual(self.namespace()["metadata"]["resourceVersion"], version)
 
     def test_grace_of_pods(self) -> None:
-        """A pod on a node keeps its grace period; the namespace waits until the node agent ends it (A12 step 3)."""
+        """A pod on a node keeps its grace period; the namespace waits until the node agent ends it
+        (reference CTRL-10, DEL-6).
+        """
         self.pod("p", nodeName="n", terminationGracePeriodSeconds=40)
         self.delete()
         pod = self.world.get("pods", "p")
@@ -147,7 +149,7 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertIsNone(self.namespace())
 
     def test_nothing_new(self) -> None:
-        """A terminating namespace takes nothing new (A14)."""
+        """A terminating namespace takes nothing new (reference DEL-18)."""
         self.world.config_map("x", finalizers=["example.com/f"])
         self.delete()
         with self.assertRaises(Forbidden):
@@ -162,7 +164,9 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertIsNone(self.namespace())
 
     def test_discovery_failure(self) -> None:
-        """A group that cannot be asked keeps the namespace, and the condition names it (F2)."""
+        """A group that cannot be asked keeps the namespace, and the condition names it
+        (reference CTRL-10, CTRL-12).
+        """
         controller = self.manager.controllers[0]
         discover = controller.client.discover
 
@@ -179,7 +183,9 @@ class NamespaceControllerTests(ControllerTestCase):
         self.assertIsNone(self.namespace())
 
     def test_refused_deletion(self) -> None:
-        """Contents whose deletion is refused keep the namespace, and the condition tells why (F2)."""
+        """Contents whose deletion is refused keep the namespace, and the condition tells why
+        (reference CTRL-11, CTRL-12).
+        """
         self.world.config_map("x")
         controller = self.manager.controllers[0]
         delete = controller.client.delete_collection

@@ -10,7 +10,7 @@ from tests.end_to_end.objects import TEMPLATE, ConventionCase, config_map, deplo
 
 class DeleteTests(ConventionCase):
     async def test_status_of_a_deletion(self) -> None:
-        """What is gone at once is answered with a Status that names it (A12, step 6)."""
+        """What is gone at once is answered with a Status that names it (reference DEL-9)."""
         made = await self.make()
         answer = await self.ok(await self.client.delete(f"{self.maps}/a"))
         details = {"name": "a", "kind": "configmaps", "uid": made["metadata"]["uid"]}
@@ -19,17 +19,17 @@ class DeleteTests(ConventionCase):
         self.assertRefused(await self.client.get(f"{self.maps}/a"), 404, "NotFound", 'configmaps "a" not found')
 
     async def test_kinds_that_answer_the_object(self) -> None:
-        """Some kinds answer with the object that is gone (A12, step 6)."""
+        """Some kinds answer with the object that is gone (reference DEL-9)."""
         service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}]}}
         made = await self.created(self.core("services"), service)
         self.assertEqual(await self.ok(await self.client.delete(self.core("services", "s"))), made)
 
     async def test_missing(self) -> None:
-        """A missing object is a 404 (A12, step 1)."""
+        """A missing object is a 404 (reference DEL-4)."""
         self.assertRefused(await self.client.delete(f"{self.maps}/a"), 404, "NotFound", 'configmaps "a" not found')
 
     async def test_preconditions(self) -> None:
-        """uid and resourceVersion of the options must be the live ones (A4)."""
+        """uid and resourceVersion of the options must be the live ones (reference ERR-9)."""
         meta = (await self.make())["metadata"]
         start = 'Operation cannot be fulfilled on ConfigMap "a": '
         uid = f"the UID in the precondition (x) does not match the UID in record ({meta['uid']}). "
@@ -47,7 +47,9 @@ class DeleteTests(ConventionCase):
         await self.ok(await self.client.delete(f"{self.maps}/a", wanted))
 
     async def test_finalizers_hold(self) -> None:
-        """With finalizers a delete only begins; the update that takes the last one off ends it (A12, steps 5, 7)."""
+        """With finalizers a delete only begins; the update that takes the last one off ends it
+        (reference DEL-8, DEL-11).
+        """
         await self.make(finalizers=["x.io/a", "x.io/b"])
         path = f"{self.maps}/a"
         ending = await self.ok(await self.client.delete(path))
@@ -61,7 +63,7 @@ class DeleteTests(ConventionCase):
         self.assertEqual((await self.client.get(path)).code, 404)
 
     async def test_no_new_finalizers(self) -> None:
-        """While it ends an object takes no new finalizers, but other changes (A1; A12, step 8)."""
+        """While it ends an object takes no new finalizers, but other changes (reference OBJ-11, WRITE-15)."""
         await self.make(finalizers=["x.io/a"])
         path = f"{self.maps}/a"
         await self.client.delete(path)
@@ -73,7 +75,7 @@ class DeleteTests(ConventionCase):
         self.assertEqual((await self.ok(await self.client.merge(path, {"data": {"k": "w"}})))["data"], {"k": "w"})
 
     async def test_deletion_counts_as_generation(self) -> None:
-        """The first deletionTimestamp raises the generation (A1)."""
+        """The first deletionTimestamp raises the generation (reference OBJ-6)."""
         sent = deployment("d")
         sent["metadata"]["finalizers"] = ["x.io/a"]
         await self.created(self.deployments, sent)
@@ -81,7 +83,9 @@ class DeleteTests(ConventionCase):
         self.assertEqual(ending["metadata"]["generation"], 2)
 
     async def test_grace(self) -> None:
-        """A pod on a node gets its grace; later deletes only shorten it; 0 ends it at once (A12, steps 3, 4)."""
+        """A pod on a node gets its grace; later deletes only shorten it; 0 ends it at once
+        (reference DEL-6, DEL-7).
+        """
         pods = self.core("pods")
         for name, node in (("free", ""), ("bound", "n1")):
             pod = copy.deepcopy(TEMPLATE)
@@ -101,7 +105,7 @@ class DeleteTests(ConventionCase):
         self.assertEqual((await self.client.get(path)).code, 404)
 
     async def test_options_that_exclude_each_other(self) -> None:
-        """propagationPolicy and orphanDependents together are a 422 (A12)."""
+        """propagationPolicy and orphanDependents together are a 422 (reference DEL-3)."""
         await self.make()
         answer = await self.client.delete(f"{self.maps}/a", {"propagationPolicy": "Orphan", "orphanDependents": True})
         self.assertEqual((answer.code, answer.json["reason"]), (422, "Invalid"))
@@ -109,14 +113,14 @@ class DeleteTests(ConventionCase):
         self.assertIn(f"propagationPolicy: {text}", answer.json["message"])
 
     async def test_options_from_the_query(self) -> None:
-        """Without a body the options come from the query; a dry run deletes nothing (A12, B8)."""
+        """Without a body the options come from the query; a dry run deletes nothing (reference DEL-1, DEL-2)."""
         await self.make()
         answer = await self.ok(await self.client.delete(f"{self.maps}/a?dryRun=All"))
         self.assertEqual((answer["kind"], answer["status"]), ("Status", "Success"))
         self.assertEqual((await self.client.get(f"{self.maps}/a")).code, 200)
 
     async def test_collection(self) -> None:
-        """deletecollection deletes what is selected and answers with the list (A13)."""
+        """deletecollection deletes what is selected and answers with the list (reference DEL-12)."""
         for name, label in (("a", "x"), ("b", "y"), ("c", "x")):
             await self.make(name, labels={"l": label})
         gone = await self.ok(await self.client.delete(f"{self.maps}?labelSelector=l%3Dx"))
@@ -130,7 +134,7 @@ class DeleteTests(ConventionCase):
 
 class NamespaceTests(ConventionCase):
     async def test_made(self) -> None:
-        """A namespace gets its finalizer, its label and phase Active (A14)."""
+        """A namespace gets its finalizer, its label and phase Active (reference DEL-14)."""
         name, naming = self.unique("ns"), self.naming
         made = await self.created("/api/v1/namespaces", {"metadata": {"name": name}})
         self.assertEqual(made["spec"], {"finalizers": [naming.namespace_finalizer]})
@@ -139,7 +143,9 @@ class NamespaceTests(ConventionCase):
         self.assertNotIn("generation", made["metadata"])
 
     async def test_end(self) -> None:
-        """A namespace that is not empty is Terminating, nothing is created in it; empty, it goes (A4, A14)."""
+        """A namespace that is not empty is Terminating, nothing is created in it; empty, it goes
+        (reference DEL-15, ERR-21).
+        """
         path = f"/api/v1/namespaces/{self.namespace}"
         held = await self.make("held", finalizers=["x.io/a"])
         query = f"watch=1&fieldSelector=metadata.name%3D{self.namespace}"
@@ -165,7 +171,7 @@ class NamespaceTests(ConventionCase):
         self.assertEqual((await self.client.get(path)).code, 404)
 
     async def test_finalize_changes_finalizers_only(self) -> None:
-        """PUT …/finalize replaces spec.finalizers and nothing else (A14)."""
+        """PUT …/finalize replaces spec.finalizers and nothing else (reference DEL-16)."""
         path = f"/api/v1/namespaces/{self.namespace}"
         live = await self.ok(await self.client.get(path))
         sent = {**live, "spec": {"finalizers": ["x.io/a"]}, "status": {"phase": "Terminating"}}
@@ -173,7 +179,7 @@ class NamespaceTests(ConventionCase):
         self.assertEqual((after["spec"], after["status"]), ({"finalizers": ["x.io/a"]}, live["status"]))
 
     async def test_main_path_keeps_finalizers(self) -> None:
-        """A PUT of the namespace itself changes no finalizers and keeps the label (A14)."""
+        """A PUT of the namespace itself changes no finalizers and keeps the label (reference DEL-14, KIND-10)."""
         path = f"/api/v1/namespaces/{self.namespace}"
         live = await self.ok(await self.client.get(path))
         sent = {"metadata": {"name": self.namespace, "labels": {"x": "y"}}, "spec": {"finalizers": []}}
@@ -182,7 +188,7 @@ class NamespaceTests(ConventionCase):
         self.assertEqual(after["metadata"]["labels"], {**live["metadata"]["labels"], "x": "y"})
 
     async def test_immortal(self) -> None:
-        """The built-in namespaces may not be deleted (A14)."""
+        """The built-in namespaces may not be deleted (reference DEL-17)."""
         for name in ("default", self.naming.system_namespace, self.naming.public_namespace):
             self.assertRefused(
                 await self.client.delete(f"/api/v1/namespaces/{name}"), 403, "Forbidden",

@@ -26,7 +26,7 @@ class NegotiationTests(ConventionCase):
         return await self.client.get(path or f"{self.maps}/a", accept)
 
     async def test_json_is_the_default(self) -> None:
-        """Absent, `*/*` and `application/*` mean JSON; quality orders (A10)."""
+        """Absent, `*/*` and `application/*` mean JSON; quality orders (reference ENC-2)."""
         await self.make()
         protobuf = self.naming.protobuf_media_type
         table = {
@@ -42,7 +42,7 @@ class NegotiationTests(ConventionCase):
             self.assertEqual((await self.get(accept)).headers["content-type"], expected, accept)
 
     async def test_yaml(self) -> None:
-        """YAML bodies and answers say the same as JSON (A10)."""
+        """YAML bodies and answers say the same as JSON (reference ENC-1, ENC-10)."""
         body = yaml.safe_dump(config_map("a")).encode()
         headers = {"Content-Type": "application/yaml", "Accept": "application/yaml"}
         answer = await self.client.send("POST", self.maps, body, headers)
@@ -61,7 +61,7 @@ class NegotiationTests(ConventionCase):
         self.assertEqual(opened(codec, shown.body), made)
 
     async def test_not_acceptable(self) -> None:
-        """No media type that can be served is a 406 that lists them (A4)."""
+        """No media type that can be served is a 406 that lists them (reference ERR-29)."""
         await self.make()
         answer = await self.get("image/png")
         self.assertRefused(
@@ -71,14 +71,14 @@ class NegotiationTests(ConventionCase):
         )
 
     async def test_unsupported_body(self) -> None:
-        """A body of another type is a 415 that lists the types (A4)."""
+        """A body of another type is a 415 that lists the types (reference ERR-31)."""
         text = "the body of the request was in an unknown format - accepted media types include: "
         answer = await self.client.send("POST", self.maps, b"x", {"Content-Type": "text/plain"})
         types = f"application/json, application/yaml, {self.naming.protobuf_media_type}"
         self.assertRefused(answer, 415, "UnsupportedMediaType", text + types)
 
     async def test_status_in_the_asked_format(self) -> None:
-        """Refusals come in the negotiated format (A3)."""
+        """Refusals come in the negotiated format (reference ENC-7)."""
         protobuf = self.naming.protobuf_media_type
         binary = await self.get(protobuf)
         self.assertEqual((binary.code, binary.headers["content-type"]), (404, protobuf))
@@ -87,7 +87,7 @@ class NegotiationTests(ConventionCase):
         self.assertEqual(yaml.safe_load((await self.get("application/yaml")).body)["reason"], "NotFound")
 
     async def test_table(self) -> None:
-        """A list as a Table has columns, a row for each item and its metadata (A10)."""
+        """A list as a Table has columns, a row for each item and its metadata (reference TABLE-1, TABLE-4)."""
         await self.make()
         table = (await self.get(TABLE, self.maps)).json
         self.assertEqual((table["kind"], table["apiVersion"]), ("Table", "meta.orch.io/v1"))
@@ -98,7 +98,7 @@ class NegotiationTests(ConventionCase):
         self.assertNotIn("data", row["object"])
 
     async def test_default_table(self) -> None:
-        """Kinds without columns of their own show name and time of creation (A10)."""
+        """Kinds without columns of their own show name and time of creation (reference TABLE-5, TABLE-8)."""
         made = await self.created(self.core("limitranges"), {"metadata": {"name": "l"}, "spec": {"limits": []}})
         table = (await self.get(TABLE, self.core("limitranges", "l"))).json
         columns = [(column["name"], column["type"]) for column in table["columnDefinitions"]]
@@ -107,7 +107,7 @@ class NegotiationTests(ConventionCase):
         self.assertEqual(table["metadata"]["resourceVersion"], made["metadata"]["resourceVersion"])
 
     async def test_include_object(self) -> None:
-        """includeObject says what of the object is in a row (A10)."""
+        """includeObject says what of the object is in a row (reference TABLE-4)."""
         made = await self.make()
         full = (await self.get(TABLE, f"{self.maps}?includeObject=Object")).json["rows"][0]["object"]
         self.assertEqual(full, made)
@@ -117,7 +117,7 @@ class NegotiationTests(ConventionCase):
         self.assertIn("must be 'Metadata', 'Object', 'None', or empty", answer.json["message"])
 
     async def test_partial_metadata(self) -> None:
-        """Objects and lists can be had without anything but their metadata (A10)."""
+        """Objects and lists can be had without anything but their metadata (reference TABLE-9)."""
         made = await self.make()
         form = "application/json;as=PartialObjectMetadata{};g=meta.orch.io;v=v1"
         one = {"kind": "PartialObjectMetadata", "apiVersion": "meta.orch.io/v1", "metadata": made["metadata"]}
@@ -132,7 +132,7 @@ class NegotiationTests(ConventionCase):
 
 class HTTPTests(ConventionCase):
     async def test_headers(self) -> None:
-        """Every answer has an Audit-Id, the request's own if it has one, and may not be cached (C3)."""
+        """Every answer has an Audit-Id, the request's own if it has one, and may not be cached (reference REQ-22)."""
         answer = await self.client.get(self.maps)
         self.assertRegex(answer.headers["audit-id"], r"^[0-9a-f-]{36}$")
         self.assertEqual(answer.headers["cache-control"], "no-cache, private")
@@ -140,7 +140,7 @@ class HTTPTests(ConventionCase):
         self.assertEqual(echoed.headers["audit-id"], "mine")
 
     async def test_pretty(self) -> None:
-        """JSON is indented on demand, and for curl, Wget and browsers unless they decline (C3)."""
+        """JSON is indented on demand, and for curl, Wget and browsers unless they decline (reference REQ-20)."""
         made = await self.make()
         compact = json.dumps(made, separators=(",", ":")).encode()
         curl = {"User-Agent": "curl/8.0"}
@@ -153,7 +153,7 @@ class HTTPTests(ConventionCase):
         self.assertEqual((await self.client.send("GET", f"{path}?pretty=false", None, curl)).body, compact)
 
     async def test_gzip(self) -> None:
-        """Large answers are compressed for those who accept it, small ones and watches never (C3)."""
+        """Large answers are compressed for those who accept it, small ones and watches never (reference REQ-24)."""
         big = config_map("big") | {"data": {"k": "x" * (2 * GZIP_BYTES)}}
         made = await self.created(self.maps, big)
         accept = {"Accept-Encoding": "gzip"}
@@ -170,11 +170,11 @@ class HTTPTests(ConventionCase):
         self.assertNotIn("content-encoding", small.headers)
 
     async def test_head(self) -> None:
-        """HEAD on a resource is a 405 (C3)."""
+        """HEAD on a resource is a 405 (reference REQ-14)."""
         self.assertEqual((await self.client.send("HEAD", self.maps)).code, 405)
 
     async def test_not_found(self) -> None:
-        """An unknown resource is a Status; an unknown group or version is text (A4)."""
+        """An unknown resource is a Status; an unknown group or version is text (reference ERR-18)."""
         generic = "the server could not find the requested resource"
         status = self.assertRefused(await self.client.get("/api/v1/foos"), 404, "NotFound", generic)
         self.assertEqual(status["details"], {})
@@ -189,13 +189,13 @@ class HTTPTests(ConventionCase):
             self.assertEqual((await self.client.get(path)).code, 404, path)
 
     async def test_slashes(self) -> None:
-        """A slash at the end is fine; doubled ones and dots are not cleaned away (C3)."""
+        """A slash at the end is fine; doubled ones and dots are not cleaned away (reference REQ-10)."""
         self.assertEqual((await self.client.get(f"{self.maps}/")).code, 200)
         for path in ("//api/v1/pods", "/api/v1//pods", "/api/v1/../v1/pods", "/healthz/"):
             self.assertEqual((await self.client.get(path)).code, 404, path)
 
     async def test_escapes(self) -> None:
-        """Names are percent-decoded once (C3)."""
+        """Names are percent-decoded once (reference REQ-9)."""
         role = self.unique("system:role")
         group = self.naming.group("rbac.authorization.orch.io")
         path = f"/apis/{group}/v1/clusterroles"
@@ -204,7 +204,7 @@ class HTTPTests(ConventionCase):
         self.assertEqual(shown.json["metadata"]["name"], role)
 
     async def test_unknown_user(self) -> None:
-        """Without credentials everything but health and version is refused (A4)."""
+        """Without credentials everything but health and version is refused (reference ERR-26, AUTHN-39)."""
         bare = self.anonymous()
         answer = await bare.get(self.maps)
         self.assertEqual((answer.code, answer.json["reason"]), (403, "Forbidden"))
@@ -217,7 +217,7 @@ class HTTPTests(ConventionCase):
         self.assertEqual((await bare.get("/version")).code, 200)
 
     async def test_wrong_token(self) -> None:
-        """A bearer token that nobody knows is a 401 (A4)."""
+        """A bearer token that nobody knows is a 401 (reference ERR-25, AUTHN-9)."""
         answer = await self.anonymous(Authorization="Bearer nonsense").get(self.maps)
         status = self.assertRefused(answer, 401, "Unauthorized", "Unauthorized")
         self.assertNotIn("details", status)
@@ -226,14 +226,16 @@ class HTTPTests(ConventionCase):
 
 class DiscoveryTests(ConventionCase):
     async def test_versions(self) -> None:
-        """/api names v1 and this server's address (C1)."""
+        """/api names v1 and this server's address (reference DISC-1)."""
         shown = (await self.client.get("/api")).json
         self.assertEqual(list(shown), ["kind", "versions", "serverAddressByClientCIDRs"])
         (address,) = shown["serverAddressByClientCIDRs"]
         self.assertEqual(address["serverAddress"], f"127.0.0.1:{self.server.port}")
 
     async def test_groups(self) -> None:
-        """/apis lists the groups in the order of their priority; each leads to its versions' resources (C1)."""
+        """/apis lists the groups in the order of their priority; each leads to its versions' resources
+        (reference DISC-2, DISC-3).
+        """
         groups = (await self.client.get("/apis")).json["groups"]
         order = [group["name"] for group in groups]
         self.assertEqual(order[:3], ["apiregistration.orch.io", "apps", "events.orch.io"])
@@ -247,7 +249,7 @@ class DiscoveryTests(ConventionCase):
                 )
 
     async def test_resources(self) -> None:
-        """/api/v1 lists resources and sub-resources with their verbs (C1)."""
+        """/api/v1 lists resources and sub-resources with their verbs (reference DISC-4, DISC-5)."""
         resources = {each["name"]: each for each in (await self.client.get("/api/v1")).json["resources"]}
         pods = resources["pods"]
         self.assertEqual((pods["kind"], pods["namespaced"], pods["shortNames"]), ("Pod", True, ["po"]))
@@ -258,26 +260,26 @@ class DiscoveryTests(ConventionCase):
         self.assertEqual((eviction["group"], eviction["version"], eviction["kind"]), ("policy", "v1", "Eviction"))
 
     async def test_newer_discovery_falls_back(self) -> None:
-        """The aggregated form of later releases is unknown; the plain one is served (C1)."""
+        """The aggregated form of later releases is unknown; the plain one is served (reference DISC-8)."""
         accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
         self.assertEqual((await self.client.get("/apis", accept)).json["kind"], "APIGroupList")
 
     async def test_formats(self) -> None:
-        """Discovery comes in Protobuf and YAML too, and with a slash at the end (C1)."""
+        """Discovery comes in Protobuf and YAML too, and with a slash at the end (reference DISC-8, DISC-9)."""
         binary = await self.client.get("/apis", self.naming.protobuf_media_type)
         self.assertEqual(unwrap(binary.body)[:2], ("v1", "APIGroupList"))
         text = yaml.safe_load((await self.client.get("/api/v1/", "application/yaml")).body)
         self.assertEqual(text["groupVersion"], "v1")
 
     async def test_version(self) -> None:
-        """/version names the release; it can only be read (C1)."""
+        """/version names the release; it can only be read (reference DISC-6)."""
         shown: Any = (await self.client.get("/version")).json
         self.assertEqual((shown["major"], shown["minor"]), ("1", "24"))
         self.assertRegex(shown["gitVersion"], r"^v1\.24\.\d+$")
         self.assertEqual((await self.client.post("/version", {})).code, 405)
 
     async def test_index(self) -> None:
-        """/ lists the paths, sorted (C1)."""
+        """/ lists the paths, sorted (reference DISC-7)."""
         paths = (await self.client.get("/")).json["paths"]
         self.assertEqual(paths, sorted(paths))
         self.assertLess({"/api", "/apis", "/healthz", "/version", "/apis/apps/v1"}, set(paths))

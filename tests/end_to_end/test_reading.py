@@ -23,7 +23,7 @@ class ListTests(ConventionCase):
         return await self.client.get(f"{self.maps}?{query}")
 
     async def test_shape(self) -> None:
-        """A list has its kind and version; its items have neither, and an empty one is `[]` (A1)."""
+        """A list has its kind and version; its items have neither, and an empty one is `[]` (reference OBJ-14)."""
         empty = (await self.client.get(self.maps)).json
         self.assertEqual((empty["kind"], empty["apiVersion"], empty["items"]), ("ConfigMapList", "v1", []))
         made = await self.make()
@@ -34,7 +34,7 @@ class ListTests(ConventionCase):
         self.assertGreaterEqual(int(shown["metadata"]["resourceVersion"]), int(made["metadata"]["resourceVersion"]))
 
     async def test_order(self) -> None:
-        """Items come in byte order of their names, whatever the order of their creation (A6)."""
+        """Items come in byte order of their names, whatever the order of their creation (reference READ-13)."""
         for name in ("b", "a.b", "a", "a-b", "c"):
             await self.make(name)
         self.assertEqual(names(await self.client.get(self.maps)), ["a", "a-b", "a.b", "b", "c"])
@@ -51,7 +51,7 @@ class ListTests(ConventionCase):
         self.assertEqual(places, sorted(places))
 
     async def test_label_selectors(self) -> None:
-        """Every operator of the grammar selects as it says (A7)."""
+        """Every operator of the grammar selects as it says (reference READ-18)."""
         for name, labels in (("a", {"k": "v"}), ("b", {"k": "w", "n": "5"}), ("c", {})):
             await self.make(name, labels=labels)
         table = {
@@ -63,7 +63,9 @@ class ListTests(ConventionCase):
             self.assertEqual("".join(names(await self.query(f"labelSelector={quoted}"))), expected, selector)
 
     async def test_field_selectors(self) -> None:
-        """Names and the kind's own fields select; other fields are refused with this text (A7)."""
+        """Names and the kind's own fields select; other fields are refused with this text
+        (reference READ-20 to READ-22).
+        """
         for name, kind in (("a", "Opaque"), ("b", "x.io/y")):
             await self.created(self.core("secrets"), {"metadata": {"name": name}, "type": kind})
         secrets = self.core("secrets")
@@ -90,7 +92,7 @@ class ListTests(ConventionCase):
         self.assertEqual({first.version, second.version, last.version}, {first.version})
 
     async def test_chunks_with_a_selector(self) -> None:
-        """With a selector chunks are filled, and nothing is counted (A6)."""
+        """With a selector chunks are filled, and nothing is counted (reference READ-13, READ-14)."""
         for name in "abcdef":
             await self.make(name, labels={"l": "x" if name in "ace" else "y"})
         first = await self.query("limit=2&labelSelector=l%3Dx")
@@ -100,7 +102,7 @@ class ListTests(ConventionCase):
         self.assertEqual(names(await self.query(f"limit=2&labelSelector=l%3Dx&continue={token}")), ["e"])
 
     async def test_continue_with_a_version(self) -> None:
-        """continue with another resourceVersion is a 400; with 0 it is a continue (A5)."""
+        """continue with another resourceVersion is a 400; with 0 it is a continue (reference READ-4)."""
         for name in "abc":
             await self.make(name)
         token = (await self.query("limit=1")).json["metadata"]["continue"]
@@ -111,7 +113,7 @@ class ListTests(ConventionCase):
         self.assertEqual(names(await self.query(f"limit=1&continue={token}&resourceVersion=0")), ["b"])
 
     async def test_exact(self) -> None:
-        """A limit with a version, or match=Exact, shows the past (A5)."""
+        """A limit with a version, or match=Exact, shows the past (reference READ-4, READ-5)."""
         await self.make("a")
         then = (await self.query("")).version
         await self.make("b")
@@ -122,7 +124,7 @@ class ListTests(ConventionCase):
         self.assertEqual(names(now), ["a", "b"], "without a limit it is a lower bound")
 
     async def test_version_rules(self) -> None:
-        """Each wrong combination is a 422 of ListOptions with its text (A5)."""
+        """Each wrong combination is a 422 of ListOptions with its text (reference READ-6)."""
         forbidden = "resourceVersionMatch: Forbidden: resourceVersionMatch"
         table = {
             "resourceVersionMatch=Exact": f"{forbidden} is forbidden unless resourceVersion is provided",
@@ -140,7 +142,7 @@ class ListTests(ConventionCase):
             )
 
     async def test_version_of_the_future(self) -> None:
-        """A version that is not reached in time is a 504 with Retry-After (A4)."""
+        """A version that is not reached in time is a 504 with Retry-After (reference READ-8, ERR-24)."""
         answer = await self.query("resourceVersion=999999999")
         self.assertEqual((answer.code, answer.json["reason"], answer.headers["retry-after"]), (504, "Timeout", "1"))
         self.assertRegex(
@@ -152,7 +154,9 @@ class ListTests(ConventionCase):
 
 class WatchTests(ConventionCase):
     async def test_from_a_version(self) -> None:
-        """A watch from a version shows what came after it; DELETED has the last state and a new version (A5, A9)."""
+        """A watch from a version shows what came after it; DELETED has the last state and a new version
+        (reference WATCH-1, WATCH-7).
+        """
         made = await self.make()
         version = made["metadata"]["resourceVersion"]
         watch = await self.client.watch(f"{self.maps}?watch=true&resourceVersion={version}")
@@ -167,7 +171,7 @@ class WatchTests(ConventionCase):
         self.assertGreater(int(gone), int(changed["metadata"]["resourceVersion"]))
 
     async def test_from_the_present(self) -> None:
-        """Without a version, or from 0, a watch begins with an ADDED for each object (A5)."""
+        """Without a version, or from 0, a watch begins with an ADDED for each object (reference WATCH-1)."""
         for name in ("a", "b"):
             await self.make(name)
         for query in ("watch=1", "watch=1&resourceVersion=0", "watch"):
@@ -175,7 +179,7 @@ class WatchTests(ConventionCase):
             self.assertEqual(await watch.types(2), [("ADDED", "a"), ("ADDED", "b")])
 
     async def test_switch(self) -> None:
-        """`watch=false` and `watch=0` are plain lists; legacy paths watch (A8)."""
+        """`watch=false` and `watch=0` are plain lists; legacy paths watch (reference REQ-6, REQ-16)."""
         await self.make()
         for query in ("watch=false", "watch=0", "watch=False"):
             self.assertEqual((await self.client.get(f"{self.maps}?{query}")).json["kind"], "ConfigMapList")
@@ -184,13 +188,15 @@ class WatchTests(ConventionCase):
             self.assertEqual(await watch.types(1), [("ADDED", "a")])
 
     async def test_time_out(self) -> None:
-        """timeoutSeconds ends the stream in good order (A8)."""
+        """timeoutSeconds ends the stream in good order (reference WATCH-11, REQ-19)."""
         await self.make()
         watch = await self.client.watch(f"{self.maps}?watch=1&timeoutSeconds=1")
         self.assertEqual([event["type"] for event in await watch.rest()], ["ADDED"])
 
     async def test_bookmarks(self) -> None:
-        """A bookmark comes before the end if asked for; it holds a version and nothing else (A9)."""
+        """A bookmark comes before the end if asked for; it holds a version and nothing else
+        (reference WATCH-12, WATCH-13).
+        """
         made = await self.make()
         watch = await self.client.watch(f"{self.maps}?watch=1&allowWatchBookmarks=true&timeoutSeconds=3")
         events = await watch.rest()
@@ -204,7 +210,9 @@ class WatchTests(ConventionCase):
         )
 
     async def test_selection(self) -> None:
-        """Entering a selection is ADDED, leaving it is DELETED with the old state and the new version (A9)."""
+        """Entering a selection is ADDED, leaving it is DELETED with the old state and the new version
+        (reference WATCH-8).
+        """
         made = await self.make(labels={"l": "x"})
         query = f"watch=1&labelSelector=l%3Dx&resourceVersion={made['metadata']['resourceVersion']}"
         watch = await self.client.watch(f"{self.maps}?{query}")
@@ -216,7 +224,7 @@ class WatchTests(ConventionCase):
         self.assertEqual(entered, {"type": "ADDED", "object": back})
 
     async def test_beginning_of_the_end(self) -> None:
-        """Setting deletionTimestamp is MODIFIED, the removal DELETED (A9)."""
+        """Setting deletionTimestamp is MODIFIED, the removal DELETED (reference WATCH-6)."""
         made = await self.make(finalizers=["x.io/a"])
         version = made["metadata"]["resourceVersion"]
         watch = await self.client.watch(f"{self.maps}?watch=1&resourceVersion={version}")
@@ -225,12 +233,12 @@ class WatchTests(ConventionCase):
         self.assertEqual(await watch.types(2), [("MODIFIED", "a"), ("DELETED", "a")])
 
     async def test_item_path_is_a_get(self) -> None:
-        """`watch` on the path of one object is ignored (A8)."""
+        """`watch` on the path of one object is ignored (reference REQ-12)."""
         made = await self.make()
         self.assertEqual((await self.client.get(f"{self.maps}/a?watch=1")).json, made)
 
     async def test_protobuf(self) -> None:
-        """A Protobuf watch sends length-delimited WatchEvents whose objects are envelopes (A9)."""
+        """A Protobuf watch sends length-delimited WatchEvents whose objects are envelopes (reference WATCH-15)."""
         made = await self.make()
         stream_type = self.naming.protobuf_media_type + ";stream=watch"
         watch = await self.client.watch(f"{self.maps}?watch=1", stream_type)
@@ -242,7 +250,7 @@ class WatchTests(ConventionCase):
         self.assertEqual(opened(codec, envelope), made)
 
     async def test_table(self) -> None:
-        """A Table watch sends one-row Tables; only the first has the columns (A9)."""
+        """A Table watch sends one-row Tables; only the first has the columns (reference WATCH-16)."""
         await self.make("a")
         await self.make("b")
         watch = await self.client.watch(f"{self.maps}?watch=1", TABLE)
@@ -253,7 +261,7 @@ class WatchTests(ConventionCase):
         self.assertEqual(second["object"]["rows"][0]["cells"][0], "b")
 
     async def test_no_yaml(self) -> None:
-        """YAML cannot be streamed (A9)."""
+        """YAML cannot be streamed (reference WATCH-14)."""
         answer = await self.client.get(f"{self.maps}?watch=1", "application/yaml")
         text = "only the following media types are accepted: application/json;stream=watch, "
         self.assertEqual(answer.code, 406)

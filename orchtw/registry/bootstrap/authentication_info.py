@@ -1,4 +1,6 @@
-"""What extension servers need to believe this server's clients: a ConfigMap that anybody they trust may read (C7)."""
+"""What extension servers need to believe this server's clients: a ConfigMap that anybody they trust may read
+(reference AGG-7).
+"""
 
 from __future__ import annotations
 
