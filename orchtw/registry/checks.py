@@ -11,10 +11,24 @@ from types import MappingProxyType
 from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.groups.core import (
+    pod_security,
+    pod_specs,
+    scheduling_terms,
+    volume_files,
+    volume_sources,
+)
 from orchtw.registry.groups.meta import selectors
 from orchtw.schema.validation.validators import Check
 
-_PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (selectors.checks,)
+_PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
+    selectors.checks,
+    volume_sources.checks,
+    volume_files.checks,
+    scheduling_terms.checks,
+    pod_security.checks,
+    pod_specs.checks,
+)
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
