@@ -12,6 +12,7 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core import (
+    pod_annotations,
     pod_security,
     pod_specs,
     scheduling_terms,
@@ -26,6 +27,7 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     volume_sources.checks,
     volume_files.checks,
     scheduling_terms.checks,
+    pod_annotations.checks,
     pod_security.checks,
     pod_specs.checks,
 )
