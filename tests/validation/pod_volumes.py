@@ -275,5 +275,6 @@ VOLUMES: Examples = {
     105: Refused(
         change={**ephemeral(spec=CLAIM), "metadata.name": "x" * 253},
         accepts=ephemeral(spec=CLAIM),
+        detail="PVC name",
     ),
 }
