@@ -12,6 +12,8 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core import (
+    containers,
+    pod_containers,
     pod_security,
     pod_specs,
     scheduling_terms,
@@ -28,6 +30,8 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     scheduling_terms.checks,
     pod_security.checks,
     pod_specs.checks,
+    containers.checks,
+    pod_containers.checks,
 )
 
 
