@@ -189,6 +189,13 @@ def _system_causes(spec: Object) -> list[Cause]:
     return causes
 
 
+def check_template(new: Object, old: Object | None) -> list[Cause]:
+    """Ephemeral containers are for pods that run."""
+    if not (new.get("spec") or {}).get("ephemeralContainers"):
+        return []
+    return [forbidden("spec.ephemeralContainers", "ephemeral containers not allowed in pod template")]
+
+
 def checks(naming: Naming) -> Mapping[str, Check]:
     """By message."""
-    return {_CORE + "PodSpec": check_containers}
+    return {_CORE + "PodSpec": check_containers, _CORE + "PodTemplateSpec": check_template}

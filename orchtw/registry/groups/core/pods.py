@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from orchtw.errors import Cause
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.container_changes import count_causes, ephemeral_causes, image_causes
+from orchtw.registry.groups.core.container_warnings import container_warnings
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING, set_pod_spec_defaults
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
+from orchtw.rules.causes import forbidden
 from orchtw.schema.tables import cells_pod
 
 _COMPUTE = ("cpu", "memory")
+_EPHEMERAL_TAIL = (
+    *("ephemeralContainers", "restartPolicy", "terminationGracePeriodSeconds", "activeDeadlineSeconds", "dnsPolicy"),
+    *("nodeSelector", *POD_SPEC_TAIL),
+)
 _SERVICE_LINKS_TAIL = POD_SPEC_TAIL[POD_SPEC_TAIL.index("enableServiceLinks") :]
 
 
@@ -35,9 +44,15 @@ class PodStrategy(Strategy):
         if name != "ephemeralcontainers":
             return super().prepare_for_subresource(name, new, old, now)
         spec = dict(old["spec"])
-        if added := new.get("spec", {}).get("ephemeralContainers"):
-            spec["ephemeralContainers"] = added
+        spec.pop("ephemeralContainers", None)
+        if wanted := new.get("spec", {}).get("ephemeralContainers"):
+            put(spec, "ephemeralContainers", wanted, _EPHEMERAL_TAIL)
         return {**old, "spec": spec}
+
+    def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
+        if name != "ephemeralcontainers":
+            return super().validate_subresource(name, new, old)
+        return self.validate_declared(new, old) + ephemeral_causes(new["spec"], old["spec"])
 
 
 def qos_class(spec: Object) -> str:
@@ -76,11 +91,29 @@ def _request_limits(resources: Object) -> None:
             resources["requests"] = dict(sorted({**limits, **requests}.items()))
 
 
+def validate_pod(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """What holds of pods and not of templates, and what of a pod may change."""
+    spec = new["spec"]
+    causes = image_causes(spec)
+    if old is not None:
+        causes += count_causes(spec, old["spec"])
+    elif spec.get("ephemeralContainers"):
+        causes.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    return causes
+
+
+def warn_of_pod(new: Object, old: Object | None, naming: Naming) -> list[str]:
+    """Updates are many, and made by programs: nobody is warned of what a pod had before."""
+    return container_warnings(new["spec"], "spec") if old is None else []
+
+
 POD = Kind(
     group="",
     kind="Pod",
     strategy=PodStrategy,
     status_ignores=("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
     set_defaults=set_pod_defaults,
+    validate=validate_pod,
+    warn=warn_of_pod,
     cells=cells_pod.pod,
 )
