@@ -13,6 +13,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core import (
     containers,
+    pod_annotations,
     pod_containers,
     pod_security,
     pod_specs,
@@ -28,6 +29,7 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     volume_sources.checks,
     volume_files.checks,
     scheduling_terms.checks,
+    pod_annotations.checks,
     pod_security.checks,
     pod_specs.checks,
     containers.checks,

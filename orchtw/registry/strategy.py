@@ -138,19 +138,18 @@ class Strategy:
         return self._in_order(causes)
 
     def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
-        """What the schema declares, then what no declaration can say; `old` None: a create."""
+        """What the schema declares, then what no declaration can say; `old` None: a create.
+
+        The status, which such a write cannot change, is not looked at: it may be older than its rules.
+        """
         causes, own = self.validate_declared(obj, old), self.traits.validate
         return causes if own is None else causes + own(obj, old, self.naming)
 
     def validate_declared(self, obj: Object, old: Object | None) -> list[Cause]:
-        """What the schema declares, checks of messages included.
-
-        The status, which a write to another path cannot change, is not looked at: it may be older than its rules.
-        """
+        """What the schema declares for all but the status."""
         declared = self._codec.validator
-        if declared is None:
-            return []
-        return declared({key: value for key, value in obj.items() if key != "status"} if self.has_status else obj, old)
+        shown = {key: value for key, value in obj.items() if key != "status"} if self.has_status else obj
+        return [] if declared is None else declared(shown, old)
 
     def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
         """The same for a write to a sub-resource: to /status what holds of the status, to others all but that."""

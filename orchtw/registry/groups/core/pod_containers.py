@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
@@ -10,6 +10,8 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core.container_mounts import reference_causes
 from orchtw.registry.groups.core.container_resources import are_plain, huge_page_causes
+from orchtw.registry.groups.core.containers import UNTRIMMED
+from orchtw.registry.groups.core.pod_annotations import containers_of
 from orchtw.rules.causes import duplicate, forbidden, invalid, not_found
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check
@@ -20,13 +22,6 @@ _NOT_ON_WINDOWS: Final = (
     *("seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged"),
     *("allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"),
 )
-
-
-def placed_containers(spec: Object) -> Iterator[tuple[str, Object]]:
-    """All containers of a pod spec, each with its place in it, in the order in which they start."""
-    for key in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(spec.get(key) or ()):
-            yield f"{key}[{index}]", container
 
 
 def check_containers(new: Object, old: Object | None) -> list[Cause]:
@@ -104,7 +99,7 @@ def _target_causes(ephemeral: Sequence[Object], others: Sequence[Object]) -> lis
 
 def _reference_causes(spec: Object, volumes: Mapping[str, Object]) -> list[Cause]:
     causes: list[Cause] = []
-    for place, container in placed_containers(spec):
+    for place, container in containers_of(spec):
         causes += within(place, reference_causes(container, volumes))
         if len(causes) > MAX_CAUSES:
             break
@@ -158,7 +153,7 @@ def _huge_page_causes(new: Object, old: Object | None) -> list[Cause]:
     if old is not None and _huge_page_causes(old, None):
         return []
     causes: list[Cause] = []
-    for place, container in placed_containers(new):
+    for place, container in containers_of(new):
         if resources := container.get("resources"):
             causes += within(place, huge_page_causes(resources))
         if len(causes) > MAX_CAUSES:
@@ -171,7 +166,7 @@ def _system_causes(spec: Object) -> list[Cause]:
     name = (spec.get("os") or {}).get("name")
     pod_windows = (spec.get("securityContext") or {}).get("windowsOptions") or {}
     causes: list[Cause] = []
-    for place, container in placed_containers(spec):
+    for place, container in containers_of(spec):
         security = container.get("securityContext") or {}
         place += ".securityContext"
         if name == "linux" and security.get("windowsOptions") is not None:
@@ -186,6 +181,19 @@ def _system_causes(spec: Object) -> list[Cause]:
             causes.append(invalid(f"{place}.windowsOptions.hostProcess", own, text))
         if len(causes) > MAX_CAUSES:
             break
+    return causes
+
+
+def image_causes(spec: Object) -> list[Cause]:
+    """Images of a pod that cannot be pulled because of space around them; templates may have them."""
+    causes: list[Cause] = []
+    for key in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(key) or ()):
+            image = container.get("image") or ""
+            if image.strip() != image:
+                causes.append(invalid(f"spec.{key}[{index}].image", image, UNTRIMMED))
+                if len(causes) > MAX_CAUSES:
+                    return causes
     return causes
 
 
