@@ -12,7 +12,9 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core import (
+    containers,
     pod_annotations,
+    pod_containers,
     pod_security,
     pod_specs,
     scheduling_terms,
@@ -30,6 +32,8 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     pod_annotations.checks,
     pod_security.checks,
     pod_specs.checks,
+    containers.checks,
+    pod_containers.checks,
 )
 
 

@@ -32,3 +32,8 @@ def port_name(value: str) -> tuple[str, ...]:
     if value[:1] == "-" or value[-1:] == "-":
         errors.append("must not begin or end with a hyphen")
     return tuple(errors)
+
+
+def port(value: int | str) -> tuple[str, ...]:
+    """What is wrong with the number or name of a port."""
+    return port_name(value) if isinstance(value, str) else port_number(value)
