@@ -95,4 +95,4 @@ class PodTests(case.EntryCase):
         """A negative period of grace is accepted as it is."""
         spec = {**POD["spec"], "terminationGracePeriodSeconds": -1}
         answer = self.send("POST", "pods", {**POD, "spec": spec})
-        self.assertEqual((answer.code, answer.headers.get("Warning")), (201, None))
+        self.assertEqual((answer.code, answer.headers.get("warning")), (201, None))
