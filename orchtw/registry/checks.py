@@ -17,6 +17,7 @@ from orchtw.registry.groups.core import (
     pod_containers,
     pod_security,
     pod_specs,
+    privileges,
     scheduling_terms,
     volume_files,
     volume_sources,
@@ -37,10 +38,13 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
 )
 
 
-def checks(naming: Naming) -> Mapping[str, Check]:
-    """All of them by the full name of the message, for `Codecs`; `naming` is that of the objects."""
+def checks(naming: Naming, *, allow_privileged: bool = True) -> Mapping[str, Check]:
+    """All of them by the full name of the message, for `Codecs`; `naming` is that of the objects.
+
+    `allow_privileged`: pods may have all rights on their node (reference KIND-32).
+    """
     found: dict[str, list[Check]] = {}
-    for part in _PARTS:
+    for part in _PARTS if allow_privileged else (*_PARTS, privileges.checks):
         for message, check in part(naming).items():
             found.setdefault(message, []).append(check)
     return MappingProxyType({message: _combined(parts) for message, parts in found.items()})

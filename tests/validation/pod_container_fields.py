@@ -241,7 +241,7 @@ ENVIRONMENT: Examples = {
     },
     **{
         number: [
-            anywhere("env", variable({kind: {"name": "a", "key": key}}), variable({kind: {"name": "a", "key": "_.B"}}))
+            anywhere("env", variable({kind: {"name": "a", "key": key}}), variable({kind: {"name": "a", "key": "_B"}}))
             for key in ("a b", "..a")
         ]
         for number, kind in ((151, "configMapKeyRef"), (154, "secretKeyRef"))

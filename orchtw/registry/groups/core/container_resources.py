@@ -102,7 +102,7 @@ def _divides(page: Quantity, amount: Quantity) -> bool:
     size, power = _whole_bytes(page)
     number, exponent = _whole_bytes(amount)
     if exponent < power:  # no further than the number has digits, for it is not less than a page
-        return number % (size * 10 ** (power - exponent)) == 0
+        return bool(number % (size * 10 ** (power - exponent)) == 0)
     rest: int = number * pow(10, exponent - power, size) % size
     return rest == 0
 
