@@ -217,7 +217,7 @@ def _write_format(rules: Rules, at: _Place, w: Writer) -> None:
 
 
 def _write_one_of(one_of: OneOf, w: Writer) -> None:
-    w(f"given = [key for key in {one_of.keys!r} if not unset(new, key)]")
+    w(f"given = [key for key in {one_of.keys!r} if key in new and not unset(new, key)]")
     with w.block("for key in given[1:]:"):
         w(f"out.append(forbidden(key, {one_of.too_many!r}))")
     if one_of.missing:
