@@ -147,7 +147,7 @@ def qualified_name(value: str) -> tuple[str, ...]:
 
 
 def csi_driver(value: str) -> tuple[str, ...]:
-    """What is wrong with the name of a CSI driver: a subdomain in letters of either case; its length is another rule."""
+    """What is wrong with the name of a CSI driver, but for its length: a subdomain, in letters of either case."""
     return dns_subdomain(value.lower())
 
 

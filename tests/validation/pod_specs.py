@@ -228,7 +228,13 @@ SPECS: Examples = {
     304: secured("sysctls", [{"name": "", "value": "1"}], [{"name": "a.b", "value": "1"}]),
     305: secured("sysctls", [{"name": "A", "value": "1"}], [{"name": "net.ipv4.tcp_x", "value": "1"}]),
     306: [
-        secured("sysctls", [{"name": "a/b", "value": "1"}], [{"name": "a.b", "value": "1"}], on="create", detail="regex"),
+        secured(
+            "sysctls",
+            [{"name": "a/b", "value": "1"}],
+            [{"name": "a.b", "value": "1"}],
+            on="create",
+            detail="regex",
+        ),
         Shown("tests.registry.groups.test_pods.PodRulesTests.test_stored_slashes"),
     ],
     307: secured("sysctls", [{"name": "a", "value": "1"}] * 2, [{"name": "a", "value": "1"}]),
@@ -249,7 +255,8 @@ SPECS: Examples = {
         change={
             "spec.hostNetwork": True,
             **HOST_PROCESS,
-            "spec.containers[1]": {**CONTAINER, "name": "d", "securityContext": {"windowsOptions": {"hostProcess": False}}},
+            "spec.containers[1]": {**CONTAINER, "name": "d"},
+            "spec.containers[1].securityContext.windowsOptions.hostProcess": False,
         },
         accepts=None,
     ),
@@ -346,7 +353,11 @@ SPECS: Examples = {
         change={"spec.activeDeadlineSeconds": 6},
         accepts={"spec.activeDeadlineSeconds": 4},
     ),
-    335: Refused(change={"spec.activeDeadlineSeconds": -1}, accepts={"spec.activeDeadlineSeconds": 1}, detail="must be"),
+    335: Refused(
+        change={"spec.activeDeadlineSeconds": -1},
+        accepts={"spec.activeDeadlineSeconds": 1},
+        detail="must be between 0 and 2147483647, inclusive",
+    ),
     336: Refused(
         before={"spec.activeDeadlineSeconds": 5},
         change={"spec.activeDeadlineSeconds": GONE},
