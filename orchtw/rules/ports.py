@@ -11,6 +11,7 @@ HIGHEST: Final = 65535
 _LONGEST_NAME: Final = 15
 _ALLOWED: Final = re.compile("[-a-z0-9]+")
 _LETTER: Final = re.compile("[a-z]")
+_is_usual = re.compile("[a-z](?:-?[a-z0-9])*").fullmatch
 
 
 def port_number(value: int) -> tuple[str, ...]:
@@ -20,6 +21,8 @@ def port_number(value: int) -> tuple[str, ...]:
 
 def port_name(value: str) -> tuple[str, ...]:
     """What is wrong with the name of a port: everything, as no other form does."""
+    if len(value) <= _LONGEST_NAME and _is_usual(value):
+        return ()
     errors = []
     if len(value.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
         errors.append(max_length_text(_LONGEST_NAME))

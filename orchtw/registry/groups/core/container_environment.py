@@ -19,7 +19,6 @@ _FIELDS: Final = frozenset(
     )
 )
 """What a variable may show of the pod, beside single labels and annotations."""
-_SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
 _NO_SOURCE: Final = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
 _TWO_SOURCES: Final = "may not have more than one field specified at a time"
 _NO_MAP: Final = "must specify one of: `configMapRef` or `secretRef`"
@@ -48,12 +47,11 @@ def _source_causes(variable: Object) -> list[Cause]:
         found = _reference_causes(key, reference)
         if found:
             causes += within(key, found)
-    given = sum(key in source for key in _SOURCES)
-    if not given:
+    if not source:
         causes.append(invalid("", "", _NO_SOURCE))
     elif variable.get("value"):
         causes.append(invalid("", "", "may not be specified when `value` is not empty"))
-    elif given > 1:
+    elif len(source) > 1:
         causes.append(invalid("", "", _TWO_SOURCES))
     return causes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
@@ -47,9 +48,14 @@ def are_plain(resources: Object) -> bool:
 def _exceeds_limits(limits: Mapping[str, str], requests: Mapping[str, str]) -> bool:
     for name, amount in requests.items():
         limit = limits.get(name, amount)
-        if limit != amount and quantity(amount).compare(quantity(limit)) > 0:
+        if limit != amount and _is_more(amount, limit):
             return True
     return False
+
+
+@lru_cache(maxsize=4096)  # of clusters' few pairs of amounts
+def _is_more(amount: str, limit: str) -> bool:
+    return quantity(amount).compare(quantity(limit)) > 0
 
 
 def _overcommitted(limits: Mapping[str, str], requests: Mapping[str, str], naming: Naming) -> list[Cause]:
