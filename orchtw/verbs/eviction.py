@@ -123,7 +123,7 @@ async def _charge(context: Writing, budgets: Target, call: Call, pod: Object, *,
 
 
 def _is_healthy(budget: Object) -> bool:
-    status = budget.get("status") or {}
+    status: Mapping[str, int] = budget.get("status") or {}
     return status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0
 
 
