@@ -275,9 +275,9 @@ VOLUMES: Examples = {
         field=f"{AT}.ephemeral.volumeClaimTemplate.metadata.name",
     ),
     104: Refused(
-        change=ephemeral(spec={**CLAIM, "accessModes": ["Sometimes"]}),
-        accepts=ephemeral(spec=CLAIM),
-        field=f"{AT}.ephemeral.volumeClaimTemplate.spec.accessModes",
+        change=ephemeral(spec={**CLAIM, "storageClassName": "A_"}),
+        accepts=ephemeral(spec={**CLAIM, "storageClassName": "a"}),
+        field=f"{AT}.ephemeral.volumeClaimTemplate.spec.storageClassName",
     ),
     105: Refused(
         change={**ephemeral(spec=CLAIM), "metadata.name": "x" * 253},
