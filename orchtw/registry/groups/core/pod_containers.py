@@ -1,4 +1,4 @@
-"""The containers of a pod among each other and with the rest of its spec (reference KIND-38, KIND-39)."""
+"""The containers of a pod among each other and with the rest of its spec (reference KIND-40, KIND-42)."""
 
 from __future__ import annotations
 
