@@ -8,12 +8,17 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES
 from orchtw.naming import Naming
+from orchtw.registry.checks import checks
 from orchtw.registry.groups.core.pod_security import check_security_context
 from orchtw.registry.groups.core.pod_validation import validate_pod
-from tests.registry.groups.test_core import CODECS, NOW, strategy
+from orchtw.registry.strategies import strategy_for
+from orchtw.schema.codec.codecs import Codecs
+from tests.registry.groups.test_core import CATALOGUE, NAMING, NOW
 
-PODS = strategy("", "v1", "pods")
-CODEC = CODECS.kind("v1", "Pod")
+CODEC = Codecs(CATALOGUE, checks(NAMING)).kind("v1", "Pod")
+RESOURCE = CATALOGUE.find("", "v1", "pods")
+assert RESOURCE is not None
+PODS = strategy_for(RESOURCE, NAMING, CODEC)
 BOUND: dict[str, Any] = {"spec": {"nodeName": "n", "terminationGracePeriodSeconds": 7}, "status": {}}
 
 
