@@ -27,10 +27,12 @@ from orchtw.schema.validation.problems import within
 class Strategy:
     """The generic write rules of a stored kind (reference WRITE-5, WRITE-11).
 
-    `reservations` are what its objects take beyond themselves, as `reserve_with` has them made; None: nothing.
+    `reservations` are what its objects take beyond themselves, None: nothing; `ttl_s` is how many seconds after their
+    last write they end by themselves, 0: never. Both are set by `Targets.configure`.
     """
 
     reservations: Reservations | None = None
+    ttl_s: float = 0.0
 
     def __init__(
         self, resource: ResourceType, naming: Naming, codec: KindCodec, traits: Traits = GENERIC

@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from orchtw.config import Config
 from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
@@ -49,6 +50,7 @@ class Traits:
       write to /status, on which the declared rules below `status` hold, and no others.
     * `warn`: of deprecated fields and values, in creates and updates of the main path.
     * `reservations`: makes what keeps account of what objects take beyond themselves, such as addresses.
+    * `ttl_s`: how long after their last write objects end by themselves; 0: they do not.
     * `conversions`: between the kind's versions. `cells`: of its rows in Tables; None: the default columns.
     """
 
@@ -64,6 +66,7 @@ class Traits:
     validate_status: ValidateStatus | None = None
     warn: Warn | None = None
     reservations: MakeReservations | None = None
+    ttl_s: Callable[[Config], float] | None = None
     conversions: Conversions = SAME_FIELDS
     cells: Cells | None = None
 

@@ -117,7 +117,7 @@ class WritePath:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                     await wait
                 return self._pretend_create(write, prepared)
-            op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared)
+            op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:
@@ -243,7 +243,7 @@ class WritePath:
                 return await self._remove_finished(write, live, old, prepared, asked_version, hold)
             if write.dry_run:
                 return Written(prepared.entry(live.revision))
-            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)
+            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:
@@ -349,7 +349,7 @@ class WritePath:
             prepared = await self._run(size, lambda: stored.prepare(new))
             if write.dry_run:
                 return prepared.entry(live.revision)
-            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)
+            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:

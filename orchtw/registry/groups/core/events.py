@@ -13,5 +13,6 @@ EVENT = Kind(
     create_on_update=True,
     name_form=PATH_SEGMENT_NAME,
     conversions=EVENT_CONVERSIONS,
+    ttl_s=lambda config: config.event_ttl_s,
     cells=cells_core.event,
 )
