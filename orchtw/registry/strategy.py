@@ -10,7 +10,7 @@ from functools import cached_property
 
 import orjson
 
-from orchtw.errors import Cause
+from orchtw.errors import Cause, Conflict
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.reservations import Reservations
@@ -173,6 +173,15 @@ class Strategy:
     def holds_removal(self, obj: Object) -> bool:
         """Whether a terminating object stays although its metadata.finalizers are empty."""
         return False
+
+    def precondition_failed(self, name: str, what: str, asked: str, found: str) -> Conflict:
+        """What a delete is told whose precondition on `what`, UID or ResourceVersion, does not hold."""
+        happened = "deleted and then recreated" if what == "UID" else "modified"
+        why = (
+            f"the {what} in the precondition ({asked}) does not match the {what} in record ({found}). "
+            f"The object might have been {happened}"
+        )
+        return Conflict.of(self.resource.kind, self.resource.group, name, why)
 
     def begin_termination(self, obj: Object) -> None:
         """Show in the object that it is being deleted, beyond its metadata."""
