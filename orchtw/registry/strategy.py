@@ -122,22 +122,28 @@ class Strategy:
             return self.traits.status_ignores
         return ("status",) if self.has_status and not name else ()
 
-    def validate_create(self, obj: Object) -> list[Cause]:
-        """Every reason why `obj` may not be created, in the order of the fields."""
+    def validate_create(self, obj: Object, asked: ResourceType | None = None) -> list[Cause]:
+        """Every reason why `obj` may not be created, in the order of the fields; `asked` is in the request's version."""
         causes = metadata_rules.validate_create(obj["metadata"], self._metadata) + self.validate_content(obj, None)
-        return self._in_order(causes)
+        return self._in_order(causes + self._validate_request(obj, None, asked))
 
-    def validate_update(self, new: Object, old: Object, subresource: str = "") -> list[Cause]:
+    def validate_update(
+        self, new: Object, old: Object, subresource: str = "", asked: ResourceType | None = None
+    ) -> list[Cause]:
         """Every reason why a write to a sub-resource ("": the main path) may not make `old` the object `new`.
 
-        In the order of the fields.
+        In the order of the fields; `asked` is in the request's version.
         """
         causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
         if subresource:
             causes += self.validate_subresource(subresource, new, old)
         else:
-            causes += self.validate_content(new, old)
+            causes += self.validate_content(new, old) + self._validate_request(new, old, asked)
         return self._in_order(causes)
+
+    def _validate_request(self, new: Object, old: Object | None, asked: ResourceType | None) -> list[Cause]:
+        own = self.traits.validate_request
+        return [] if own is None or asked is None else own(new, old, asked)
 
     def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
         """What the schema declares, then what no declaration can say; `old` None: a create.

@@ -16,6 +16,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.reservations import MakeReservations
 from orchtw.rules.names import SUBDOMAIN_NAME, NameForm
+from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.conversion.convert import SAME_FIELDS, Conversions
 from orchtw.schema.tables.text import Cells
 
@@ -27,6 +28,9 @@ SetDefaults = Callable[[Object], None]
 
 Validate = Callable[[Object, Object | None, Naming], list[Cause]]
 """Every reason why an object may not be created, or (given the old one) not become the new one."""
+
+ValidateRequest = Callable[[Object, Object | None, ResourceType], list[Cause]]
+"""As Validate, of what holds only for requests in one of the kind's versions: that of the resource."""
 
 Warn = Callable[[Object, Object | None, Naming], list[str]]
 """What the client should know of a write of the first object that was accepted: deprecated fields and values."""
@@ -49,6 +53,7 @@ class Traits:
     * `set_defaults`: what absent fields hold that no declared default can say.
     * `validate`: what a valid object is beyond the rules that its schema declares; `validate_status`: the same of a
       write to /status, on which the declared rules below `status` hold, and no others.
+    * `validate_request`: what else holds of creates and updates of the main path in some versions.
     * `warn`: of deprecated fields and values, in creates and updates of the main path.
     * `reservations`: makes what keeps account of what objects take beyond themselves, such as addresses.
     * `ttl_s`: how long after their last write objects end by themselves; 0: they do not.
@@ -66,6 +71,7 @@ class Traits:
     set_defaults: SetDefaults | None = None
     validate: Validate | None = None
     validate_status: ValidateStatus | None = None
+    validate_request: ValidateRequest | None = None
     warn: Warn | None = None
     reservations: MakeReservations | None = None
     ttl_s: Callable[[Config], float] | None = None

@@ -156,7 +156,7 @@ class WritePath:
     def _check_create(write: Write, admission: Admission | None, new: Object) -> None:
         """Refuse a new object that is not valid (422), else show it to validating plugins."""
         strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_create(new))
+        _refuse(write, new, strategy.validate_create(new, write.target.resource))
         _warn(write, strategy.warnings(new, None))
         if admission is not None and admission.validates:
             admission.finish(new)
@@ -281,7 +281,7 @@ class WritePath:
     def _check_update(write: Write, admission: Admission | None, new: Object, old: Object) -> None:
         """Refuse a change that is not valid (422), else show it to validating plugins."""
         strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_update(new, old, write.subresource))
+        _refuse(write, new, strategy.validate_update(new, old, write.subresource, write.target.resource))
         if not write.subresource:
             _warn(write, strategy.warnings(new, old))
         if admission is not None and admission.validates:
