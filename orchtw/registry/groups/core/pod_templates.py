@@ -7,6 +7,7 @@ from functools import lru_cache
 from orchtw.objects import Object
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.pod_warnings import warn_of_template
 from orchtw.registry.groups.core.volumes import set_claim_spec_defaults
 from orchtw.registry.kind import Kind
 from orchtw.schema.tables import cells_workloads
@@ -105,5 +106,6 @@ POD_TEMPLATE = Kind(
     kind="PodTemplate",
     generation=(("template",),),
     set_defaults=set_pod_template_defaults,
+    warn=warn_of_template,
     cells=cells_workloads.pod_template,
 )
