@@ -12,6 +12,8 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core import (
+    claim_validation,
+    persistent_sources,
     pod_annotations,
     pod_security,
     pod_specs,
@@ -30,6 +32,8 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     pod_annotations.checks,
     pod_security.checks,
     pod_specs.checks,
+    persistent_sources.checks,
+    claim_validation.checks,
 )
 
 
