@@ -123,7 +123,10 @@ class Strategy:
         return ("status",) if self.has_status and not name else ()
 
     def validate_create(self, obj: Object, asked: ResourceType | None = None) -> list[Cause]:
-        """Every reason why `obj` may not be created, in the order of the fields; `asked` is in the request's version."""
+        """Every reason why `obj` may not be created, in the order of the fields.
+
+        `asked` is the resource in the request's version.
+        """
         causes = metadata_rules.validate_create(obj["metadata"], self._metadata) + self.validate_content(obj, None)
         return self._in_order(causes + self._validate_request(obj, None, asked))
 
@@ -132,7 +135,7 @@ class Strategy:
     ) -> list[Cause]:
         """Every reason why a write to a sub-resource ("": the main path) may not make `old` the object `new`.
 
-        In the order of the fields; `asked` is in the request's version.
+        In the order of the fields; `asked` is the resource in the request's version.
         """
         causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
         if subresource:

@@ -51,9 +51,9 @@ class Op:
     not exist, None that anything goes. `note` travels to this process' `Change.note` untouched, so that a
     subscriber need not decode what the writer had in hand.
 
-    `ttl_s`, if not 0, says how many seconds after its commit the value ends: the store then deletes the key by itself,
-    unless it has been written again, in which case that write says anew whether and when its value ends. The end
-    outlives restarts, and shows as any other deletion does, a few seconds late at most (reference STORE-15).
+    `ttl_s`, if not 0, says how many seconds after its commit the value ends: the store then deletes the key by
+    itself, unless it has been written again, in which case that write says anew whether and when its value ends. The
+    end outlives restarts, and shows as any other deletion does, a few seconds late at most (reference STORE-15).
     """
 
     key: str

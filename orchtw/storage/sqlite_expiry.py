@@ -40,7 +40,7 @@ NOTHING = Due()
 
 
 class Expiry:
-    """Lives in the writer thread. `now` is in seconds since the epoch: the time must mean something after a restart."""
+    """Lives in the writer thread. `now` is in seconds since the epoch: ends must mean something after a restart."""
 
     _log = Logger()
 
@@ -77,7 +77,7 @@ class Expiry:
         self._next_ms = (self._now() + RETRY_S) * 1000
 
     def write(self, ends: Sequence[tuple[int, int]], ended: Sequence[int]) -> None:
-        """Inside a transaction: note (revision, end in milliseconds) of new writes, forget revisions that were due."""
+        """Inside a transaction: note (revision, end in milliseconds) of new writes, forget revisions that ended."""
         if ends:
             insert(self._connection, ends)
         if ended:

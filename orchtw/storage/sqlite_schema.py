@@ -4,7 +4,7 @@ One `history` row per committed write, by revision; `history_by_key` finds a key
 values. A row names the one it replaced (`prev`), so compaction looks at rows written since the last one only.
 A tombstone is a row with `created` 0. `sum` is the row's checksum; rows up to `meta.unsealed` may still lack it
 (format 1 had none). `expiry` has a row for each write whose value ends by itself: when, in milliseconds since the
-epoch (formats 1 and 2 had none). `meta` has one row: who made the file, and how far it is compacted, swept and sealed.
+epoch (before format 3 none did). `meta` has one row: who made the file, and how far it is compacted, swept, sealed.
 """
 
 from __future__ import annotations

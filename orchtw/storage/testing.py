@@ -510,7 +510,7 @@ class StoreConformance(_Base):
         self.assertEqual(await self.store.revision(), kept + 1)
 
     async def test_each_write_says_anew_when_a_value_ends(self) -> None:
-        """A later write of the key ends later or, if it does not say, never; one of a deleted key is another value."""
+        """A later write of the key ends later or, if it does not say, never; a deleted key begins anew."""
         for key in ("/longer", "/for-ever", "/deleted", "/again"):
             await self.lasting(key, 1)
         await self.lasting("/longer", 3600)

@@ -26,7 +26,9 @@ class ExpiryTests(SynchronousTestCase):
         self.expiry = Expiry(self.connection, lambda: self.now)
 
     def write(self, revision: int, ttl_s: float) -> None:
-        self.connection.execute("INSERT INTO history VALUES (?, ?, ?, 0, 0, x'', 0)", (revision, f"/{revision}", revision))
+        self.connection.execute(
+            "INSERT INTO history VALUES (?, ?, ?, 0, 0, x'', 0)", (revision, f"/{revision}", revision)
+        )
         ends = [(revision, self.expiry.end_ms(ttl_s))]
         self.expiry.write(ends, ())
         self.expiry.written(ends)

@@ -77,9 +77,15 @@ class CoreRestTests(case.EntryCase):
         ],
         6: [
             Stored(change={"metadata.name": "b", LABEL: "c"}, expected={LABEL: "b"}),
-            Stored(on="update", before={"metadata.name": "c1"}, change={"metadata.labels": {}}, expected={LABEL: "c1"}),
-            Stored(on="status", before={"metadata.name": "c2"}, change={"metadata.labels": {}}, expected={LABEL: "c2"}),
-            Stored(on="finalize", before={"metadata.name": "c3"}, change={"metadata.labels": {}}, expected={LABEL: "c3"}),
+            Stored(
+                on="update", before={"metadata.name": "c1"}, change={"metadata.labels": {}}, expected={LABEL: "c1"}
+            ),
+            Stored(
+                on="status", before={"metadata.name": "c2"}, change={"metadata.labels": {}}, expected={LABEL: "c2"}
+            ),
+            Stored(
+                on="finalize", before={"metadata.name": "c3"}, change={"metadata.labels": {}}, expected={LABEL: "c3"}
+            ),
         ],
         7: Stored(change={"spec.finalizers": ["a.b/c"]}, expected={"spec.finalizers": ["orch"]}),
         8: Stored(change={"status.phase": "Terminating"}, expected={"status.phase": "Active"}),
@@ -87,7 +93,11 @@ class CoreRestTests(case.EntryCase):
         10: Stored(
             on="finalize",
             change={"status.phase": "Terminating", "spec.finalizers": ["a.b/c"], "metadata.annotations": {"a": "b"}},
-            expected={"status.phase": "Active", "spec": {"finalizers": ["a.b/c"]}, "metadata.annotations": {"a": "b"}},
+            expected={
+                "status.phase": "Active",
+                "spec": {"finalizers": ["a.b/c"]},
+                "metadata.annotations": {"a": "b"},
+            },
         ),
         11: Shown(f"{__name__}.NamespaceTests.test_first_delete"),
         12: Shown(f"{__name__}.NamespaceTests.test_second_delete"),
@@ -169,7 +179,11 @@ class CoreRestTests(case.EntryCase):
         ],
         34: Accepted(
             before={"immutable": True},
-            change={"metadata.labels": {"a": "b"}, "metadata.annotations": {"a": "b"}, "metadata.finalizers": ["a.b/c"]},
+            change={
+                "metadata.labels": {"a": "b"},
+                "metadata.annotations": {"a": "b"},
+                "metadata.finalizers": ["a.b/c"],
+            },
         ),
         35: Stored(expected={"type": "Opaque"}),
         36: Stored(expected={"metadata.generation": GONE}),
@@ -196,7 +210,9 @@ class CoreRestTests(case.EntryCase):
             }
         ),
         46: [
-            Stored(on=on, change={"secrets": [{"name": "b", "kind": "Secret"}]}, expected={"secrets": [{"name": "b"}]})
+            Stored(
+                on=on, change={"secrets": [{"name": "b", "kind": "Secret"}]}, expected={"secrets": [{"name": "b"}]}
+            )
             for on in ("create", "update")
         ],
         47: Stored(expected={"metadata.generation": GONE}),
@@ -212,8 +228,10 @@ class CoreRestTests(case.EntryCase):
         ),
         59: [
             Refused(
-                change=limits(**{name: {"pods": "1"}}), accepts=limits(**{name: {"cpu": "1"}}),
-                field=f"spec.limits[0].{name}[pods]", detail="must be a standard resource for containers",
+                change=limits(**{name: {"pods": "1"}}),
+                accepts=limits(**{name: {"cpu": "1"}}),
+                field=f"spec.limits[0].{name}[pods]",
+                detail="must be a standard resource for containers",
             )
             for name in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
         ]
@@ -295,7 +313,10 @@ class CoreRestTests(case.EntryCase):
                 change={"spec.hard": {name: "1"}},
                 accepts={
                     "spec.hard": {
-                        "limits.ephemeral-storage": "1", "requests.hugepages-2Mi": "1", "count/a.b": "1", "services": "1"
+                        "limits.ephemeral-storage": "1",
+                        "requests.hugepages-2Mi": "1",
+                        "count/a.b": "1",
+                        "services": "1",
                     }
                 },
                 field=f"spec.hard[{name}]",
@@ -324,15 +345,19 @@ class CoreRestTests(case.EntryCase):
         ],
         81: Refused(change=scoped("Other", "Exists"), accepts=scoped("PriorityClass", "Exists")),
         82: Refused(
-            change={"spec.hard": {"cpu": "1"}, **scoped("BestEffort", "Exists")}, accepts=scoped("BestEffort", "Exists")
+            change={"spec.hard": {"cpu": "1"}, **scoped("BestEffort", "Exists")},
+            accepts=scoped("BestEffort", "Exists"),
         ),
         83: Refused(
-            change=scoped("Terminating", "In", "a"), accepts=scoped("PriorityClass", "In", "a"),
+            change=scoped("Terminating", "In", "a"),
+            accepts=scoped("PriorityClass", "In", "a"),
             detail="must be 'Exist' only operator",
         ),
         84: Refused(change=scoped("PriorityClass", "Other"), accepts=scoped("PriorityClass", "DoesNotExist")),
         85: Refused(
-            change=scoped("PriorityClass", "NotIn"), accepts=scoped("PriorityClass", "NotIn", "a"), field=f"{TERMS}.values"
+            change=scoped("PriorityClass", "NotIn"),
+            accepts=scoped("PriorityClass", "NotIn", "a"),
+            field=f"{TERMS}.values",
         ),
         86: Refused(change=scoped("PriorityClass", "Exists", "a"), field=f"{TERMS}.values"),
         87: Refused(
@@ -352,13 +377,17 @@ class CoreRestTests(case.EntryCase):
         90: Shown(f"{__name__}.CoreRestTests.test_status_without_version"),
         91: [
             Refused(
-                change={"status.hard": hard}, accepts={"status.hard": {"pods": "2"}}, field=f"status.hard[{next(iter(hard))}]"
+                change={"status.hard": hard},
+                accepts={"status.hard": {"pods": "2"}},
+                field=f"status.hard[{next(iter(hard))}]",
             )
             for hard in ({"other": "1"}, {"pods": "-1"}, {"pods": "500m"})
         ],
         92: [
             Refused(
-                change={"status.used": used}, accepts={"status.used": {"pods": "2"}}, field=f"status.used[{next(iter(used))}]"
+                change={"status.used": used},
+                accepts={"status.used": {"pods": "2"}},
+                field=f"status.used[{next(iter(used))}]",
             )
             for used in ({"other": "1"}, {"pods": "-1"}, {"pods": "500m"})
         ],
@@ -421,7 +450,9 @@ class NamespaceTests(case.ServedCase):
         uid, version = self.made["metadata"]["uid"], self.made["metadata"]["resourceVersion"]
         answer = self.send("DELETE", self.path, {"preconditions": {"uid": "b"}})
         self.assertEqual(answer.code, 409)
-        self.assertIn(f"Precondition failed: UID in precondition: b, UID in object meta: {uid}", answer.json["message"])
+        self.assertIn(
+            f"Precondition failed: UID in precondition: b, UID in object meta: {uid}", answer.json["message"]
+        )
         answer = self.send("DELETE", self.path, {"preconditions": {"resourceVersion": "1"}})
         self.assertEqual(answer.code, 409)
         text = f"Precondition failed: ResourceVersion in precondition: 1, ResourceVersion in object meta: {version}"

@@ -105,7 +105,9 @@ class EventTests(case.EntryCase):
         + [Accepted(kind="beta", change={"reason": "Other"})],
         23: [
             Accepted(kind="core", change={"reason": "Other", "count": 2, "message": "other"}),
-            Refused(kind="core", change={"involvedObject.namespace": "x"}, field="involvedObject.namespace", detail="does"),
+            Refused(
+                kind="core", change={"involvedObject.namespace": "x"}, field="involvedObject.namespace", detail="does"
+            ),
         ],
         24: Shown(f"{__name__}.EventTests.test_create_by_update"),
         25: Shown(f"{__name__}.EventTests.test_end"),

@@ -135,9 +135,7 @@ class NodeTests(case.EntryCase):
             for ranges in (["11.0.0.0/8"], ["10.0.0.0/8", "fd00::/8"], [])
         ]
         + [Accepted(change={"spec.podCIDR": "10.0.0.0/8"})],
-        15: [
-            Refused(before={"spec.providerID": "a"}, change={"spec.providerID": value}) for value in ("b", GONE)
-        ]
+        15: [Refused(before={"spec.providerID": "a"}, change={"spec.providerID": value}) for value in ("b", GONE)]
         + [Accepted(change={"spec.providerID": "a"})],
         16: Accepted(
             before={"spec.unschedulable": True, **taint()}, change={"spec.unschedulable": False, "spec.taints": []}
@@ -256,7 +254,11 @@ class NodeSettingsTests(SynchronousTestCase):
                 self.causes({}, {"config": {name: {"configMap": SOURCE}}}),
                 [
                     (f"{place}.configMap.uid", "FieldValueRequired", "uid must be set in status"),
-                    (f"{place}.configMap.resourceVersion", "FieldValueRequired", "resourceVersion must be set in status"),
+                    (
+                        f"{place}.configMap.resourceVersion",
+                        "FieldValueRequired",
+                        "resourceVersion must be set in status",
+                    ),
                 ],
             )
 

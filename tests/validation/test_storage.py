@@ -110,7 +110,9 @@ class StorageTests(case.EntryCase):
         ],
         10: Refused(change={"spec.nodeAffinity": {}}, accepts={"spec.nodeAffinity": AFFINITY}),
         11: Refused(
-            change={"spec.nodeAffinity.required.nodeSelectorTerms": [{"matchFields": [{"key": "a", "operator": "In"}]}]},
+            change={
+                "spec.nodeAffinity.required.nodeSelectorTerms": [{"matchFields": [{"key": "a", "operator": "In"}]}]
+            },
             field="spec.nodeAffinity.required.nodeSelectorTerms[0].matchFields[0].key",
         ),
         12: Refused(
@@ -166,7 +168,9 @@ class StorageTests(case.EntryCase):
             Refused(change=source("iscsi", **{**ISCSI, "iqn": "a"}), field="spec.iscsi.iqn", detail="valid format"),
         ],
         25: Refused(
-            change=source("iscsi", **{**ISCSI, "targetPortal": "a" * 64, "initiatorName": "iqn.2001-04.com.example:a"}),
+            change=source(
+                "iscsi", **{**ISCSI, "targetPortal": "a" * 64, "initiatorName": "iqn.2001-04.com.example:a"}
+            ),
             accepts=source("iscsi", **{**ISCSI, "targetPortal": "a" * 64}),
         ),
         26: secret("iscsi", "secretRef", "name", **ISCSI),
@@ -186,7 +190,9 @@ class StorageTests(case.EntryCase):
         36: lacking("scaleIO", "system", **SCALE_IO),
         37: lacking("scaleIO", "volumeName", **SCALE_IO),
         38: Refused(change={**source("local", path=""), "spec.nodeAffinity": AFFINITY}, field="spec.local.path"),
-        39: Refused(change={**source("local", path="/a/../b"), "spec.nodeAffinity": AFFINITY}, field="spec.local.path"),
+        39: Refused(
+            change={**source("local", path="/a/../b"), "spec.nodeAffinity": AFFINITY}, field="spec.local.path"
+        ),
         40: lacking("storageos", "volumeName", **STORAGE_OS),
         41: wrong("storageos", "volumeName", "a.b", **STORAGE_OS),
         42: wrong("storageos", "volumeNamespace", "a.b", **STORAGE_OS, volumeNamespace="a"),
@@ -205,7 +211,10 @@ class StorageTests(case.EntryCase):
         55: Accepted(change={"spec.claimRef": {"name": "a b"}}),
         56: Accepted(change={"spec.mountOptions": ["any $ text"]}),
         57: Refused(
-            change={**source("hostPath", path="/a"), "metadata.annotations": {"volume.beta.orch.io/mount-options": "a"}},
+            change={
+                **source("hostPath", path="/a"),
+                "metadata.annotations": {"volume.beta.orch.io/mount-options": "a"},
+            },
             accepts={"metadata.annotations": {"volume.beta.orch.io/mount-options": "a"}},
             field="metadata.annotations.volume.beta.orch.io/mount-options",
         ),
@@ -320,7 +329,9 @@ class StorageTests(case.EntryCase):
         98: Refused(change={"status.capacity": {"storage": "-1"}}, accepts={"status.capacity": {"storage": "1"}}),
         99: Stored(on="status", change={"status.resizeStatus": "Other"}, expected={"status.resizeStatus": GONE}),
         100: Stored(
-            on="status", change={"status.allocatedResources": {"cpu": "-1"}}, expected={"status.allocatedResources": GONE}
+            on="status",
+            change={"status.allocatedResources": {"cpu": "-1"}},
+            expected={"status.allocatedResources": GONE},
         ),
         101: Stored(change={"status": {"phase": "Bound"}}, expected={"status": {"phase": "Pending"}}),
         102: Stored(change={"status": {"phase": "Bound"}}, expected={"status": {"phase": "Pending"}}),

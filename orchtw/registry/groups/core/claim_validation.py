@@ -75,7 +75,11 @@ def _check_change(new: Object, old: Object, naming: Naming) -> list[Cause]:
     spec, before = dict(new["spec"]), dict(old["spec"])
     annotation = naming.translate(CLASS_ANNOTATION)
     given, had = ((each["metadata"].get("annotations") or {}).get(annotation) for each in (new, old))
-    if had is not None and before.get("storageClassName") is None and spec.get("storageClassName") == had == (given or had):
+    if (
+        had is not None
+        and before.get("storageClassName") is None
+        and spec.get("storageClassName") == had == (given or had)
+    ):
         del spec["storageClassName"]  # it moves from the annotation to its field
     elif (given or "") != (had or ""):
         causes.append(invalid(f"metadata.annotations.{annotation}", given or "", IMMUTABLE))

@@ -26,7 +26,12 @@ _ORDER: Final = (
     ("min", "max", "min", "min value {} is greater than max value {}"),
     ("min", "defaultRequest", "defaultRequest", "min value {} is greater than default request value {}"),
     ("defaultRequest", "max", "defaultRequest", "default request value {} is greater than max value {}"),
-    ("defaultRequest", "default", "defaultRequest", "default request value {} is greater than default limit value {}"),
+    (
+        "defaultRequest",
+        "default",
+        "defaultRequest",
+        "default request value {} is greater than default limit value {}",
+    ),
     ("min", "default", "default", "min value {} is greater than default value {}"),
     ("default", "max", "default", "default value {} is greater than max value {}"),
 )

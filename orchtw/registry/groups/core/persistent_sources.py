@@ -22,7 +22,9 @@ def check_glusterfs(source: Object, old: Object | None) -> list[Cause]:
     if namespace == "":
         text = "if the endpointnamespace is set, it must be a valid namespace name"
         return [invalid("endpointsNamespace", namespace, text)]
-    return [] if namespace is None else [invalid("endpointsNamespace", namespace, text) for text in dns_label(namespace)]
+    return (
+        [] if namespace is None else [invalid("endpointsNamespace", namespace, text) for text in dns_label(namespace)]
+    )
 
 
 def check_persistent_iscsi(source: Object, old: Object | None) -> list[Cause]:
@@ -45,12 +47,13 @@ def check_persistent_csi(source: Object, old: Object | None) -> list[Cause]:
     causes = []
     for field in _CSI_SECRETS:
         reference = source.get(field)
-        for part in ("name", "namespace") if reference is not None else ():
-            value = reference.get(part)
-            if not value:
-                causes.append(required(f"{field}.{part}"))
-            else:
+        if reference is None:
+            continue
+        for part in ("name", "namespace"):
+            if value := reference.get(part):
                 causes += [invalid(part, value, text) for text in dns_label(value)]
+            else:
+                causes.append(required(f"{field}.{part}"))
     return causes
 
 
