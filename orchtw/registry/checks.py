@@ -13,10 +13,13 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core import (
     claim_validation,
+    containers,
     persistent_sources,
     pod_annotations,
+    pod_containers,
     pod_security,
     pod_specs,
+    privileges,
     scheduling_terms,
     volume_files,
     volume_sources,
@@ -34,13 +37,18 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     pod_specs.checks,
     persistent_sources.checks,
     claim_validation.checks,
+    containers.checks,
+    pod_containers.checks,
 )
 
 
-def checks(naming: Naming) -> Mapping[str, Check]:
-    """All of them by the full name of the message, for `Codecs`; `naming` is that of the objects."""
+def checks(naming: Naming, *, allow_privileged: bool = True) -> Mapping[str, Check]:
+    """All of them by the full name of the message, for `Codecs`; `naming` is that of the objects.
+
+    `allow_privileged`: pods may have all rights on their node (reference KIND-32).
+    """
     found: dict[str, list[Check]] = {}
-    for part in _PARTS:
+    for part in _PARTS if allow_privileged else (*_PARTS, privileges.checks):
         for message, check in part(naming).items():
             found.setdefault(message, []).append(check)
     return MappingProxyType({message: _combined(parts) for message, parts in found.items()})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.validation.case import Examples
-from tests.validation.examples import GONE, Accepted, Changes, Refused, Stored
+from tests.validation.examples import GONE, Accepted, Changes, Refused, Shown, Stored
 
 CONTAINER = {"name": "c", "image": "i:1"}
 NODES = "spec.affinity.nodeAffinity"
@@ -15,6 +15,7 @@ TERMS = f"{NODES}.{REQUIRED}.nodeSelectorTerms"
 SECURITY = "spec.securityContext"
 RANGE = "must be between 0 and 2147483647, inclusive"
 APPARMOR = "metadata.annotations[container.apparmor.security.beta.orch.io/c]"
+OTHERS_APPARMOR = "metadata.annotations[container.apparmor.security.beta.orch.io/d]"
 MIRROR = "metadata.annotations[orch.io/config.mirror]"
 SECCOMP = "metadata.annotations[seccomp.security.alpha.orch.io/pod]"
 CONTAINER_SECCOMP = "metadata.annotations[container.seccomp.security.alpha.orch.io/c]"
@@ -227,14 +228,20 @@ SPECS: Examples = {
     304: secured("sysctls", [{"name": "", "value": "1"}], [{"name": "a.b", "value": "1"}]),
     305: secured("sysctls", [{"name": "A", "value": "1"}], [{"name": "net.ipv4.tcp_x", "value": "1"}]),
     306: [
-        secured("sysctls", [{"name": "a/b", "value": "1"}], [{"name": "a.b", "value": "1"}], on="create",
-                field=f"{SECURITY}.sysctls[0].name"),
+        secured(
+            "sysctls",
+            [{"name": "a/b", "value": "1"}],
+            [{"name": "a.b", "value": "1"}],
+            on="create",
+            detail="regex",
+        ),
+        Shown("tests.registry.groups.test_pods.PodRulesTests.test_stored_slashes"),
     ],
     307: secured("sysctls", [{"name": "a", "value": "1"}] * 2, [{"name": "a", "value": "1"}]),
     308: secured("fsGroupChangePolicy", "Often", "OnRootMismatch"),
     309: secured(
         "seccompProfile",
-        {"type": "Localhost", "localhostProfile": "../a"},
+        {"type": "Unconfined", "localhostProfile": "a"},
         {"type": "Localhost", "localhostProfile": "a"},
         field=f"{SECURITY}.seccompProfile.localhostProfile",
     ),
@@ -248,7 +255,8 @@ SPECS: Examples = {
         change={
             "spec.hostNetwork": True,
             **HOST_PROCESS,
-            "spec.containers[1]": {**CONTAINER, "name": "d", "securityContext": {"windowsOptions": {"hostProcess": False}}},
+            "spec.containers[1]": {**CONTAINER, "name": "d"},
+            "spec.containers[1].securityContext.windowsOptions.hostProcess": False,
         },
         accepts=None,
     ),
@@ -299,10 +307,15 @@ SPECS: Examples = {
         Refused(change={SECCOMP: wrong}, accepts={SECCOMP: right})
         for wrong, right in [("any", "unconfined"), ("runtime", "runtime/default"), ("x/y", "localhost/a")]
     ],
-    325: Refused(change={CONTAINER_SECCOMP: "any"}, accepts={CONTAINER_SECCOMP: "docker/default"}),
-    326: Refused(change={APPARMOR.replace("/c", "/d"): "unconfined"}, accepts={APPARMOR: "unconfined"}),
+    325: Refused(
+        change={CONTAINER_SECCOMP: "any"}, accepts={CONTAINER_SECCOMP: "docker/default"}, field=CONTAINER_SECCOMP
+    ),
+    326: Refused(change={OTHERS_APPARMOR: "unconfined"}, accepts={APPARMOR: "unconfined"}, field=OTHERS_APPARMOR),
     327: Refused(
-        change={APPARMOR: "x"}, accepts={APPARMOR: "localhost/a"}, detail='invalid AppArmor profile name: "x"'
+        change={APPARMOR: "x"},
+        accepts={APPARMOR: "localhost/a"},
+        field=APPARMOR,
+        detail='invalid AppArmor profile name: "x"',
     ),
     328: [
         Refused(change={COST: wrong}, accepts={COST: right})
@@ -340,7 +353,11 @@ SPECS: Examples = {
         change={"spec.activeDeadlineSeconds": 6},
         accepts={"spec.activeDeadlineSeconds": 4},
     ),
-    335: Refused(change={"spec.activeDeadlineSeconds": -1}, accepts={"spec.activeDeadlineSeconds": 1}, detail="must be"),
+    335: Refused(
+        change={"spec.activeDeadlineSeconds": -1},
+        accepts={"spec.activeDeadlineSeconds": 1},
+        detail="must be between 0 and 2147483647, inclusive",
+    ),
     336: Refused(
         before={"spec.activeDeadlineSeconds": 5},
         change={"spec.activeDeadlineSeconds": GONE},
@@ -357,18 +374,24 @@ SPECS: Examples = {
     ),
     338: [
         Accepted(before={"spec.terminationGracePeriodSeconds": -5}, change={"spec.terminationGracePeriodSeconds": 1}),
+        Stored(
+            before={"spec.terminationGracePeriodSeconds": -5},
+            change={"spec.terminationGracePeriodSeconds": 1},
+            expected={"spec.terminationGracePeriodSeconds": 1},
+        ),
+    ],
+    339: [
+        Refused(change={"spec.hostname": "x"}, accepts=MAY_CHANGE, detail="pod updates may not change fields"),
         Refused(
             before={"spec.terminationGracePeriodSeconds": 5},
             change={"spec.terminationGracePeriodSeconds": 1},
-            field="spec",
             detail="pod updates may not change fields",
         ),
     ],
-    339: Refused(change={"spec.hostname": "x"}, accepts=MAY_CHANGE, detail="pod updates may not change fields"),
     340: [
-        Refused(change={APPARMOR: "unconfined"}),
-        Refused(before={APPARMOR: "unconfined"}, change={APPARMOR: "runtime/default"}),
-        Refused(before={APPARMOR: "unconfined"}, change={APPARMOR: GONE}),
+        Refused(change={APPARMOR: "unconfined"}, field=APPARMOR),
+        Refused(before={APPARMOR: "unconfined"}, change={APPARMOR: "runtime/default"}, field=APPARMOR),
+        Refused(before={APPARMOR: "unconfined"}, change={APPARMOR: GONE}, field=APPARMOR),
     ],
     341: [
         Refused(before={"spec.nodeName": "n"}, change={MIRROR: "x"}),

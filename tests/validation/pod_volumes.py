@@ -178,7 +178,9 @@ VOLUMES: Examples = {
               {"path": "p", "fieldRef": {"fieldPath": path}})
         for path in ("metadata.labels", "metadata.labels['a']", "metadata.annotations['example.com/A']")
     ],
-    62: shown("downwardAPI", {"path": "p", "fieldRef": FIELD, "mode": 512}, {"path": "p", "fieldRef": FIELD, "mode": 1}),
+    62: shown(
+        "downwardAPI", {"path": "p", "fieldRef": FIELD, "mode": 512}, {"path": "p", "fieldRef": FIELD, "mode": 1}
+    ),
     63: shown("downwardAPI", {"path": "p", "resourceFieldRef": {"resource": "limits.cpu"}},
               {"path": "p", "resourceFieldRef": RESOURCE}),
     64: refused("fc", {}, {"wwids": ["w"]}, field=f"{AT}.fc.targetWWNs"),
@@ -188,7 +190,7 @@ VOLUMES: Examples = {
     67: refused("fc", {"targetWWNs": ["t"], "lun": 256}, {"targetWWNs": ["t"], "lun": 255}),
     68: refused("flexVolume", {"driver": ""}, {"driver": "d"}),
     69: [
-        refused("flexVolume", {"driver": "d", "options": {key: "x"}}, {"driver": "d", "options": {"example.com/a": "x"}})
+        refused("flexVolume", {"driver": "d", "options": {key: "x"}}, {"driver": "d", "options": {"a.b/c": "x"}})
         for key in ("orch.io/a", "x.ORCH.io/a", "orch.io")
     ],
     70: lacking("azureFile", {"secretName": "s", "shareName": "h"}, "secretName"),
@@ -207,7 +209,9 @@ VOLUMES: Examples = {
     83: lacking("scaleIO", SCALE_IO, "volumeName"),
     84: refused("storageos", {}, {"volumeName": "v"}),
     85: refused("storageos", {"volumeName": "A"}, {"volumeName": "a"}),
-    86: refused("storageos", {"volumeName": "v", "volumeNamespace": "A"}, {"volumeName": "v", "volumeNamespace": "a"}),
+    86: refused(
+        "storageos", {"volumeName": "v", "volumeNamespace": "A"}, {"volumeName": "v", "volumeNamespace": "a"}
+    ),
     87: refused("storageos", {"volumeName": "v", "secretRef": {}}, {"volumeName": "v", "secretRef": {"name": "s"}}),
     88: refused("csi", {"driver": "a_b"}, {"driver": "CSI.example.com"}),
     89: refused("csi", {"driver": "d", "nodePublishSecretRef": {}}, {"driver": "d"}),
@@ -259,7 +263,10 @@ VOLUMES: Examples = {
     ),
     101: [
         Refused(change=projected(token()), accepts={**projected(token()), **ACCOUNT}),
-        Accepted(kind="PodTemplate", change={"template.spec.volumes": [{"name": "v", "projected": {"sources": [token()]}}]}),
+        Accepted(
+            kind="PodTemplate",
+            change={"template.spec.volumes": [{"name": "v", "projected": {"sources": [token()]}}]},
+        ),
     ],
     102: Refused(change=volume("ephemeral", {}), accepts=ephemeral(spec=CLAIM)),
     103: Refused(
@@ -275,5 +282,6 @@ VOLUMES: Examples = {
     105: Refused(
         change={**ephemeral(spec=CLAIM), "metadata.name": "x" * 253},
         accepts=ephemeral(spec=CLAIM),
+        detail="PVC name",
     ),
 }

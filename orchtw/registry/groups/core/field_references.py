@@ -24,7 +24,10 @@ _RESOURCES: Final = frozenset(
 )
 _HUGE_PAGES: Final = ("limits.hugepages-", "requests.hugepages-")
 _CPU_DIVISORS: Final[tuple[str, ...]] = ("1m", "1")
-_BYTE_DIVISORS: Final[tuple[str, ...]] = ("1", *(f"1{unit}" for unit in "kMGTPE"), *(f"1{unit}i" for unit in "KMGTPE"))
+_BYTE_DIVISORS: Final[tuple[str, ...]] = (
+    *("1", "1k", "1M", "1G", "1T", "1P", "1E"),
+    *("1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"),
+)
 _BYTES: Final = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
 
 

@@ -86,8 +86,7 @@ def _system_causes(spec: Object, system: Object) -> list[Cause]:
 
 def host_process_causes(spec: Object) -> list[Cause]:
     """Either all containers are processes of the host, which then needs its network too, or none is."""
-    by_default = _host_process(spec)
-    found = [by_default if own is None else own for own in _of_containers(spec)]
+    found = are_host_processes(spec)
     if True not in found:
         return []
     causes = []
@@ -98,6 +97,12 @@ def host_process_causes(spec: Object) -> list[Cause]:
         text = "hostNetwork must be true if pod contains any hostProcess containers"
         causes.append(invalid("hostNetwork", False, text))
     return causes
+
+
+def are_host_processes(spec: Object) -> list[bool | None]:
+    """Of each container whether it is a process of the host; None: nothing is said."""
+    by_default = _host_process(spec)
+    return [by_default if own is None else own for own in _of_containers(spec)]
 
 
 def _of_containers(spec: Object) -> Iterator[bool | None]:

@@ -10,9 +10,12 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_dns import alias_causes, dns_causes
 from orchtw.registry.groups.core.pod_security import host_causes, host_process_causes
+from orchtw.registry.groups.core.resource_lists import check_amounts
 from orchtw.registry.groups.core.scheduling_terms import spread_causes
 from orchtw.rules.causes import not_supported, required
 from orchtw.rules.metadata import validate_labels
+from orchtw.rules.resource_names import container_resource_name
+from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check
 
 _CORE = "orch.io.api.core.v1."
@@ -20,7 +23,7 @@ _RESTARTS: Final = ("Always", "OnFailure", "Never")
 _PREEMPTIONS: Final = ("PreemptLowerPriority", "Never")
 
 
-def check_pod_spec(spec: Object, old: Object | None) -> list[Cause]:
+def pod_spec_causes(spec: Object, naming: Naming) -> list[Cause]:
     """The parts that most pods have come first; the others are looked at only where they are."""
     get = spec.get
     causes: list[Cause] = []
@@ -38,9 +41,12 @@ def check_pod_spec(spec: Object, old: Object | None) -> list[Cause]:
         causes += alias_causes(aliases)
     if constraints := get("topologySpreadConstraints"):
         causes += spread_causes(constraints)
+    if overhead := get("overhead"):
+        amounts = check_amounts("limits", overhead, naming, lambda name: container_resource_name(name, naming))
+        causes += within("overhead", amounts)
     return causes + host_causes(spec) + host_process_causes(spec)
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
     """By message."""
-    return {_CORE + "PodSpec": check_pod_spec}
+    return {_CORE + "PodSpec": lambda new, old: pod_spec_causes(new, naming)}

@@ -51,6 +51,8 @@ def set_pod_spec_defaults(spec: Object) -> None:
         set_volume_defaults(volume)
     if "overhead" in spec:
         round_up(spec, "overhead")
+    for constraint in spec.get("topologySpreadConstraints") or ():
+        constraint.pop("minDomains", None)  # its feature, MinDomainsInPodTopologySpread, is not there
 
 
 def set_container_defaults(container: Object) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.objects import Object
-from orchtw.rules.causes import forbidden, go_value, invalid, required
+from orchtw.rules.causes import forbidden, go_quote, go_value, invalid, required
 
 _IMAGES: Final = ("containers", "initContainers")
 _LARGEST_DEADLINE_S: Final = (1 << 31) - 1
@@ -53,6 +53,22 @@ def _images(after: Sequence[Object], before: Sequence[Object], place: str) -> li
         elif image != image.strip():
             text = "must not have leading or trailing whitespace"
             causes.append(invalid(f"{place}[{index}].image", image, text))
+    return causes
+
+
+def ephemeral_update_causes(new: Object, old: Object) -> list[Cause]:
+    """Why the ephemeral containers of a pod spec may not become others: they come and stay as they are."""
+    place = "spec.ephemeralContainers"
+    now = {container.get("name"): container for container in new.get("ephemeralContainers") or ()}
+    causes: list[Cause] = []
+    for container in old.get("ephemeralContainers") or ():
+        name = container.get("name", "")
+        if len(causes) > MAX_CAUSES:
+            break
+        if name not in now:
+            causes.append(forbidden(place, f"existing ephemeral containers {go_quote(name)} may not be removed"))
+        elif now[name] != container:
+            causes.append(forbidden(place, f"existing ephemeral containers {go_quote(name)} may not be changed"))
     return causes
 
 

@@ -12,6 +12,7 @@ from orchtw.registry.groups.core.pod_annotations import (
     keys_in,
     seccomp_causes,
 )
+from orchtw.registry.groups.core.pod_containers import image_causes
 from orchtw.registry.groups.core.pod_updates import spec_update_causes
 from orchtw.rules import names
 from orchtw.rules.causes import forbidden, go_quote, invalid
@@ -20,12 +21,16 @@ from orchtw.rules.causes import forbidden, go_quote, invalid
 def validate_pod(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
     """A new pod, or one that an update of its main path made of `old`."""
     causes = pod_causes(new, old, naming)
-    return causes if old is None else causes + spec_update_causes(new.get("spec") or {}, old.get("spec") or {})
+    if old is not None:
+        return causes + spec_update_causes(new.get("spec") or {}, old.get("spec") or {})
+    if new["spec"].get("ephemeralContainers"):
+        causes.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    return causes
 
 
 def pod_causes(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
     """What is wrong with a pod, whichever path it was written through."""
-    causes = _volume_causes(new)
+    causes = image_causes(new["spec"]) + _volume_causes(new)
     if annotations_of(new):
         keys = keys_in(naming.vocabulary)
         causes += annotation_causes(new, old, "metadata.annotations", keys)

@@ -67,8 +67,8 @@ def _words_in(vocabulary: str) -> _Words:
 
 
 def warn_of_pod(new: Object, old: Object | None, naming: Naming) -> list[str]:
-    """Of a pod."""
-    return warnings_of(new, "", naming)
+    """Of a new pod: updates are many and made by programs, and what they may change has no warnings."""
+    return warnings_of(new, "", naming) if old is None else []
 
 
 def warn_of_template(new: Object, old: Object | None, naming: Naming) -> list[str]:
@@ -126,6 +126,11 @@ def _spec_warnings(spec: Object, words: _Words) -> Iterator[str]:
                 yield f'spec.imagePullSecrets[{index}].name: invalid empty name ""'
     if overhead := get("overhead"):
         yield from fractional_bytes(overhead, "spec.overhead")
+    for place, container in containers_of(spec):
+        if variables := container.get("env"):
+            yield from _repeated(variables, f"{place}.env", "name")
+        for key, amounts in (container.get("resources") or {}).items():
+            yield from fractional_bytes(amounts, f"spec.{place}.resources.{key}")
 
 
 def _of_terms(nodes: Object, labels: Mapping[str, str]) -> Iterator[str]:

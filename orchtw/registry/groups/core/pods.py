@@ -8,6 +8,7 @@ from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.pod_annotations import synchronise_seccomp
 from orchtw.registry.groups.core.pod_statuses import validate_pod_status
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING, set_pod_spec_defaults
+from orchtw.registry.groups.core.pod_updates import ephemeral_update_causes
 from orchtw.registry.groups.core.pod_validation import pod_causes, validate_pod
 from orchtw.registry.groups.core.pod_warnings import warn_of_pod
 from orchtw.registry.kind import Kind
@@ -16,6 +17,10 @@ from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_pod
 
 _COMPUTE = ("cpu", "memory")
+_EPHEMERAL_TAIL = (
+    *("ephemeralContainers", "restartPolicy", "terminationGracePeriodSeconds", "activeDeadlineSeconds", "dnsPolicy"),
+    *("nodeSelector", *POD_SPEC_TAIL),
+)
 _QOS_TAIL = ("qosClass", "ephemeralContainerStatuses")
 _SERVICE_LINKS_TAIL = POD_SPEC_TAIL[POD_SPEC_TAIL.index("enableServiceLinks") :]
 
@@ -45,7 +50,8 @@ class PodStrategy(Strategy):
         if name == "binding":
             return []
         if name == "ephemeralcontainers":
-            return self.validate_declared(new, old) + pod_causes(new, old, self.naming)
+            causes = self.validate_declared(new, old) + pod_causes(new, old, self.naming)
+            return causes + ephemeral_update_causes(new["spec"], old["spec"])
         return super().validate_subresource(name, new, old)
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
@@ -62,8 +68,9 @@ class PodStrategy(Strategy):
         if name != "ephemeralcontainers":
             return super().prepare_for_subresource(name, new, old, now)
         spec = dict(old["spec"])
-        if added := new.get("spec", {}).get("ephemeralContainers"):
-            spec["ephemeralContainers"] = added
+        spec.pop("ephemeralContainers", None)
+        if wanted := new.get("spec", {}).get("ephemeralContainers"):
+            put(spec, "ephemeralContainers", wanted, _EPHEMERAL_TAIL)
         return {**old, "spec": spec}
 
 

@@ -115,20 +115,10 @@ def spread_causes(constraints: Sequence[Object]) -> list[Cause]:
     return causes[::-1][: MAX_CAUSES + 1]
 
 
-def check_spread(constraint: Object, old: Object | None) -> list[Cause]:
-    """A least number of domains makes sense only where it keeps pods waiting."""
-    action = constraint.get("whenUnsatisfiable")
-    if constraint.get("minDomains") is None or action == "DoNotSchedule":
-        return []
-    text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-    return [invalid("minDomains", constraint["minDomains"], text)]
-
-
 def checks(naming: Naming) -> Mapping[str, Check]:
     """By message."""
     return {
         _CORE + "NodeSelectorTerm": check_node_term,
         _CORE + "PodAffinityTerm": check_pod_term,
         _CORE + "Toleration": check_toleration,
-        _CORE + "TopologySpreadConstraint": check_spread,
     }
