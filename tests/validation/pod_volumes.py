@@ -275,9 +275,9 @@ VOLUMES: Examples = {
         field=f"{AT}.ephemeral.volumeClaimTemplate.metadata.name",
     ),
     104: Refused(
-        change=ephemeral(spec={**CLAIM, "accessModes": ["Sometimes"]}),
+        change=ephemeral(spec={**CLAIM, "resources": {"requests": {"storage": "0"}}}),
         accepts=ephemeral(spec=CLAIM),
-        field=f"{AT}.ephemeral.volumeClaimTemplate.spec.accessModes",
+        field=f"{AT}.ephemeral.volumeClaimTemplate.spec.resources[storage]",
     ),
     105: Refused(
         change={**ephemeral(spec=CLAIM), "metadata.name": "x" * 253},
