@@ -12,7 +12,9 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core import (
+    claim_validation,
     containers,
+    persistent_sources,
     pod_annotations,
     pod_containers,
     pod_security,
@@ -33,6 +35,8 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     pod_annotations.checks,
     pod_security.checks,
     pod_specs.checks,
+    persistent_sources.checks,
+    claim_validation.checks,
     containers.checks,
     pod_containers.checks,
 )
