@@ -117,7 +117,7 @@ class WritePath:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                     await wait
                 return self._pretend_create(write, prepared)
-            op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared)
+            op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:
@@ -156,7 +156,7 @@ class WritePath:
     def _check_create(write: Write, admission: Admission | None, new: Object) -> None:
         """Refuse a new object that is not valid (422), else show it to validating plugins."""
         strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_create(new))
+        _refuse(write, new, strategy.validate_create(new, write.target.resource))
         _warn(write, strategy.warnings(new, None))
         if admission is not None and admission.validates:
             admission.finish(new)
@@ -243,7 +243,7 @@ class WritePath:
                 return await self._remove_finished(write, live, old, prepared, asked_version, hold)
             if write.dry_run:
                 return Written(prepared.entry(live.revision))
-            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)
+            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:
@@ -281,7 +281,7 @@ class WritePath:
     def _check_update(write: Write, admission: Admission | None, new: Object, old: Object) -> None:
         """Refuse a change that is not valid (422), else show it to validating plugins."""
         strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_update(new, old, write.subresource))
+        _refuse(write, new, strategy.validate_update(new, old, write.subresource, write.target.resource))
         if not write.subresource:
             _warn(write, strategy.warnings(new, old))
         if admission is not None and admission.validates:
@@ -349,7 +349,7 @@ class WritePath:
             prepared = await self._run(size, lambda: stored.prepare(new))
             if write.dry_run:
                 return prepared.entry(live.revision)
-            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)
+            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:

@@ -90,7 +90,8 @@ class ContainerTests(SynchronousTestCase):
         codec.set_defaults(pod)
         pod["spec"]["containers"][0]["resources"]["requests"] = limits
         found = [each.field for each in codec.validator(pod, None)]
-        self.assertEqual(found, [f"spec.containers[0].resources.{key}[hugepages-2Mi]" for key in ("limits", "requests")])
+        place = "spec.containers[0].resources"
+        self.assertEqual(found, [f"{place}.{key}[hugepages-2Mi]" for key in ("limits", "requests")])
         self.assertEqual(codec.validator(pod, pod), [])
 
     def test_odd_values(self) -> None:

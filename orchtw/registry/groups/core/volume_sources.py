@@ -198,7 +198,7 @@ def check_claim_template(template: Object, old: Object | None) -> list[Cause]:
     return within("metadata", causes)
 
 
-def _flex_check(naming: Naming) -> Check:
+def flex_check(naming: Naming) -> Check:
     """Options whose names are the product's own are filled in by the node."""
     domains = tuple(dict.fromkeys((naming.label_domain, naming.api_domain)))
     endings = tuple(f".{domain}" for domain in domains)
@@ -229,7 +229,7 @@ def checks(naming: Naming) -> Mapping[str, Check]:
         "FCVolumeSource": check_fibre_channel,
         "AzureDiskVolumeSource": check_azure_disk,
         "CSIVolumeSource": check_csi,
-        "FlexVolumeSource": _flex_check(naming),
+        "FlexVolumeSource": flex_check(naming),
         "ConfigMapVolumeSource": check_name,
         "ConfigMapProjection": check_name,
         "SecretProjection": check_name,
