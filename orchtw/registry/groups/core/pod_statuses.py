@@ -70,7 +70,7 @@ def _revived(after: Sequence[Object], before: Sequence[Object], place: str, rest
 
 
 def _addresses(addresses: list[str]) -> list[Cause]:
-    """Each is an address, of each family there is at most one, and none comes twice; odd ones that are stored stay."""
+    """Each is an address, of each family there is at most one, and none comes twice."""
     place = "status.podIPs"
     causes: list[Cause] = []
     seen: set[str] = set()
