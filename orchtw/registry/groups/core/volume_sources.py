@@ -50,8 +50,9 @@ def _too_many(sources: list[str]) -> list[Cause]:
     return [forbidden(_SPELLED.get(key, key), "may not specify more than 1 volume type") for key in later]
 
 
-def gce_disk_causes(disk: Object, place: str = "persistentDisk") -> list[Cause]:
+def gce_disk_causes(disk: Object) -> list[Cause]:
     """A GCE disk is told of under the name that it had once."""
+    place = "persistentDisk"
     causes = [] if disk.get("pdName") else [required(f"{place}.pdName")]
     partition = disk.get("partition", 0)
     if not 0 <= partition <= _LARGEST_PARTITION:
