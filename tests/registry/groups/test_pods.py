@@ -10,6 +10,7 @@ from orchtw.errors import MAX_CAUSES
 from orchtw.naming import Naming
 from orchtw.registry.checks import checks
 from orchtw.registry.groups.core.pod_security import check_security_context
+from orchtw.registry.groups.core.pod_statuses import validate_pod_status
 from orchtw.registry.groups.core.pod_validation import validate_pod
 from orchtw.registry.strategies import strategy_for
 from orchtw.schema.codec.codecs import Codecs
@@ -52,6 +53,12 @@ class PodRulesTests(SynchronousTestCase):
         new = {"sysctls": [{"name": "net/ipv4/x", "value": "1"}]}
         for old, count in [(None, 1), ({}, 1), ({"sysctls": [{"name": "a.b", "value": "1"}]}, 1), (new, 0)]:
             self.assertEqual(len(check_security_context(new, old)), count, old)
+
+    def test_stored_addresses(self) -> None:
+        """A pod that has odd addresses may keep them, and one that has none gets none."""
+        pods = [{"metadata": {}, "spec": {}, "status": {"podIPs": [{"ip": ip}]}} for ip in ("10.0.0", "::1")]
+        for old, new, count in [(pods[0], pods[0], 0), (pods[1], pods[0], 1), (pods[0], pods[1], 0)]:
+            self.assertEqual(len(validate_pod_status(new, old, NAMING)), count)
 
     def test_ephemeral_containers_alone(self) -> None:
         """A write to /ephemeralcontainers takes nothing else from what is sent."""
