@@ -89,7 +89,7 @@ class AgentCase(ServerCase):
         }
         path = f"/api/v1/nodes/{name}/status"
         answer = await self.client.send(
-            "PATCH", path, {"status": status}, {"content-type": "application/merge-patch+json"}
+            "PATCH", path, {"status": status}, {"Content-Type": "application/merge-patch+json"}
         )
         self.assertEqual(answer.code, 200, answer)
         return name
@@ -109,6 +109,6 @@ class AgentCase(ServerCase):
             "PATCH",
             self.core(plural, name, "status"),
             {"status": status},
-            {"content-type": "application/merge-patch+json"},
+            {"Content-Type": "application/merge-patch+json"},
         )
         self.assertEqual(answer.code, 200, answer)

@@ -163,11 +163,14 @@ class AgentProtocol(Protocol):
     def _upgrade(self, asked: Asked, event: h11.Request) -> None:
         self._h11.next_event()
         rest = self._h11.trailing_data[0]
+        offered = [value for name, value in asked.lines if name == "x-stream-protocol-version"]
         if asked.headers["upgrade"].lower() == "websocket":
+            if V4 not in asked.headers.get("sec-websocket-protocol", "") or not asked.path.startswith("/exec/"):
+                self.transport.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 12\r\n\r\nbad protocol")
+                return
             session: Any = _WebSocketExec(self._agent, asked, event, self.transport)
         else:
-            protocol = dict(asked.lines).get("x-stream-protocol-version", "")
-            self._switch("SPDY/3.1", protocol)
+            self._switch("SPDY/3.1", V4 if V4 in offered else "".join(offered[:1]))
             if asked.path.startswith("/portForward/"):
                 session = _PortForward(self.transport.write)
             else:
