@@ -1,4 +1,4 @@
-"""Addresses that requests may be passed on to (reference KIND-32)."""
+"""Addresses that requests may be passed on to (reference PROXY-13)."""
 
 from __future__ import annotations
 

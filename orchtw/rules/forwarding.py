@@ -1,4 +1,4 @@
-"""Which headers travel with a request that is passed on, and which come back with its answer (reference KIND-30)."""
+"""Which headers travel with a request that is passed on, and which come back with its answer (reference PROXY-15)."""
 
 from __future__ import annotations
 

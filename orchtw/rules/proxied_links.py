@@ -1,7 +1,7 @@
 """Paths and links of what is passed on: what a path becomes at the other end, and how links find the way back.
 
 A page that is read through a proxy has links that begin at its own server's root. They are rewritten to begin where
-the proxy does (reference KIND-31).
+the proxy does (reference PROXY-16).
 """
 
 from __future__ import annotations

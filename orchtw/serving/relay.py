@@ -1,4 +1,4 @@
-"""A client's connection joined to another one after a 101: bytes pass both ways as they are (reference KIND-33)."""
+"""A client's connection joined to another one after a 101: bytes pass both ways as they are (reference PROXY-17)."""
 
 from __future__ import annotations
 

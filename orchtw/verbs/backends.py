@@ -1,4 +1,4 @@
-"""Which pod, service or node a proxied request goes to (reference KIND-30)."""
+"""Which pod, service or node a proxied request goes to (reference PROXY-10 to PROXY-12)."""
 
 from __future__ import annotations
 

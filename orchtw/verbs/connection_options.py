@@ -1,4 +1,4 @@
-"""The options of a connection, read off the query, checked, and put into a node agent's words (reference KIND-28)."""
+"""The options of a connection, read off the query, checked, and put into a node agent's words (reference PROXY-3, PROXY-6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which container of a pod is meant (reference KIND-28)."""
+"""Which container of a pod is meant (reference PROXY-4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GET of a container's log, as its node's agent has it (reference KIND-28)."""
+"""GET of a container's log, as its node's agent has it (reference PROXY-7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a node's agent listens, and how it is spoken to (reference KIND-29)."""
+"""Where a node's agent listens, and how it is spoken to (reference PROXY-1)."""
 
 from __future__ import annotations
 
