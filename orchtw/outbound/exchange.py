@@ -112,9 +112,9 @@ class Exchange(Protocol):
             pieces.append(self._h11.send(h11.EndOfMessage()))
         except (h11.LocalProtocolError, UnicodeEncodeError) as problem:
             raise BadRequest(f"the request cannot be passed on: {problem}") from None
-        self._answer = Deferred(lambda _: self.abort())
+        answer = self._answer = Deferred(lambda _: self.abort())
         self.transport.write(b"".join(piece for piece in pieces if piece))
-        return self._answer
+        return answer
 
     # Taking
 

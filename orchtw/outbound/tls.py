@@ -59,6 +59,8 @@ class ClientTLS:
         """The certificate and its key, as options of Twisted's."""
         if self.key is None or not self.certificates:
             return {}
+        if self.certificates[0].public_key() != self.key.public_key():
+            raise ValueError("key and certificate do not belong together")
         first, *rest = map(crypto.X509.from_cryptography, self.certificates)
         key = crypto.PKey.from_cryptography_key(self.key)  # type: ignore[arg-type]
         return {"privateKey": key, "certificate": first, "extraCertChain": rest}

@@ -110,6 +110,9 @@ class HTTPChannel(Answering):
             self._close()
         elif self._stream is not None:
             self._end_stream(self._stream)
+        elif self._request is not None and self._request.passed_on:
+            # Others may take for ever to answer, and who has left altogether looks the same.
+            self.transport.abortConnection()
 
     def writeConnectionLost(self) -> None:
         """Never said by our transport: it closes both sides at once."""

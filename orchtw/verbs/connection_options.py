@@ -1,4 +1,4 @@
-"""The options of a connection, read off the query, checked, and put into a node agent's words (reference PROXY-3, PROXY-6)."""
+"""The options of a connection: read off the query, checked, put into an agent's words (reference PROXY-3, PROXY-6)."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def log_query(options: Object) -> str:
 def stream_query(subresource: str, options: Object) -> str:
     """The query of a node agent's `/exec`, `/attach` or `/portForward`."""
     if subresource == "portforward":
-        ports = options.get("ports", [])
+        ports = options.get("ports")
         return urlencode([("port", ",".join(map(str, ports)))] if ports else [])
     asked = [(theirs, "1") for ours, theirs in _STREAMS if options.get(ours)]
-    asked += [("command", word) for word in options.get("command", [])]
+    asked += [("command", word) for word in options.get("command") or ()]
     return urlencode(sorted(asked, key=lambda each: each[0]))

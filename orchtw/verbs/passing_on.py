@@ -1,4 +1,4 @@
-"""Requests that are passed on to another server: as they are, or with their connection (reference PROXY-14, PROXY-15)."""
+"""Requests that are passed on to another server, as they are or with their connection (reference PROXY-8)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A node agent for tests, in the test's own process: what it runs "in containers" are processes of this machine.
 
 It speaks HTTPS, asks for a client certificate, and serves logs, exec, attach and port-forward, these by SPDY/3.1 and
-exec by WebSocket too. Any other path is answered with what was asked, so that it stands for pods and services as well.
+exec by WebSocket too. Any other path is answered with what was asked, so that it stands for pods and services too.
 """
 
 from __future__ import annotations
@@ -96,7 +96,11 @@ class AgentProtocol(Protocol):
             return
         self._h11.receive_data(data)
         while True:
-            event = self._h11.next_event()
+            try:
+                event = self._h11.next_event()
+            except h11.RemoteProtocolError:
+                self.transport.abortConnection()
+                return
             if isinstance(event, h11.Request):
                 self._asked = Asked(event, self._user())
                 self._agent.asked.append(self._asked)
@@ -143,7 +147,8 @@ class AgentProtocol(Protocol):
             return
         else:
             self.send_head(200, {"content-type": "application/json", "x-agent": "yes"})
-            shown = {"method": asked.method, "target": asked.target, "headers": asked.lines, "body": asked.body.decode()}
+            shown: dict[str, Any] = {"method": asked.method, "target": asked.target, "headers": asked.lines}
+            shown["body"] = asked.body.decode()
             if asked.method != "HEAD":
                 self.send_body(json.dumps(shown).encode())
         self.end_body()

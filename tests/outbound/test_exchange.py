@@ -54,7 +54,8 @@ class AnswerTests(ExchangeCase):
     def test_byte_by_byte(self) -> None:
         """Head, chunks and end, in whatever pieces; interim answers are passed over."""
         waiting = self.ask()
-        answer = b"HTTP/1.1 200 OK\r\nX-One: 1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"
+        answer = b"HTTP/1.1 200 OK\r\nX-One: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        answer += b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"
         for at in range(len(interim := b"HTTP/1.1 100 Continue\r\n\r\n")):
             self.exchange.dataReceived(interim[at : at + 1])
         self.assertNoResult(waiting)
