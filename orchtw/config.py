@@ -290,7 +290,7 @@ def _name(field: attrs.Attribute[Any]) -> str:
 
 
 def _also(name: str) -> str:
-    """The flag's name in the other vocabulary, if it has one: the vocabulary is a flag itself, so that both are read."""
+    """The flag's name in the other vocabulary, if it has one: the vocabulary is a flag itself, so both are read."""
     other = Naming.kubernetes().translate(name)
     return "" if other == name else other
 

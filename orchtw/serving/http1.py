@@ -384,6 +384,7 @@ class HTTPChannel(Answering):
 
     def _finished(self, ending: Ending) -> None:
         self._stream = None
+        self._patient = False
         if self._sending is not None and ending is not Ending.COMPLETE:
             self._tell_end(ending)
         self._done()

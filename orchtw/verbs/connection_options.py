@@ -1,4 +1,4 @@
-"""The options of a connection: read off the query, checked, put into an agent's words (reference PROXY-3, PROXY-6)."""
+"""The options of a connection: read off the query, checked, put into an agent's words (reference PROXY-3)."""
 
 from __future__ import annotations
 
