@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import attrs
 from cryptography import x509
@@ -23,8 +24,11 @@ from zope.interface import implementer
 from orchtw.errors import ConfigError
 from orchtw.outbound.addresses import is_address
 
+_HOSTS: Final = 256
+"""Of which contexts are kept: one takes a millisecond to make, and a dozen KiB."""
 
-@attrs.frozen(slots=True, kw_only=True)
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
 class ClientTLS:
     """How the server shows itself and whom it believes.
 
@@ -47,13 +51,17 @@ class ClientTLS:
         Raises ConfigError when key and certificate do not belong together.
         """
         try:
-            if self.authorities:
-                roots = [Certificate(crypto.X509.from_cryptography(each)) for each in self.authorities]
-                trusted = trustRootFromCertificates(roots)
-                return optionsForClientTLS(host, trustRoot=trusted, extraCertificateOptions=self._shown())
-            return _Unverified(CertificateOptions(**self._shown()).getContext(), host)
+            return _creator(self, host)
         except (SSL.Error, ValueError) as problem:
             raise ConfigError(f"the client certificate for node agents cannot be used: {problem}") from None
+
+    def make_creator(self, host: str) -> Any:
+        """As `creator`, a new one. Raises what OpenSSL does."""
+        if self.authorities:
+            roots = [Certificate(crypto.X509.from_cryptography(each)) for each in self.authorities]
+            trusted = trustRootFromCertificates(roots)
+            return optionsForClientTLS(host, trustRoot=trusted, extraCertificateOptions=self._shown())
+        return _Unverified(CertificateOptions(**self._shown()).getContext(), host)
 
     def _shown(self) -> dict[str, Any]:
         """The certificate and its key, as options of Twisted's."""
@@ -64,6 +72,9 @@ class ClientTLS:
         first, *rest = map(crypto.X509.from_cryptography, self.certificates)
         key = crypto.PKey.from_cryptography_key(self.key)  # type: ignore[arg-type]
         return {"privateKey": key, "certificate": first, "extraCertChain": rest}
+
+
+_creator = lru_cache(_HOSTS)(ClientTLS.make_creator)
 
 
 @implementer(IOpenSSLClientConnectionCreator)

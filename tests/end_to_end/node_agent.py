@@ -83,6 +83,7 @@ class AgentProtocol(Protocol):
 
     def connectionMade(self) -> None:
         self._agent.connections.add(self)
+        self.transport.setTcpNoDelay(True)
 
     def connectionLost(self, reason: Any = None) -> None:
         self.lost = True
