@@ -79,6 +79,7 @@ class AgentProtocol(Protocol):
         self._h11 = h11.Connection(our_role=h11.SERVER)
         self._asked: Asked | None = None
         self._other: Callable[[bytes], None] | None = None
+        self._process: _Exec | None = None
         self.lost = False
 
     def connectionMade(self) -> None:
@@ -90,6 +91,8 @@ class AgentProtocol(Protocol):
         self._agent.connections.discard(self)
         if self in self._agent.following:
             self._agent.following.remove(self)
+        if self._process is not None:
+            self._process.kill()
 
     def dataReceived(self, data: bytes) -> None:
         if self._other is not None:
@@ -182,6 +185,7 @@ class AgentProtocol(Protocol):
             else:
                 session = _SpdyExec(self._agent, asked, self.transport)
         self._other = session.feed
+        self._process = session if isinstance(session, _Exec) else None
         if rest:
             session.feed(rest)
 
@@ -244,6 +248,11 @@ class _Exec:
     def end_input(self) -> None:
         if self._process is not None and self._process.transport is not None:
             self._process.transport.closeStdin()
+
+    def kill(self) -> None:
+        """The client has gone."""
+        if self._process is not None and self._process.transport is not None and self._process.transport.pid:
+            self._process.transport.signalProcess("KILL")
 
     def output(self, channel: int, data: bytes) -> None:
         raise NotImplementedError

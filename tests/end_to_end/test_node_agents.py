@@ -131,6 +131,40 @@ class KubectlAgentTests(AgentCase):
         self.assertIn("error dialing backend: dial tcp 127.0.0.1:1: connect: connection refused", result.errors)
 
 
+class ShutdownTests(AgentCase):
+    """A stop of the server while somebody sits before a shell."""
+
+    vocabulary = "kubernetes"
+    if NO_KUBECTL:
+        skip = NO_KUBECTL
+
+    async def test_sessions_end(self) -> None:
+        """It does not wait for sessions and followed logs: both sides are told at once."""
+        pod = await self.new_pod()
+        await self.set_status("pods", pod, {"phase": "Running"})
+        kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
+        inside = f"--namespace={self.namespace}"
+        shell = kubectl.start("exec", pod, inside, "--", "sh", "-c", "echo started; exec sleep 60")
+        log = kubectl.start("logs", "-f", pod, inside)
+        await shell.until("started")
+        await log.until("second")
+        self.client.close()
+        began = reactor.seconds()
+        await self.server.terminate()
+        self.assertLess(reactor.seconds() - began, 15.0)
+        await shell.result
+        await log.result
+        for _ in range(100):
+            if not self.agent.connections:
+                break
+            await _pause(0.05)
+        self.assertEqual(self.agent.connections, set())
+
+    def no_tracebacks(self) -> None:
+        """The server of this test has ended."""
+        self.assertNotIn("Traceback", self.server.log)
+
+
 class PythonClientAgentTests(AgentCase):
     """The public Python client, by WebSocket."""
 
