@@ -61,8 +61,6 @@ def request_headers(headers: Mapping[str, str], *, client: str, host: str, size:
             lines.append((name, value))
     before = headers.get("x-forwarded-for", "")
     lines.append(("X-Forwarded-For", f"{before}, {client}" if before else client))
-    if "user-agent" not in headers:
-        lines.append(("User-Agent", ""))
     if size or headers.get("content-length"):
         lines.append(("Content-Length", str(size)))
     if upgrade:

@@ -155,7 +155,11 @@ def _declared_ports(pod: Object) -> Iterator[str]:
 
 
 def _addresses(pod: Object) -> Iterator[str]:
-    for each in pod.get("status", {}).get("podIPs") or ():
+    """Its addresses, the primary one first: older agents write only that."""
+    status = pod.get("status", {})
+    if status.get("podIP"):
+        yield str(status["podIP"])
+    for each in status.get("podIPs") or ():
         yield str(each.get("ip", ""))
 
 

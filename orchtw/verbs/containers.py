@@ -15,7 +15,7 @@ def chosen_container(pod: Object, name: str) -> str:
         if name not in _names(pod):
             raise BadRequest(f"container {name} is not valid for pod {pod_name}")
         return name
-    containers = pod["spec"].get("containers", [])
+    containers = pod["spec"].get("containers") or []
     if len(containers) == 1:
         return str(containers[0].get("name", ""))
     text = f"a container name must be specified for pod {pod_name}"

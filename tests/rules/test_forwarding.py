@@ -40,7 +40,6 @@ class RequestHeaderTests(SynchronousTestCase):
                 ("accept", "*/*"),
                 ("cookie", "a=b"),
                 ("X-Forwarded-For", "203.0.113.9, 192.0.2.1"),
-                ("User-Agent", ""),
                 ("Content-Length", "5"),
                 ("Connection", "close"),
             ],

@@ -9,6 +9,7 @@ from typing import Any
 from orchtw.errors import BadRequest
 from orchtw.objects import Object
 from orchtw.outbound.dialer import AddressNotAllowed, Dialer, Unreachable
+from orchtw.outbound.tls import ClientTLS
 from orchtw.request import Ending, Response
 from orchtw.testing.in_process import Answer
 from orchtw.verbs.backends import Asked
@@ -206,6 +207,18 @@ class AgentTests(ConnectionCase):
         self.node(addresses, "three", **{"orch.io/hostname": "labelled"})
         self.assertEqual(self.dialled("three"), ("labelled", 10250))
 
+    def test_unverified(self) -> None:
+        """A log may be asked of an agent that anybody may be; nothing else may."""
+        unverified = ClientTLS()
+        self.patch(ClientTLS, "unverified", property(lambda tls: unverified))
+        for path, expected in (
+            ("log", False),
+            ("log?insecureSkipTLSVerifyBackend=true", True),
+            ("exec?insecureSkipTLSVerifyBackend=true", False),
+        ):
+            self.send("GET", f"pods/p/{path}", None, UPGRADE)
+            self.assertEqual(self.backend.dialled[-1].tls is unverified, expected, path)
+
     def test_none(self) -> None:
         """No address of a wanted type is a 500 that shows what there is."""
         self.node([{"type": "Other", "address": "x"}], "bare")
@@ -337,6 +350,13 @@ class ProxyTests(ConnectionCase):
             self.assertEqual(self.place(), expected)
             self.assertTrue(self.backend.dialled[-1].public)
             self.assertEqual(self.backend.dialled[-1].tls.certificates, ())
+
+    def test_primary_address(self) -> None:
+        """An agent that writes only the primary address is enough."""
+        self.pod("old", containers=("c",), address="")
+        self.done("PATCH", "pods/old/status", {"status": {"podIP": "10.1.0.7"}}, MERGE)
+        self.assertEqual(self.code("GET", "pods/old/proxy/"), 200)
+        self.assertEqual(self.place(), ("http", "10.1.0.7", 80))
 
     def test_names(self) -> None:
         """Four parts, another scheme or no name: 400. A port that is none: 503."""
