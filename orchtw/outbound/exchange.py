@@ -82,7 +82,6 @@ class Exchange(Protocol):
         self._tls = tls
         self._h11 = h11.Connection(our_role=h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
         self._answer: Deferred[Head] | None = None
-        self._head: Head | None = None
         self._upgraded = False
         self._sink: Sink | None = None
         self._held: list[bytes] = []
@@ -101,16 +100,17 @@ class Exchange(Protocol):
     def ask(self, method: str, target: str, headers: Headers, body: bytes = b"") -> Deferred[Head]:
         """Send the request; fires with the head of its answer (an interim one is passed over, a 101 is not).
 
-        Fails with Broken. Raises BadRequest (400) for a request that cannot be written down.
+        Fails with Broken. Raises BadRequest (400) for a request that cannot be written down, and ends the exchange.
         """
-        raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
         try:
+            raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
             request = h11.Request(method=method.encode(), target=target.encode("ascii"), headers=raw)
             pieces = [self._h11.send(request)]
             if body:
                 pieces.append(self._h11.send(h11.Data(data=body)))
             pieces.append(self._h11.send(h11.EndOfMessage()))
         except (h11.LocalProtocolError, UnicodeEncodeError) as problem:
+            self.abort()
             raise BadRequest(f"the request cannot be passed on: {problem}") from None
         answer = self._answer = Deferred(lambda _: self.abort())
         self.transport.write(b"".join(piece for piece in pieces if piece))
@@ -252,12 +252,11 @@ class Exchange(Protocol):
 
     def _begin(self, event: h11.Response | h11.InformationalResponse) -> None:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers.raw_items()]
-        self._head = Head(code=event.status_code, headers=headers)
         if self._sink is None:
             self.transport.pauseProducing()
         answer, self._answer = self._answer, None
         if answer is not None:
-            answer.callback(self._head)
+            answer.callback(Head(code=event.status_code, headers=headers))
 
     def _begin_other(self, event: h11.InformationalResponse) -> None:
         self._upgraded = True

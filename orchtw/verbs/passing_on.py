@@ -128,6 +128,14 @@ async def dialled(outward: Outward, destination: Destination, refusal: Callable[
 
 def answer(request: Request, exchange: Exchange, head: Head, links: Links | None = None) -> Response:
     """What the client gets of another server's answer; with `links`, those of a page are rewritten."""
+    try:
+        return _answer(request, exchange, head, links)
+    except BaseException:
+        exchange.abort()
+        raise
+
+
+def _answer(request: Request, exchange: Exchange, head: Head, links: Links | None) -> Response:
     headers = response_headers(head.headers)
     change: Change | None = None
     if links is not None:

@@ -48,8 +48,10 @@ class AnswerTests(ExchangeCase):
 
     def test_split_header(self) -> None:
         """A header that would make two is refused."""
-        self.assertRaises(BadRequest, self.ask, ("X-A", "1\r\nX-B: 2"))
-        self.assertEqual(self.transport.value(), b"")
+        for value in ("1\r\nX-B: 2", "\u20ac"):
+            self.setUp()
+            self.assertRaises(BadRequest, self.ask, ("X-A", value))
+            self.assertEqual((self.transport.value(), self.ends), (b"", [Outcome.ABORTED]))
 
     def test_byte_by_byte(self) -> None:
         """Head, chunks and end, in whatever pieces; interim answers are passed over."""
