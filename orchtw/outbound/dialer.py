@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -26,6 +27,10 @@ T = TypeVar("T")
 MOST: Final = 1000
 """Connections at a time. Each costs two sockets and up to 256 KiB of what one side has not taken yet."""
 
+_NAME: Final = re.compile(r"(?=.{1,254}\Z)(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?\Z")
+"""What can be looked up; resolvers fail in other ways with what cannot."""
+
+_SHOWN: Final = 100
 _ADDRESSES: Final = 4  # of a name; who has more is as unreachable as its first ones
 
 
@@ -89,16 +94,20 @@ class Dialer:
         host = destination.host
         if is_address(host):
             found = [host]
+        elif _NAME.match(host):
+            found = await self._look_up(host, destination.timeout_s)
         else:
-            receiver = _Addresses()
-            self._reactor.nameResolver.resolveHostName(receiver, host)
-            late = f"dial tcp: lookup {host}: i/o timeout"
-            found = await self._in_time(receiver.found, destination.timeout_s, late)
+            found = []
         if not found:
-            raise Unreachable(f"dial tcp: lookup {host}: no such host")
+            raise Unreachable(f"dial tcp: lookup {host[:_SHOWN]}: no such host")
         if destination.public and not all(map(is_public_unicast, found)):
             raise AddressNotAllowed
         return found[:_ADDRESSES]
+
+    async def _look_up(self, host: str, timeout_s: float) -> list[str]:
+        receiver = _Addresses()
+        self._reactor.nameResolver.resolveHostName(receiver, host)
+        return await self._in_time(receiver.found, timeout_s, f"dial tcp: lookup {host}: i/o timeout")
 
     async def _dial(self, destination: Destination, address: str, exchange: Exchange) -> None:
         kind = TCP6ClientEndpoint if ":" in address else TCP4ClientEndpoint

@@ -153,6 +153,12 @@ class WordsTests(DialerCase):
         self.assertEqual(await self.trouble(nobody), "dial tcp: lookup nobody: no such host")
         self.assertEqual(await self.code(attrs.evolve(nobody, host="two")), 200)
 
+    async def test_no_names(self) -> None:
+        """What is no name is not looked up: node addresses are any text."""
+        for host in ("a b", "a..b", "x" * 64, "a." * 128, "a\0b", "\u00fc", "", "-\r\nX: y"):
+            words = await self.trouble(attrs.evolve(self.there, host=host))
+            self.assertEqual(words, f"dial tcp: lookup {host[:100]}: no such host")
+
     async def test_many(self) -> None:
         """So many at a time; each that ends makes room (reference PROXY-18)."""
         self.patch(dialer, "MOST", 2)
