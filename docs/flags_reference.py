@@ -29,6 +29,8 @@ How to write them:
 * `--flag=value` and `--flag value` mean the same; a flag of kind *boolean* may stand alone for `true`.
 * A *duration* is written as in Go: `30s`, `5m0s`, `1h30m`, `250ms`.
 * A *list* or *map* is comma-separated, may be given several times, and adds up: `--feature-gates A=true,B=false`.
+* A flag that bears a component's name may be given under its name in the other vocabulary: `--kubelet-port` is
+  `--orchlet-port`.
 * A *file* that is relative is taken from the folder in which the server was started.
 * `--config FILE` names a YAML file with the same names as keys, without dashes in front. Lists and maps may be
   YAML lists and maps there. A flag on the command line wins over the file's.

@@ -21,8 +21,10 @@ from orchtw import flags, gates
 from orchtw.cipher_suites import CIPHER_SUITES
 from orchtw.errors import ConfigError
 from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, SWITCHES, TEXT, Flag, Kind
+from orchtw.naming import Naming
 
 VOCABULARIES = ("orch", "kubernetes")
+ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 # Modes that the field knows beside those of this server: to name one is another mistake than to misspell one.
 _OTHER_MODES = frozenset({"ABAC", "Webhook"})
@@ -201,6 +203,31 @@ class Config:
         ),
     )
 
+    orchlet_https: bool = attrs.field(
+        default=True, metadata=_about("Node agents", "Node agents are spoken to by HTTPS.", BOOLEAN)
+    )
+    orchlet_port: int = attrs.field(
+        default=10250,
+        metadata=_about("Node agents", "Port of the agents of nodes whose status names none.", INTEGER),
+    )
+    orchlet_timeout_s: float = attrs.field(
+        default=5.0, metadata=_about("Node agents", "Time for a connection to a node agent.", DURATION)
+    )
+    orchlet_preferred_address_types: tuple[str, ...] = attrs.field(
+        default=ADDRESS_TYPES,
+        metadata=_about("Node agents", "Types of node addresses, the preferred one first.", LIST),
+    )
+    orchlet_certificate_authority: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Node agents", "PEM CAs of the agents' certificates; empty: these are not verified.", PATH),
+    )
+    orchlet_client_certificate: Path | None = attrs.field(
+        default=None, metadata=_about("Node agents", "PEM certificate that agents are shown, chain after it.", PATH)
+    )
+    orchlet_client_key: Path | None = attrs.field(
+        default=None, metadata=_about("Node agents", "PEM private key of --orchlet-client-certificate.", PATH)
+    )
+
     controllers: tuple[str, ...] = attrs.field(
         default=("*",),
         metadata=_about(
@@ -270,6 +297,12 @@ def _name(field: attrs.Attribute[Any]) -> str:
     return field.name.removesuffix("_s").replace("_", "-")
 
 
+def _also(name: str) -> str:
+    """The flag's name in the other vocabulary, if it has one: the vocabulary is a flag itself, so both are read."""
+    other = Naming.kubernetes().translate(name)
+    return "" if other == name else other
+
+
 _FIELDS = {_name(field): field.name for field in attrs.fields(Config)}
 _PATHS = tuple(field.name for field in attrs.fields(Config) if field.metadata["kind"] is PATH)
 
@@ -278,9 +311,9 @@ def flags_of(choices: Choices) -> tuple[Flag, ...]:
     """Every flag, in the order of the fields."""
     named = {name: ", ".join(names) for name, names in attrs.asdict(choices).items()}
     return tuple(
-        Flag(name=_name(field), default=field.default, **{**about, "help": about["help"].format_map(named)})
+        Flag(name=name, also=_also(name), default=field.default, **{**about, "help": about["help"].format_map(named)})
         for field in attrs.fields(Config)
-        if (about := field.metadata)
+        if (about := field.metadata) and (name := _name(field))
     )
 
 
@@ -333,7 +366,13 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_modes(config.authorization_mode, choices.authorization_modes),
         *_controllers(config.controllers, choices.controllers),
         *_election(config),
+        *(
+            _one_of("orchlet-preferred-address-types", each, ADDRESS_TYPES)
+            for each in config.orchlet_preferred_address_types
+        ),
     ]
+    if (config.orchlet_client_certificate is None) != (config.orchlet_client_key is None):
+        problems.append("--orchlet-client-certificate and --orchlet-client-key must be given together")
     if (config.tls_cert_file is None) != (config.tls_private_key_file is None):
         problems.append("--tls-cert-file and --tls-private-key-file must be given together")
     if config.data_dir is None or not str(config.data_dir):
@@ -358,6 +397,8 @@ def _numbers(config: Config) -> list[str]:
     problems = []
     if config.secure_port > 65535:
         problems.append(f"--secure-port: {config.secure_port} must be between 0 and 65535")
+    if not 0 < config.orchlet_port < 65536:
+        problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and 65535")
     if config.max_inflight_bytes < MIN_INFLIGHT_BYTES:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
     positive = (
@@ -367,6 +408,7 @@ def _numbers(config: Config) -> list[str]:
         ("idle-timeout", config.idle_timeout_s),
         ("write-stall-timeout", config.write_stall_timeout_s),
         ("tls-handshake-timeout", config.tls_handshake_timeout_s),
+        ("orchlet-timeout", config.orchlet_timeout_s),
         ("concurrent-namespace-syncs", config.concurrent_namespace_syncs),
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),
         ("namespace-sync-period", config.namespace_sync_period_s),

@@ -35,7 +35,10 @@ class Kind:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Flag:
-    """One flag: its name without dashes, kind, default, help line and the section of the help it stands in."""
+    """One flag: its name without dashes, kind, default, help line and the section of the help it stands in.
+
+    `also` is another name for it, empty if there is none.
+    """
 
     name: str
     kind: Kind
@@ -43,6 +46,12 @@ class Flag:
     help: str
     section: str
     short: str = ""
+    also: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name by which it may be given."""
+        return (self.name, self.also) if self.also else (self.name,)
 
 
 def parse_boolean(text: str) -> bool:
@@ -115,7 +124,7 @@ SWITCHES = Kind("mapStringBool", parse_switches, _show_pairs)
 
 def scan(arguments: Sequence[str], flags: Iterable[Flag]) -> tuple[dict[str, list[str]], list[str]]:
     """Read an argument list: the texts given for each flag name, and the problems found, a line each."""
-    long = {flag.name: flag for flag in flags}
+    long = {name: flag for flag in flags for name in flag.names}
     short = {flag.short: flag for flag in long.values() if flag.short}
     given: dict[str, list[str]] = {}
     problems: list[str] = []
@@ -155,7 +164,7 @@ def scan_mapping(values: object, flags: Iterable[Flag], source: str) -> tuple[di
         return {}, []
     if not isinstance(values, Mapping):
         return {}, [f"{source}: must be a mapping of flag names to values"]
-    names = {flag.name for flag in flags}
+    names = {name: flag.name for flag in flags for name in flag.names}
     given: dict[str, list[str]] = {}
     problems: list[str] = []
     for key, value in values.items():
@@ -163,7 +172,7 @@ def scan_mapping(values: object, flags: Iterable[Flag], source: str) -> tuple[di
             problems.append(f"{source}: unknown key: {key}")
             continue
         try:
-            given[key] = _texts(value)
+            given[names[key]] = _texts(value)
         except ValueError as error:
             problems.append(f'{source}: invalid value for key "{key}": {error}')
     return given, problems

@@ -82,7 +82,7 @@ class Request:
     names to values (several lines of one name joined by ", "), in which each character is a byte: see `utf8_text`.
     `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
-    impersonation. Both are None until authentication has passed.
+    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it.
     """
 
     method: str
@@ -97,7 +97,13 @@ class Request:
     info: RequestInfo | None = None
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
+    passed_on: bool = False
     _params: dict[str, list[str]] | None = None
+
+    @property
+    def ends_with_client(self) -> bool:
+        """Whether nobody needs the outcome of this request when its client has left: it writes nothing here."""
+        return self.passed_on or self.method in ("GET", "HEAD")
 
     @property
     def params(self) -> dict[str, list[str]]:
@@ -183,7 +189,8 @@ class Response:
     sequence (None: the edge adds the pieces up). Responses of one `identity` that is not None have equal bodies, so
     that what was compressed for one serves the others. `parts`, in place of `body`, are made one by one as they are
     sent and have no length that is known before: they go out in chunks. `stream` is a body that comes over time, sent
-    in chunks, or what another protocol carries: `upgrade` takes the connection over after a 101.
+    in chunks, or what another protocol carries: `upgrade` takes the connection over after a 101. A `patient` stream
+    is read by people, who may stop for a while.
 
     `on_end` is for those who want to know when the answer has been sent; whoever sends it, or drops it, calls `end`.
     """
@@ -196,6 +203,7 @@ class Response:
     parts: Iterator[bytes] | None = None
     headers: list[tuple[str, str]] = attrs.field(factory=list)
     stream: StreamBody | None = None
+    patient: bool = False
     upgrade: Upgrade | None = None
     # None rather than an empty list: almost no answer has listeners, and the edge looks at each.
     listeners: list[Callable[[Ending], None]] | None = attrs.field(default=None, init=False)

@@ -20,6 +20,7 @@ from orchtw.assembly.store import claim_store
 from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
+from orchtw.outbound.dialer import MOST
 from orchtw.pki import certificates, files, first_start
 from orchtw.pki.first_start import Pki
 from orchtw.serving.limits import EdgeLimits
@@ -29,8 +30,8 @@ from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
 from orchtw.storage.interface import Store
 
-SPARE_FILES = 256
-"""Open files beside connections: the store, logs, outgoing calls."""
+SPARE_FILES = 256 + MOST
+"""Open files beside clients' connections: the store, logs, outgoing connections."""
 
 SWITCH_S = 0.001
 """How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""

@@ -61,6 +61,13 @@ class ParseTests(SynchronousTestCase):
         self.assertEqual(once.runtime_config, (("batch/v1", "false"), ("apps/v1", "true")))
         self.assertEqual(once, twice)
 
+    def test_other_names(self) -> None:
+        """A flag that bears a component's name has that of the other vocabulary too, in files as well."""
+        file = Path(self.mktemp())
+        file.write_text("kubelet-timeout: 7s\n")
+        made = parse(["--kubelet-port=1", "--orchlet-https=false", "--config", str(file)])
+        self.assertEqual((made.orchlet_port, made.orchlet_https, made.orchlet_timeout_s), (1, False, 7.0))
+
     def test_durations(self) -> None:
         """Durations are Go's, in seconds (reference FLAG-1)."""
         for text, seconds in (("5m0s", 300.0), ("1h30m", 5400.0), ("0", 0.0), ("250ms", 0.25), ("1.5h", 5400.0)):
@@ -106,6 +113,10 @@ class ParseTests(SynchronousTestCase):
             ("--tls-min-version=VersionTLS10", "is not one of VersionTLS12, VersionTLS13"),
             ("--tls-cipher-suites=TLS_NULL", '--tls-cipher-suites: "TLS_NULL" is not one of'),
             ("--request-timeout=0s", "--request-timeout: must be greater than 0"),
+            ("--orchlet-timeout=0s", "--orchlet-timeout: must be greater than 0"),
+            ("--orchlet-port=0", "--orchlet-port: 0 must be between 1 and 65535"),
+            ("--orchlet-client-key=k", "--orchlet-client-key must be given together"),
+            ("--orchlet-preferred-address-types=MAC", '--orchlet-preferred-address-types: "MAC" is not one of'),
             ("--namespace-sync-period=0s", "--namespace-sync-period: must be greater than 0"),
             ("--service-cluster-ip-range=10.0.0.0/30", "must hold at least 8 addresses"),
             ("--service-cluster-ip-range=10.0.0.0/8", "its prefix must be /12 or longer"),

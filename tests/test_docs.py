@@ -86,7 +86,7 @@ class LinkTests(SynchronousTestCase):
 
     def test_flags(self) -> None:
         """Every flag that a page names is the server's, the benchmarks', the fuzzer's, or a program's beside them."""
-        known = {flag.name for flag in FLAGS} | OTHERS_FLAGS
+        known = {name for flag in FLAGS for name in flag.names} | OTHERS_FLAGS
         for options in ("bench/options.py", "tests/fuzz/__main__.py", "orchtw/pki/user_command.py"):
             known |= set(_FLAG.findall((ROOT / options).read_text()))
         for page in PAGES:

@@ -32,6 +32,7 @@ from orchtw.verbs.binding import create_binding
 from orchtw.verbs.componentstatuses import ComponentStatuses
 from orchtw.verbs.context import Kinds, Reading, WatchTimes, Writing
 from orchtw.verbs.handler import Endpoint, ResourceHandler, Virtual
+from orchtw.verbs.passing_on import Outward
 from orchtw.verbs.representation import Representations
 from orchtw.verbs.reviews import Reviews
 from orchtw.verbs.transforms import Transforms
@@ -43,7 +44,8 @@ class Parts:
     """What requests are answered with.
 
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
-    authenticator and the authorizer answer reviews; pages of `origins` may watch over WebSockets.
+    authenticator and the authorizer answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
+    node agents and what runs on nodes.
     """
 
     resources: Resources
@@ -57,6 +59,7 @@ class Parts:
     address: str
     secret: bytes
     origins: AllowedOrigins
+    outward: Outward
 
 
 class API:
@@ -83,7 +86,7 @@ class API:
             resources.targets,
             self.acceptance,
             object_verbs(reading, writing, times, parts.origins),
-            subresource_verbs(reading, writing, resources.targets),
+            subresource_verbs(reading, writing, resources.targets, parts.outward),
             self._endpoints(),
             self._virtual(writing),
             self._metrics.deprecated_requested,

@@ -11,6 +11,7 @@ from twisted.application.service import MultiService
 
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
+from orchtw.assembly.outward import outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import Host, stages
@@ -89,6 +90,7 @@ class Instance:
             address=host_and_port(address, port),
             secret=secret,
             origins=origins,
+            outward=outward(config, self.resources, origins, self.reloads),
         )
         api = API(parts, config)
         host = Host(

@@ -20,7 +20,8 @@ class Deadline:
     """Gives writes `limit_s` seconds, or less where the request's `timeout` parameter says so.
 
     Reads answer out of memory or have shorter limits of their own. A write that is too late is answered
-    with 504 and runs to its end: whether it happened is for the client to look up.
+    with 504 and runs to its end: whether it happened is for the client to look up. What is passed on to others takes
+    as long as those do.
     """
 
     _log = Logger()
@@ -34,12 +35,13 @@ class Deadline:
         asked_s = _asked_s(request)
         if request.method == "GET":
             return proceed(request)
-        return self._limit(proceed(request), self._limit_s if asked_s is None else min(asked_s, self._limit_s))
+        limit_s = self._limit_s if asked_s is None else min(asked_s, self._limit_s)
+        return self._limit(request, proceed(request), limit_s)
 
-    async def _limit(self, answer: Coroutine[Any, Any, Response], limit_s: float) -> Response:
+    async def _limit(self, request: Request, answer: Coroutine[Any, Any, Response], limit_s: float) -> Response:
         waiting: Deferred[Response] = Deferred()
         running = Deferred.fromCoroutine(answer)
-        if running.called:
+        if running.called or request.passed_on:
             return await running
         timer = self._clock.callLater(limit_s, waiting.errback, Timeout.request())
 

@@ -7,13 +7,15 @@ from typing import Any
 
 from orchtw.filters.chain import Proceed
 from orchtw.request import Request, Response
-from orchtw.rules.request_info import parse
+from orchtw.rules.request_info import PASSED_ON, parse
 
 
 class RequestInfoStage:
-    """Fills in `request.info`."""
+    """Fills in `request.info`, and whether the request is passed on."""
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """Read method, path and query; nothing is refused here."""
-        request.info = parse(request.method, request.path, request.params)
+        info = request.info = parse(request.method, request.path, request.params)
+        if info.subresource:
+            request.passed_on = info.subresource in PASSED_ON
         return proceed(request)

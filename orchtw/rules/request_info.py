@@ -28,14 +28,18 @@ _SPECIAL_VERBS: Final = frozenset({"watch", "proxy"})
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 _COLLECTION_VERBS: Final = frozenset({"list", "watch", "deletecollection"})
 
+PASSED_ON: Final = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+"""Sub-resources that somebody else answers, in their own time (reference LIMIT-3)."""
+
 
 def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInfo:
     """The request's verb and target.
 
     `path` is raw (undecoded, without query), `params` decoded. A path that is not `/api/V/RESOURCE…` or
-    `/apis/G/V/RESOURCE…`, or that holds an empty segment (one trailing slash is none), is no resource request: its
-    verb is the lower-case method. A method without a verb of its own has the empty verb. GET on a collection is
-    `list` or `watch`; `.../watch/...` is `watch` and `.../proxy/...` is `proxy` whatever the method.
+    `/apis/G/V/RESOURCE…`, or that holds an empty segment (one trailing slash is none, and what is behind `proxy` is
+    another server's), is no resource request: its verb is the lower-case method. A method without a verb of its own
+    has the empty verb. GET on a collection is `list` or `watch`; `.../watch/...` is `watch` and `.../proxy/...` is
+    `proxy` whatever the method.
 
     `parts` runs from the resource on and includes a sub-resource's tail. `name` is the one in the path; for a
     collection it is the one that `fieldSelector=metadata.name=x` asks for, since authorization goes by it: a request
@@ -48,7 +52,7 @@ def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInf
         path = unquote(path)
         parts = [unquote(part) for part in parts]
     at = 2 if parts and parts[0] == "api" else 3
-    if len(parts) <= at or parts[0] not in ("api", "apis") or "" in parts:
+    if len(parts) <= at or parts[0] not in ("api", "apis") or ("" in parts and not _behind_proxy(parts, at)):
         return RequestInfo(is_resource=False, verb=method.lower(), path=path)
     prefix, group, version = parts[0], "" if at == 2 else parts[1], parts[at - 1]
     del parts[:at]
@@ -80,6 +84,12 @@ def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInf
         name=name,
         parts=tuple(parts),
     )
+
+
+def _behind_proxy(parts: list[str], at: int) -> bool:
+    """Whether all empty segments stand behind the sub-resource `proxy`; resources begin at `at`."""
+    place = at + (4 if parts[at] == "namespaces" else 2)
+    return parts[place : place + 1] == ["proxy"] and "" not in parts[:place]
 
 
 def _collection(verb: str, params: Mapping[str, list[str]]) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from orchtw.serving.answering import Answering
 from orchtw.serving.answers import ending_of, no_room, status_response
 from orchtw.serving.edge import Edge
 from orchtw.serving.heads import CONTINUE, head
-from orchtw.serving.limits import FREE_BYTES
+from orchtw.serving.limits import FREE_BYTES, PATIENCE_S
 from orchtw.serving.request_parser import HTTP10, KEEP_ALIVE, UPGRADE, RequestParser
 from orchtw.serving.response_bodies import Drained, PlainStreamChannel, StreamChannel
 
@@ -41,13 +41,13 @@ class HTTPChannel(Answering):
     """A connection. Its transport has, beside Twisted's methods, `peer()`, `unsent`, `waiting` and
     `progress` (see `TLSServer`).
 
-    A read whose client leaves is cancelled; a write runs to its end. A client that only ends its own side gets
-    the answers to all that it has asked, but no more events of a watch.
+    A read whose client leaves is cancelled, and so is what is passed on to others; a write runs to its end. A client
+    that only ends its own side gets the answers to all that it has asked, but no more events of a watch.
     """
 
     # Defaults live on the class: an idle connection pays only for what differs.
     _phase = HANDSHAKE
-    _lost = _advancing = _counted = _reading_paused = _ended = _screened = False
+    _lost = _advancing = _counted = _reading_paused = _ended = _screened = _patient = False
     _task: Coroutine[Any, Any, Response] | None = None
     _waiting: Deferred[Any] | None = None
     _stream: StreamBody | None = None
@@ -100,7 +100,7 @@ class HTTPChannel(Answering):
         if self._task is None:
             self._uncount()
             self._release()
-        elif self._waiting is not None and self._request is not None and self._request.method in ("GET", "HEAD"):
+        elif self._waiting is not None and self._request is not None and self._request.ends_with_client:
             self._waiting.cancel()
 
     def readConnectionLost(self) -> None:
@@ -110,6 +110,9 @@ class HTTPChannel(Answering):
             self._close()
         elif self._stream is not None:
             self._end_stream(self._stream)
+        elif self._request is not None and self._request.passed_on:
+            # Others may take for ever to answer, and who has left altogether looks the same.
+            self.transport.abortConnection()
 
     def writeConnectionLost(self) -> None:
         """Never said by our transport: it closes both sides at once."""
@@ -340,6 +343,9 @@ class HTTPChannel(Answering):
             return
         self._request = None
         self._stream = stream
+        self._patient = response.patient
+        if response.patient:
+            self.transport.be_patient()
         self._parser.sleep()
         if self._holding is not None:
             self._serving_bytes = 0
@@ -367,17 +373,18 @@ class HTTPChannel(Answering):
         self._edge.channels.discard(self)
         self._parser.close()
         self._release()
+        if self._reading_paused:
+            self.transport.resumeProducing()
         try:
             response.upgrade(self.transport, rest, response, self._edge)
         finally:
             self._uncount()
         if self._ended:
             self.transport.protocol.readConnectionLost()
-        if self._reading_paused:
-            self.transport.resumeProducing()
 
     def _finished(self, ending: Ending) -> None:
         self._stream = None
+        self._patient = False
         if self._sending is not None and ending is not Ending.COMPLETE:
             self._tell_end(ending)
         self._done()
@@ -444,7 +451,7 @@ class HTTPChannel(Answering):
                 if self._progress >= 0:
                     self._recount()
                 self._progress, self._stalled_since = transport.progress, now
-            elif now - self._stalled_since > limits.write_stall_s:
+            elif now - self._stalled_since > (PATIENCE_S if self._patient else limits.write_stall_s):
                 transport.abortConnection()
             self._since = now
             return

@@ -19,6 +19,8 @@ ESCAPES = 16384
 SLASHES = 16384
 # All that connections hold, and what a connection may hold uncounted: one TLS record, a third of its own cost.
 INFLIGHT_BYTES = 256 << 20
+# How long somebody may look at one page of a log; what waits meanwhile is bounded, and more of it stays where it is.
+PATIENCE_S = 4 * 3600.0
 FREE_BYTES = 16384
 
 

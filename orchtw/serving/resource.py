@@ -63,6 +63,7 @@ class _Exchange:
         self._gone = False
         self._stream: StreamBody | None = None
         self._sending: Response | None = None
+        self._request: Request | None = None
         self._task: Deferred[Response] | None = None
 
     def start(self) -> None:
@@ -86,8 +87,10 @@ class _Exchange:
         if refusal is not None:
             raise refusal
         method = self._web.method.decode("latin-1")
-        request = Request(method=method, path=path, query=query, headers=headers, body=body, peer=self._peer)
-        return await self._app(request)
+        self._request = Request(
+            method=method, path=path, query=query, headers=headers, body=body, peer=self._peer
+        )
+        return await self._app(self._request)
 
     def _left(self, _reason: Failure) -> None:
         # A read is cancelled; a write runs to its end.
@@ -95,7 +98,7 @@ class _Exchange:
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.connection_lost()
-        elif self._task is not None and self._web.method in (b"GET", b"HEAD"):
+        elif self._task is not None and self._request is not None and self._request.ends_with_client:
             self._task.cancel()
         self._ended(Ending.CLIENT_GONE)
 

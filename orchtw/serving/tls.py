@@ -309,6 +309,13 @@ class TLSServer(tcp.Server):
             if self.disconnecting and not self._closing:
                 self._close()
 
+    def be_patient(self) -> None:
+        """Let the peer take nothing for as long as it likes; by default the system ends such connections too."""
+        try:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 0)
+        except OSError:
+            pass  # the peer is gone: the first read will say so
+
     # Closing
 
     def loseConnection(self, *_reason: Any) -> None:

@@ -28,6 +28,10 @@ class Acceptance:
             pretty=wants_pretty(request.params, headers.get("user-agent", "")),
         )
 
+    def any(self, request: Request) -> Negotiated:
+        """The form of what this server says itself where another one answers in what form it likes."""
+        return self._negotiator.status(request.headers.get("accept", ""))
+
     def plain(self, request: Request) -> Negotiated:
         """The form of an answer that is never a Table or partial metadata; raises NotAcceptable (406)."""
         headers = request.headers

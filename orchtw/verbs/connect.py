@@ -1,67 +1,82 @@
-"""Sub-resources that reach through to a node agent: log, exec, attach, portforward, proxy (reference KIND-22)."""
+"""Sub-resources that connect a client with a pod or node: exec, attach, portforward, proxy (reference KIND-22)."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from orchtw.admission.attributes import kind_of
-from orchtw.errors import BadRequest, ServiceUnavailable
+from orchtw.errors import BadRequest
 from orchtw.objects import Object
 from orchtw.request import Response
-from orchtw.rules.causes import go_quote
-from orchtw.rules.options import Params
-from orchtw.rules.request_info import flag
+from orchtw.rules.forwarding import wants_upgrade
+from orchtw.rules.proxied_links import backend_path
 from orchtw.schema.catalogue import joined
-from orchtw.schema.codec.codecs import KindCodec
-from orchtw.schema.nodes import ListSchema, Scalar
 from orchtw.verbs.call import Call
+from orchtw.verbs.connection_options import options_of, stream_query
+from orchtw.verbs.containers import chosen_container
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_most_recent
+from orchtw.verbs.passing_on import Outward, Place, forwarded, upgraded
 
-_PARTS_OF_PROXY = 3
+_PARTS_OF_PROXY: Final = 3
 """Resource, name and sub-resource: what follows is the path that is asked for at the other end."""
 
+_AGENT_PATHS: Final = {"exec": "exec", "attach": "attach", "portforward": "portForward"}
 
-async def connect(context: Writing, call: Call) -> Response:
-    """Ask admission about the options of the connection, then say that there is none.
 
-    Raises what plugins raise, and as `log` does.
+async def connect(context: Writing, outward: Outward, call: Call) -> Response:
+    """Ask admission about the options of the connection, then connect.
+
+    Raises what plugins raise, NotFound (404), and as `passing_on` does.
     """
     kind = kind_of(call.target.resource, call.info.subresource)
     codec = context.codecs.kind(joined(kind.group, kind.version), kind.kind)
-    params, parts = dict(call.request.params), call.info.parts
-    if call.info.subresource == "proxy":
-        params["path"] = ["/".join(parts[_PARTS_OF_PROXY:])]
-    await context.writes.permit(call.submission("CONNECT", options_of(codec, params)), codec)
-    return await log(call)
+    params = dict(call.request.params)
+    proxied = call.info.subresource == "proxy"
+    if proxied:
+        params["path"] = [_proxied_path(call)]
+    options = options_of(codec, params)
+    await context.writes.permit(call.submission("CONNECT", options), codec)
+    if not proxied:
+        return await _stream(outward, call, options)
+    return await _proxy(outward, call, backend_path(options.get("path", "")))
 
 
-async def log(call: Call) -> Response:
-    """No node agent can be reached from here, and the refusal says so.
+def _proxied_path(call: Call) -> str:
+    """What is behind `proxy` in the path, with its slashes at both ends."""
+    path = "/".join(call.info.parts[_PARTS_OF_PROXY:])
+    if path and not path.startswith("/"):
+        path = "/" + path
+    return path + "/" if call.info.path.endswith("/") and not path.endswith("/") else path
 
-    Raises NotFound (404), BadRequest (400, a pod that no node runs), ServiceUnavailable (503).
+
+async def _stream(outward: Outward, call: Call, options: Object) -> Response:
+    """Connect with a container of the pod, or the pod's ports, through its node's agent.
+
+    Raises BadRequest (400) for a container that cannot be meant, a pod without a node, and no upgrade.
     """
-    obj = call.target.stored.load(await find_most_recent(call))
-    if call.target.resource.qualified == "pods" and not obj["spec"].get("nodeName"):
+    pod = call.target.stored.load(await find_most_recent(call))
+    subresource, meta = call.info.subresource, pod["metadata"]
+    path = f"/{_AGENT_PATHS[subresource]}/{meta['namespace']}/{meta['name']}"
+    if subresource != "portforward":
+        path += f"/{chosen_container(pod, options.get('container', ''))}"
+    node = pod["spec"].get("nodeName")
+    if not node:
         raise BadRequest(f"pod {call.info.name} does not have a host assigned")
-    what = f"{call.target.resource.plural}/{call.info.subresource}"
-    raise ServiceUnavailable(f"error trying to reach {what}: no node agent")
+    agent = await outward.agents.of(node)
+    if not wants_upgrade(call.request.headers):
+        raise BadRequest("Upgrade request required")
+    query = stream_query(subresource, options)
+    return await upgraded(outward, call.request, Place(destination=agent, path=path, query=query))
 
 
-def options_of(codec: KindCodec, params: Params) -> Object:
-    """The options of a connection, such as PodExecOptions, of the query's parameters. Raises BadRequest (400)."""
-    given: Object = {}
-    for name, field in codec.schema.keys.items():
-        values = params.get(name)
-        if not values:
-            continue
-        if isinstance(field.node, ListSchema):
-            given[name] = list(map(_integer, values)) if field.node.element is Scalar.INT32 else values
-        else:
-            given[name] = flag(params, name) if field.node is Scalar.BOOL else values[0]
-    return codec.normalise(given)
-
-
-def _integer(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax") from None
+async def _proxy(outward: Outward, call: Call, path: str) -> Response:
+    request = call.request
+    place = Place(destination=await outward.backends.of(call), path=path, query=request.query)
+    if wants_upgrade(request.headers):
+        return await upgraded(outward, request, place)
+    if not path and request.method in ("GET", "HEAD"):
+        # A page without a slash at its end could not have links relative to it.
+        query = f"?{request.query}" if request.query else ""
+        return Response(code=301, headers=[("Location", f"{request.path}/{query}")])
+    return await forwarded(outward, request, place)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from orchtw.errors import NotFound
+from orchtw.objects import Object
+from orchtw.registry.target import Target
 from orchtw.request import Response
 from orchtw.rules.options import get_revision
 from orchtw.storage.freshness import MOST_RECENT
@@ -34,3 +36,13 @@ def find(call: Call) -> Entry:
     if entry is None:
         raise NotFound.of(resource.plural, resource.group, call.info.name)
     return entry
+
+
+async def find_in(target: Target, namespace: str, name: str) -> Object:
+    """A private dict of an object of another kind as it is now; raises NotFound (404), and Timeout (504)."""
+    if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
+        await wait
+    entry = target.stored.get(namespace, name)
+    if entry is None:
+        raise NotFound.of(target.resource.plural, target.resource.group, name)
+    return target.stored.load(entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from orchtw.errors import MethodNotAllowed, NotFound
 from orchtw.naming import Naming
@@ -66,7 +66,10 @@ class ResourceHandler:
         _check_scope(target, info)
         verb = self._verb(request, target, info)
         assert request.user is not None
-        accept = self._acceptance.of(request, info, protobuf=target.codec.protobuf)
+        if request.passed_on:
+            accept = self._acceptance.any(request)
+        else:
+            accept = self._acceptance.of(request, info, protobuf=target.codec.protobuf)
         return await verb(Call(request=request, info=info, user=request.user, target=target, accept=accept))
 
     def _warn(self, request: Request, target: Target, info: RequestInfo) -> None:
@@ -82,7 +85,7 @@ class ResourceHandler:
         return annotations
 
     def _verb(self, request: Request, target: Target, info: RequestInfo) -> Verb:
-        """The function for a verb; HEAD stands for none (reference REQ-14)."""
+        """The function for a verb; HEAD stands for none but with a proxy (reference REQ-14)."""
         if info.subresource:
             declared = next((sub for sub in target.resource.subresources if sub.name == info.subresource), None)
             if declared is None or (len(info.parts) > _SUBRESOURCE_PARTS and declared.name != "proxy"):
@@ -94,7 +97,7 @@ class ResourceHandler:
         else:
             verb = self._verbs.get(info.verb)
             allowed = target.resource.verbs
-        if verb is None or info.verb not in allowed or request.method == "HEAD":
+        if verb is None or not _applies(request, info, allowed):
             raise MethodNotAllowed
         return verb
 
@@ -110,6 +113,13 @@ class ResourceHandler:
         if (info.group, info.version) not in self._targets.versions:
             return Response(code=404, content_type="text/plain; charset=utf-8", body=PAGE_NOT_FOUND)
         raise NotFound.generic()
+
+
+def _applies(request: Request, info: RequestInfo, allowed: Collection[str]) -> bool:
+    """Whether the method applies to what is asked: a proxy takes HEAD and OPTIONS as well."""
+    if request.method in ("HEAD", "OPTIONS"):
+        return info.subresource == "proxy"
+    return info.verb in allowed
 
 
 def _check_scope(target: Target, info: RequestInfo) -> None:

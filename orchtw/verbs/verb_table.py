@@ -10,7 +10,7 @@ from orchtw.rules.origins import AllowedOrigins
 from orchtw.verbs import scale
 from orchtw.verbs.apply import patch_or_apply
 from orchtw.verbs.binding import bind_pod
-from orchtw.verbs.connect import connect, log
+from orchtw.verbs.connect import connect
 from orchtw.verbs.context import Reading, WatchTimes, Writing
 from orchtw.verbs.create import create
 from orchtw.verbs.delete import delete
@@ -19,6 +19,8 @@ from orchtw.verbs.eviction import evict
 from orchtw.verbs.get import get
 from orchtw.verbs.handler import Verb
 from orchtw.verbs.list import list_objects
+from orchtw.verbs.log import log
+from orchtw.verbs.passing_on import Outward
 from orchtw.verbs.update import update
 from orchtw.verbs.watch import watch
 from orchtw.verbs.websocket import WebSocketWatch
@@ -27,7 +29,8 @@ OBJECT_SUBRESOURCES = ("status", "finalize", "approval", "ephemeralcontainers")
 """Sub-resources that show and take the whole object."""
 
 CONNECT_SUBRESOURCES = ("exec", "attach", "portforward", "proxy")
-CONNECT_VERBS = ("get", "create", "update", "patch", "delete")
+CONNECT_VERBS = ("get", "create", "update", "patch", "delete", "")
+"""The last one is OPTIONS, for which there is no word."""
 
 
 def object_verbs(
@@ -46,7 +49,9 @@ def object_verbs(
     }
 
 
-def subresource_verbs(reading: Reading, writing: Writing, targets: Targets) -> Mapping[str, Mapping[str, Verb]]:
+def subresource_verbs(
+    reading: Reading, writing: Writing, targets: Targets, outward: Outward
+) -> Mapping[str, Mapping[str, Verb]]:
     """The verbs on each sub-resource."""
     budgets = targets.stored_target("policy", "v1", "poddisruptionbudgets")
     whole: Mapping[str, Verb] = {
@@ -54,11 +59,11 @@ def subresource_verbs(reading: Reading, writing: Writing, targets: Targets) -> M
         "update": partial(update, writing),
         "patch": partial(patch_or_apply, writing),
     }
-    connected = dict.fromkeys(CONNECT_VERBS, partial(connect, writing))
+    connected = dict.fromkeys(CONNECT_VERBS, partial(connect, writing, outward))
     return {
         **dict.fromkeys(OBJECT_SUBRESOURCES, whole),
         **dict.fromkeys(CONNECT_SUBRESOURCES, connected),
-        "log": {"get": log},
+        "log": {"get": partial(log, writing, outward)},
         "binding": {"create": partial(bind_pod, writing)},
         "eviction": {"create": partial(evict, writing, budgets)},
         "scale": {

@@ -50,6 +50,20 @@ class DeadlineTests(SynchronousTestCase):
             self.done.errback(error)
             self.assertEqual(len(self.flushLoggedErrors(RuntimeError)), logged)
 
+    def test_passed_on(self) -> None:
+        """What others answer takes as long as they do, from when it is known to be so (reference LIMIT-3)."""
+
+        async def proceed(request: Request) -> Response:
+            request.passed_on = True
+            return await self.done
+
+        request = Request(method="POST", path="/x", peer=Peer(address="", port=0))
+        answer = Deferred.fromCoroutine(Deadline(self.clock, 60.0).handle(request, proceed))
+        self.clock.advance(3600)
+        response = Response()
+        self.done.callback(response)
+        self.assertIs(self.successResultOf(answer), response)
+
     def test_in_time(self) -> None:
         """A write that ends in time leaves no timer behind."""
         answer, response = self.handle(query="timeout=5s"), Response()

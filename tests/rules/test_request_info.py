@@ -83,6 +83,18 @@ RESOURCES: list[tuple[str, str, str, str, str, str, str, str, str, str, tuple[st
         *("proxy", "api", "", "v1", "x", "pods", "", "p"),
         ("pods", "p", "tail"),
     ),
+    (
+        "GET",
+        "/api/v1/namespaces/x/services/s:80/proxy//a//b/",
+        *("get", "api", "", "v1", "x", "services", "proxy", "s:80"),
+        ("services", "s:80", "proxy", "", "a", "", "b"),
+    ),
+    (
+        "OPTIONS",
+        "/api/v1/nodes/n/proxy//",
+        *("", "api", "", "v1", "", "nodes", "proxy", "n"),
+        ("nodes", "n", "proxy", ""),
+    ),
     ("GET", "/api/v1/pods?fieldSelector=metadata.name%3Da", "list", "api", "", "v1", "", "pods", "", "a", ("pods",)),
     ("GET", "/api/v1/pods?fieldSelector=metadata.name!%3Da", "list", "api", "", "v1", "", "pods", "", "", ("pods",)),
     ("GET", "/api/v1/pods?fieldSelector=metadata.name%3Da/b", "list", "api", "", "v1", "", "pods", "", "", ("pods",)),
@@ -106,6 +118,9 @@ RESOURCES: list[tuple[str, str, str, str, str, str, str, str, str, str, tuple[st
 ]
 
 NON_RESOURCES = [
+    "/api/v1/namespaces//pods/p/proxy/a",
+    "/api/v1/namespaces/x/pods//proxy/a",
+    "/api/v1/namespaces/x/pods/p/log//a",
     "/",
     "",
     "/api",

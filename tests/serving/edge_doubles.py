@@ -30,6 +30,10 @@ class FakeTransport(StringTransport):
     unsent = 0
     progress = 0
     seen_peer = PEER
+    patient = False
+
+    def be_patient(self) -> None:
+        self.patient = True
 
     def peer(self) -> Peer:
         return self.seen_peer

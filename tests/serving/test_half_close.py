@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.request import Response
-from tests.serving.edge_doubles import GET, POST, RecordedStream, Waiting, Wire, answering, ok
+from orchtw.request import Request, Response
+from tests.serving.edge_doubles import GET, POST, RecordedStream, Waiting, Wire, answering, lose, ok
 
 
 class HalfCloseTests(SynchronousTestCase):
@@ -20,6 +20,22 @@ class HalfCloseTests(SynchronousTestCase):
         self.assertEqual((app.ended, wire.closed), ([], False))
         app.waits[0].callback(Response(body=b"1"))
         self.assertEqual((wire.transport.taken(), wire.closed), (ok(b"1"), True))
+
+    def test_passed_on(self) -> None:
+        """What others are to answer is given up, whatever the method: they may take for ever."""
+        for request in (GET, POST):
+            app = Waiting()
+
+            async def passing_on(asked: Request, app: Waiting = app) -> Response:
+                asked.passed_on = True
+                return await app(asked)
+
+            wire = Wire(passing_on)
+            wire.send(request)
+            wire.channel.readConnectionLost()
+            self.assertTrue(wire.transport.disconnected)
+            lose(wire)
+            self.assertEqual((app.ended[:1], wire.edge.in_flight), (["cancelled"], 0))
 
     def test_long_answer(self) -> None:
         """A long answer goes on to its end."""

@@ -58,6 +58,22 @@ class TimeTests(SynchronousTestCase):
         wire.pass_time(12)
         self.assertTrue(wire.transport.disconnected)
 
+    def test_patient_stream(self) -> None:
+        """Who reads a log may stop for a while; the next answer on the connection has the usual time."""
+        stream = RecordedStream()
+        wire = Wire(answering(Response(stream=stream, patient=True), Response(stream=RecordedStream())), self.limits)
+        wire.transport.blocked = True
+        wire.send(GET)
+        wire.transport.unsent = 1
+        wire.pass_time(3600)
+        self.assertEqual((wire.closed, wire.transport.patient), (False, True))
+        wire.transport.drain()
+        stream.channel.finish()
+        wire.send(GET)
+        wire.transport.unsent = 1
+        wire.pass_time(14)
+        self.assertTrue(wire.transport.disconnected)
+
     def test_stalled_list(self) -> None:
         """A long body whose next part waits for the peer is dropped too, with nothing of it unsent in the buffer."""
         wire = Wire(answering(Response(body=b"x" * 600000)), limits=self.limits)

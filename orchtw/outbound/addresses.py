@@ -1,0 +1,33 @@
+"""Addresses that requests may be passed on to (reference PROXY-13)."""
+
+from __future__ import annotations
+
+import ipaddress
+
+_BROADCAST = ipaddress.IPv4Address("255.255.255.255")
+
+
+def is_public_unicast(address: str) -> bool:
+    """Whether an IP address is one that a pod or node can have: not of this machine, this link or many machines.
+
+    What is no IP address is not.
+    """
+    try:
+        found: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.scope_id is not None:
+            return False
+        found = found.ipv4_mapped or found
+    ours = found.is_loopback or found.is_unspecified or found.is_link_local
+    return not (ours or found.is_multicast or found == _BROADCAST)
+
+
+def is_address(host: str) -> bool:
+    """Whether `host` is an IP address and needs no resolving."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""TLS as a client: which certificate is shown, and whether the other side's is checked."""
+
+# mypy: allow-untyped-calls
+# Twisted's connection creators are not annotated.
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+import attrs
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from OpenSSL import SSL, crypto
+from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
+from twisted.internet.ssl import (
+    Certificate,
+    CertificateOptions,
+    optionsForClientTLS,
+    trustRootFromCertificates,
+)
+from zope.interface import implementer
+
+from orchtw.errors import ConfigError
+from orchtw.outbound.addresses import is_address
+
+_HOSTS: Final = 256
+"""Of which contexts are kept: one takes a millisecond to make, and a dozen KiB."""
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class ClientTLS:
+    """How the server shows itself and whom it believes.
+
+    `certificates` is the chain that is shown, the server's own first; empty: none is. Without `authorities` nobody is
+    verified: pods and services have certificates of their own making, and so do node agents by default.
+    """
+
+    certificates: tuple[x509.Certificate, ...] = ()
+    key: PrivateKeyTypes | None = None
+    authorities: tuple[x509.Certificate, ...] = ()
+
+    @property
+    def unverified(self) -> ClientTLS:
+        """The same for a connection on which anybody is believed."""
+        return attrs.evolve(self, authorities=())
+
+    def creator(self, host: str) -> Any:
+        """What makes the TLS connections to `host`; with authorities its certificate must be for that host.
+
+        Raises ConfigError when key and certificate do not belong together.
+        """
+        try:
+            return _creator(self, host)
+        except (SSL.Error, ValueError) as problem:
+            raise ConfigError(f"the client certificate for node agents cannot be used: {problem}") from None
+
+    def make_creator(self, host: str) -> Any:
+        """As `creator`, a new one. Raises what OpenSSL does."""
+        if self.authorities:
+            roots = [Certificate(crypto.X509.from_cryptography(each)) for each in self.authorities]
+            trusted = trustRootFromCertificates(roots)
+            return optionsForClientTLS(host, trustRoot=trusted, extraCertificateOptions=self._shown())
+        return _Unverified(CertificateOptions(**self._shown()).getContext(), host)
+
+    def _shown(self) -> dict[str, Any]:
+        """The certificate and its key, as options of Twisted's."""
+        if self.key is None or not self.certificates:
+            return {}
+        if self.certificates[0].public_key() != self.key.public_key():
+            raise ValueError("key and certificate do not belong together")
+        first, *rest = map(crypto.X509.from_cryptography, self.certificates)
+        key = crypto.PKey.from_cryptography_key(self.key)  # type: ignore[arg-type]
+        return {"privateKey": key, "certificate": first, "extraCertChain": rest}
+
+
+_creator = lru_cache(_HOSTS)(ClientTLS.make_creator)
+
+
+@implementer(IOpenSSLClientConnectionCreator)
+class _Unverified:
+    """Makes connections to a host that is believed whatever it shows."""
+
+    def __init__(self, context: Any, host: str) -> None:
+        self._context = context
+        self._host = host
+
+    def clientConnectionForTLS(self, _protocol: Any) -> Any:
+        """A connection that names the host, where it is a name."""
+        connection = SSL.Connection(self._context, None)
+        if not is_address(self._host):
+            connection.set_tlsext_host_name(self._host.encode("idna"))
+        return connection

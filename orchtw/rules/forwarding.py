@@ -1,0 +1,93 @@
+"""Which headers travel with a request that is passed on, and which come back with its answer (reference PROXY-15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+Lines = list[tuple[str, str]]
+
+_HOP: Final = frozenset(
+    {
+        "connection",
+        "proxy-connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Headers that are about one connection (RFC 9110 §7.6.1)."""
+
+_SECRETS: Final = ("authorization", "impersonate-", "x-remote-")
+"""What begins so told this server who asks, and is nobody else's business."""
+
+_OURS: Final = frozenset({"content-length", "expect", "host", "x-forwarded-for", "x-forwarded-uri"})
+_PROTOCOLS: Final = "x-stream-protocol-version"
+"""Node agents of the release read each line of it as one protocol, so that it is not sent joined."""
+
+_CORS: Final = frozenset(
+    {
+        "access-control-allow-credentials",
+        "access-control-allow-headers",
+        "access-control-allow-methods",
+        "access-control-allow-origin",
+    }
+)
+"""Which pages may read answers of this server is not for the other side to say."""
+
+
+def wants_upgrade(headers: Mapping[str, str]) -> bool:
+    """Whether a request asks to go on in another protocol."""
+    return "upgrade" in headers and "upgrade" in _tokens(headers.get("connection", ""))
+
+
+def request_headers(headers: Mapping[str, str], *, client: str, host: str, size: int, upgrade: bool) -> Lines:
+    """The headers to send, for a body of `size` bytes; `client` is the address that the request came from.
+
+    `host` stands in for a missing Host. An upgrade keeps the headers that ask for it.
+    """
+    dropped = _HOP | _OURS | (frozenset() if upgrade else _tokens(headers.get("connection", "")))
+    lines = [("Host", headers.get("host", "") or host)]
+    for name, value in headers.items():
+        if name in dropped or name.startswith(_SECRETS):
+            continue
+        if name == _PROTOCOLS:
+            lines += [(name, each.strip()) for each in value.split(",")]
+        else:
+            lines.append((name, value))
+    before = headers.get("x-forwarded-for", "")
+    lines.append(("X-Forwarded-For", f"{before}, {client}" if before else client))
+    if size or headers.get("content-length"):
+        lines.append(("Content-Length", str(size)))
+    if upgrade:
+        return [*lines, ("Connection", "Upgrade"), ("Upgrade", headers["upgrade"])]
+    return [*lines, ("Connection", "close")]
+
+
+def response_headers(headers: Iterable[tuple[str, str]]) -> Lines:
+    """The headers of an answer that its client gets; length and framing are this server's own."""
+    found = list(headers)
+    dropped = _HOP | _CORS | {"content-length", "date"}
+    for name, value in found:
+        if name.lower() == "connection":
+            dropped |= _tokens(value)
+    return [(name, value) for name, value in found if name.lower() not in dropped]
+
+
+def switching_headers(headers: Iterable[tuple[str, str]]) -> Lines:
+    """The headers of a 101, which are about the protocol that follows."""
+    return [(name, value) for name, value in headers if name.lower() not in ("content-length", "date")]
+
+
+def _tokens(header: str) -> frozenset[str]:
+    return frozenset(_entries(header))
+
+
+def _entries(header: str) -> Iterator[str]:
+    for part in header.lower().split(","):
+        if entry := part.strip():
+            yield entry

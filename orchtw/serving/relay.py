@@ -1,0 +1,170 @@
+"""A client's connection joined to another one after a 101: bytes pass both ways as they are (reference PROXY-17)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from orchtw.outbound.exchange import Exchange, Outcome
+from orchtw.request import Ending, Response
+from orchtw.serving.answers import ending_of
+from orchtw.serving.edge import Edge
+
+HALF_CLOSED_S: Final = 60.0
+"""How long the backend may be silent once the client has ended its side."""
+
+
+class Upgraded:
+    """The stream of an answer whose connection is handed over; it never starts, and knows when it is not sent."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    def start(self, _channel: Any) -> None:
+        """Never called on a listener of ours; elsewhere there are no upgrades."""
+        self._exchange.abort()
+
+    def connection_lost(self) -> None:
+        """The client has gone before its 101."""
+        self._exchange.abort()
+
+
+def join(exchange: Exchange, transport: Any, received: bytes, response: Response, edge: Edge) -> None:
+    """Let client and backend talk on a connection whose 101 has been written: see `Upgrade`."""
+    Relay(exchange, response, edge).take_over(transport, received)
+
+
+@implementer(IHalfCloseableProtocol)
+class Relay(Protocol):
+    """The client's protocol, and the `Sink` of the backend's bytes.
+
+    Each side is read only while the other one takes what it is given, so at most a transport's buffer waits on either
+    way. A side that ends is ended at the other: the client's end leaves the backend HALF_CLOSED_S of silence to
+    finish, the backend's end closes the client when everything is sent. Neither has to say anything in any time:
+    somebody may sit before a shell. The system finds out about those that are gone.
+    """
+
+    transport: Any
+    _left = _ended = False
+    _progress = -1
+
+    def __init__(self, exchange: Exchange, response: Response, edge: Edge) -> None:
+        self._exchange = exchange
+        self._response = response
+        self._edge = edge
+        self._since = edge.now
+
+    def take_over(self, transport: Any, received: bytes) -> None:
+        """Become the transport's protocol; `received` came behind the request."""
+        transport.protocol = self
+        self.transport = transport
+        self._edge.channels.add(self)
+        self._edge.in_flight += 1
+        transport.be_patient()
+        self._exchange.transport.registerProducer(_Reading(transport), True)
+        transport.registerProducer(_Sending(self._exchange), True)
+        if received:
+            self.dataReceived(received)
+        self._exchange.read_into(self)
+
+    # The client
+
+    def dataReceived(self, data: bytes) -> None:
+        """Bytes for the backend."""
+        self._exchange.write(data)
+
+    def readConnectionLost(self) -> None:
+        """The client sends no more."""
+        if self._ended:
+            return
+        self._ended = True
+        self._since = self._edge.now
+        self._exchange.transport.unregisterProducer()
+        self._exchange.end_writing()
+
+    def writeConnectionLost(self) -> None:
+        """Never said by our transport: it closes both sides at once."""
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """The client is gone."""
+        self._edge.channels.discard(self)
+        self._leave(Ending.COMPLETE if self._ended else ending_of(reason))
+
+    # The backend
+
+    def received(self, data: bytes) -> None:
+        """Bytes for the client."""
+        self._since = self._edge.now
+        self.transport.write(data)
+
+    def ended(self, _outcome: Outcome) -> None:
+        """The backend is done, or gone: the client gets what there is, and then the end."""
+        self._leave(Ending.COMPLETE)
+
+    # Time and shutdown
+
+    def expire(self, now: float) -> None:
+        """Give up a backend that does not finish after its client, and a client that does not take the rest."""
+        if self._left:
+            if self.transport.progress != self._progress:
+                self._progress, self._since = self.transport.progress, now
+            elif now - self._since > self._edge.limits.write_stall_s:
+                self.transport.abortConnection()
+        elif self._ended and now - self._since > HALF_CLOSED_S:
+            self._leave(Ending.COMPLETE)
+
+    def wind_down(self) -> None:
+        """The server stops: both sides are closed."""
+        self._leave(Ending.ABORTED)
+
+    def _leave(self, ending: Ending) -> None:
+        if self._left:
+            return
+        self._left = True
+        self._exchange.abort()
+        self.transport.unregisterProducer()
+        self.transport.loseConnection()
+        self._response.end(ending)
+        self._edge.finished()
+
+
+@implementer(IPushProducer)
+class _Reading:
+    """Reads the client while the backend takes what it sends."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+
+    def pauseProducing(self) -> None:
+        """The backend has enough."""
+        self._transport.pauseProducing()
+
+    def resumeProducing(self) -> None:
+        """The backend has room."""
+        self._transport.resumeProducing()
+
+    def stopProducing(self) -> None:
+        """The backend is gone: its protocol is told too."""
+
+
+@implementer(IPushProducer)
+class _Sending:
+    """Reads the backend while the client takes what it sends."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    def pauseProducing(self) -> None:
+        """The client has enough."""
+        self._exchange.pause()
+
+    def resumeProducing(self) -> None:
+        """The client has room."""
+        self._exchange.resume()
+
+    def stopProducing(self) -> None:
+        """The client is gone: its protocol is told too."""

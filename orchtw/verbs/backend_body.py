@@ -1,0 +1,115 @@
+"""The body of another server's answer as a stream of ours: read only as fast as the client takes it."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final, Protocol
+
+from twisted.internet.interfaces import IPushProducer
+from zope.interface import implementer
+
+from orchtw.outbound.exchange import Exchange, Outcome
+from orchtw.request import Ending, ResponseChannel, chunk
+from orchtw.rules.proxied_links import Page
+
+_WINDOWS: Final = {"gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
+INFLATED_BYTES: Final = 4 << 20
+"""What one read, of 64 KiB at most, may become: pages shrink to a tenth, only traps to a thousandth."""
+
+
+class Change(Protocol):
+    """What becomes of a body on its way."""
+
+    def feed(self, data: bytes) -> bytes:
+        """What can be sent after this piece."""
+
+    def end(self) -> bytes:
+        """What is left."""
+
+
+@implementer(IPushProducer)
+class BackendBody:
+    """A `StreamBody`, and the `Sink` of what it streams."""
+
+    def __init__(self, exchange: Exchange, change: Change | None = None) -> None:
+        self._exchange = exchange
+        self._change = change
+        self._channel: ResponseChannel | None = None
+
+    def start(self, channel: ResponseChannel) -> None:
+        """Pass on what comes from now on."""
+        self._channel = channel
+        channel.registerProducer(self, True)
+        self._exchange.read_into(self)
+
+    def connection_lost(self) -> None:
+        """The client is gone: the other side need not go on."""
+        self._channel = None
+        self._exchange.abort()
+
+    def received(self, data: bytes) -> None:
+        """A piece of the body."""
+        if self._channel is None:
+            return
+        if self._change is not None:
+            try:
+                data = self._change.feed(data)
+            except zlib.error:
+                self._give_up()
+                return
+        if data:
+            self._channel.write(chunk(data))
+
+    def ended(self, outcome: Outcome) -> None:
+        """The end of the body. One that was cut ends the connection: the client must not take it for the whole."""
+        channel = self._channel
+        if channel is None:
+            return
+        if outcome is not Outcome.WHOLE:
+            self._give_up()
+            return
+        self._channel = None
+        if self._change is not None and (rest := self._change.end()):
+            channel.write(chunk(rest))
+        channel.finish(Ending.COMPLETE)
+
+    def _give_up(self) -> None:
+        channel, self._channel = self._channel, None
+        self._exchange.abort()
+        if channel is not None:
+            channel.abort()
+
+    def pauseProducing(self) -> None:
+        """The client has enough."""
+        self._exchange.pause()
+
+    def resumeProducing(self) -> None:
+        """The client has room."""
+        self._exchange.resume()
+
+    def stopProducing(self) -> None:
+        """The connection is gone: `connection_lost` follows."""
+
+
+class InflatedPage:
+    """A page whose bytes come compressed, and leave as they are read."""
+
+    def __init__(self, page: Page, coding: str) -> None:
+        self._page = page
+        self._inflate = zlib.decompressobj(_WINDOWS[coding])
+
+    @staticmethod
+    def reads(coding: str) -> bool:
+        """Whether a Content-Encoding can be undone."""
+        return coding in _WINDOWS
+
+    def feed(self, data: bytes) -> bytes:
+        """Raises zlib.error for what is not compressed so, or becomes too much."""
+        inflated = self._inflate.decompress(data, INFLATED_BYTES)
+        if self._inflate.unconsumed_tail:
+            raise zlib.error("too much")
+        return self._page.feed(inflated)
+
+    def end(self) -> bytes:
+        """What is left of the page."""
+        return self._page.end()

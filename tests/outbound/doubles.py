@@ -1,0 +1,88 @@
+"""The other end of a connection that the server opens, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.error import ConnectionDone, ConnectionLost
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+
+from orchtw.outbound.destination import Destination
+from orchtw.outbound.exchange import Exchange, Outcome
+
+
+class BackendTransport(StringTransport):
+    """A transport whose other end answers by `reply` what has been written; it knows half-closed connections."""
+
+    def __init__(self, reply: Callable[[bytes], bytes] = lambda _: b"") -> None:
+        super().__init__()
+        self.reply = reply
+        self.exchange: Exchange | None = None
+        self.write_closed = False
+
+    def write(self, data: bytes) -> None:
+        super().write(data)
+        if answer := self.reply(data):
+            assert self.exchange is not None
+            self.exchange.dataReceived(answer)
+
+    def loseWriteConnection(self) -> None:
+        self.write_closed = True
+
+    def unregisterProducer(self) -> None:
+        self.producer = None
+
+    def taken(self) -> bytes:
+        """What has been written since the last call."""
+        data: bytes = self.value()
+        self.clear()
+        return data
+
+
+class Backend:
+    """Makes connected exchanges in place of a `Dialer`; `reply` answers each request's bytes."""
+
+    def __init__(self, reply: Callable[[bytes], bytes] = lambda _: b"") -> None:
+        self.reply = reply
+        self.dialled: list[Destination] = []
+        self.transports: list[BackendTransport] = []
+        self.exchanges: list[Exchange] = []
+        self.trouble: Exception | None = None
+
+    async def exchange(self, destination: Destination, make: Callable[[], Exchange] | None = None) -> Exchange:
+        self.dialled.append(destination)
+        if self.trouble is not None:
+            raise self.trouble
+        return self.open()
+
+    def open(self) -> Exchange:
+        """A connection without TLS."""
+        made = Exchange(tls=False)
+        transport = BackendTransport(self.reply)
+        transport.exchange = made
+        made.makeConnection(transport)
+        self.transports.append(transport)
+        self.exchanges.append(made)
+        return made
+
+
+class Collector:
+    """A sink that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.outcomes: list[Outcome] = []
+
+    def received(self, data: bytes) -> None:
+        self.data += data
+
+    def ended(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+
+
+def lose(exchange: Exchange, *, clean: bool = True) -> None:
+    """The other side's connection ends."""
+    reason: Any = ConnectionDone() if clean else ConnectionLost()
+    exchange.connectionLost(Failure(reason))  # type: ignore[no-untyped-call]

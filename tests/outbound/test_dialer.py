@@ -1,0 +1,173 @@
+"""Dialling for real, on this machine: TLS of every kind, and the words for what cannot be had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from twisted.internet import defer
+from twisted.internet import reactor as installed_reactor
+from twisted.internet.address import IPv4Address
+from twisted.internet.protocol import Factory, Protocol
+from twisted.trial.unittest import TestCase
+
+from orchtw.errors import ConfigError, TooManyRequests
+from orchtw.outbound import dialer
+from orchtw.outbound.destination import Destination
+from orchtw.outbound.dialer import AddressNotAllowed, Dialer, Unreachable
+from orchtw.outbound.exchange import Exchange
+from orchtw.outbound.tls import ClientTLS
+from tests.end_to_end.agent_case import LOOPBACK, agent_pki
+from tests.end_to_end.node_agent import NodeAgent
+
+reactor: Any = installed_reactor
+
+
+def client_tls() -> ClientTLS:
+    """What the flags would give."""
+    folder = agent_pki().folder
+    return ClientTLS(
+        certificates=tuple(x509.load_pem_x509_certificates((folder / "client.crt").read_bytes())),
+        key=load_pem_private_key((folder / "client.key").read_bytes(), None),
+        authorities=(agent_pki().agents.certificate,),
+    )
+
+
+class DialerCase(TestCase):
+    """An agent to dial."""
+
+    tls = True
+
+    def setUp(self) -> None:
+        self.agent = NodeAgent(reactor, agent_pki().options() if self.tls else None)
+        self.addCleanup(lambda: defer.Deferred.fromCoroutine(self.agent.stop()))
+        self.dialer = Dialer(reactor)
+        self.there = Destination(
+            scheme="https", host=LOOPBACK, port=self.agent.port, tls=client_tls(), timeout_s=5.0
+        )
+
+    async def dial(self, destination: Destination) -> Exchange:
+        return await self.dialer.exchange(destination, lambda: Exchange(tls=destination.scheme == "https"))
+
+    async def code(self, destination: Destination) -> int:
+        """What a request is answered."""
+        exchange = await self.dial(destination)
+        head = await exchange.ask("GET", "/x", [("Host", "a")])
+        exchange.abort()
+        return head.code
+
+    async def trouble(self, destination: Destination) -> str:
+        """Why there is no connection."""
+        try:
+            await self.dial(destination)
+        except Unreachable as problem:
+            return str(problem)
+        raise AssertionError("there is a connection")
+
+
+class TLSTests(DialerCase):
+    """HTTPS (reference PROXY-2)."""
+
+    async def test_verified(self) -> None:
+        """The agent is verified by its authority and address, and sees our certificate."""
+        self.assertEqual(await self.code(self.there), 200)
+        self.assertEqual(self.agent.asked[-1].user, "the-client")
+
+    async def test_anybody(self) -> None:
+        """Without an authority anybody is believed, but still sees our certificate."""
+        unverified = self.there.tls.unverified
+        self.assertEqual(await self.code(attrs.evolve(self.there, tls=unverified)), 200)
+        self.assertEqual(self.agent.asked[-1].user, "the-client")
+
+    async def test_other_authority(self) -> None:
+        """A certificate of another authority is refused, with nothing sent."""
+        tls = attrs.evolve(self.there.tls, authorities=(agent_pki().clients.certificate,))
+        words = await self.trouble(attrs.evolve(self.there, tls=tls))
+        self.assertEqual(words, "x509: certificate signed by unknown authority")
+        self.assertEqual(self.agent.asked, [])
+
+    async def test_other_host(self) -> None:
+        """A certificate for another host is refused."""
+        words = await self.trouble(attrs.evolve(self.there, host="localhost"))
+        self.assertEqual(words, "x509: certificate is not valid for localhost")
+
+    async def test_plain_server(self) -> None:
+        """A server that speaks no TLS says so."""
+        plain = NodeAgent(reactor, None)
+        try:
+            words = await self.trouble(attrs.evolve(self.there, port=plain.port))
+        finally:
+            await plain.stop()
+        self.assertTrue(words.startswith(("tls: ", "EOF")), words)
+
+    def test_key_of_another(self) -> None:
+        """A key that does not belong to its certificate is said at the start."""
+        other = load_pem_private_key((agent_pki().folder / "agent.key").read_bytes(), None)
+        for tls in (attrs.evolve(client_tls(), key=other), attrs.evolve(client_tls(), key=other).unverified):
+            self.assertRaises(ConfigError, tls.creator, "a")
+
+
+class WordsTests(DialerCase):
+    """What cannot be had (reference PROXY-14)."""
+
+    tls = False
+
+    async def test_plain(self) -> None:
+        """HTTP works as well."""
+        self.assertEqual(await self.code(attrs.evolve(self.there, scheme="http")), 200)
+
+    async def test_refused(self) -> None:
+        """Nobody listens."""
+        words = await self.trouble(attrs.evolve(self.there, scheme="http", port=1))
+        self.assertEqual(words, "dial tcp 127.0.0.1:1: connect: connection refused")
+
+    async def test_late(self) -> None:
+        """A server that accepts and stays silent."""
+        silent = reactor.listenTCP(0, Factory.forProtocol(Protocol), interface=LOOPBACK)
+        self.addCleanup(silent.stopListening)
+        words = await self.trouble(attrs.evolve(self.there, port=silent.getHost().port, timeout_s=0.2))
+        self.assertEqual(words, "net/http: TLS handshake timeout")
+        self.assertEqual(self.dialer._open, 0)
+
+    async def test_addresses(self) -> None:
+        """Where only pods and nodes may be dialled this machine is not, by name or address (reference PROXY-13)."""
+        for host in (LOOPBACK, "localhost", "::1"):
+            with self.assertRaises(AddressNotAllowed):
+                await self.dial(attrs.evolve(self.there, scheme="http", host=host, public=True))
+        self.assertEqual(self.agent.connections, set())
+
+    async def test_names(self) -> None:
+        """A name that nobody has; one with several addresses, of which the first cannot be reached."""
+
+        class Resolver:
+            def resolveHostName(self, receiver: Any, host: str, *_rest: Any) -> None:
+                receiver.resolutionBegan(None)
+                for address in ("127.0.0.2", LOOPBACK) if host == "two" else ():
+                    receiver.addressResolved(IPv4Address("TCP", address, 0))
+                receiver.resolutionComplete()
+
+        self.addCleanup(reactor.installNameResolver, reactor.installNameResolver(Resolver()))
+        nobody = attrs.evolve(self.there, scheme="http", host="nobody")
+        self.assertEqual(await self.trouble(nobody), "dial tcp: lookup nobody: no such host")
+        self.assertEqual(await self.code(attrs.evolve(nobody, host="two")), 200)
+
+    async def test_no_names(self) -> None:
+        """What is no name is not looked up: node addresses are any text."""
+        for host in ("a b", "a..b", "x" * 64, "a." * 128, "a\0b", "\u00fc", "", "-\r\nX: y"):
+            words = await self.trouble(attrs.evolve(self.there, host=host))
+            self.assertEqual(words, f"dial tcp: lookup {host[:100]}: no such host")
+
+    async def test_many(self) -> None:
+        """So many at a time; each that ends makes room (reference PROXY-18)."""
+        self.patch(dialer, "MOST", 2)
+        there = attrs.evolve(self.there, scheme="http")
+        first, second = await self.dial(there), await self.dial(there)
+        with self.assertRaises(TooManyRequests):
+            await self.dial(there)
+        first.abort()
+        third = await self.dial(there)
+        for each in (second, third):
+            each.abort()
+        self.assertEqual(self.dialer._open, 0)

@@ -1,0 +1,180 @@
+"""One request and its answer on bytes in memory: framing, backpressure, upgrades, ends."""
+
+from __future__ import annotations
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IHalfCloseableProtocol
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+from zope.interface.verify import verifyObject
+
+from orchtw.errors import BadRequest
+from orchtw.outbound.exchange import HELD_BYTES, Broken, Exchange, Head, Outcome
+from tests.outbound.doubles import Backend, BackendTransport, Collector, lose
+
+SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n"
+
+
+class ExchangeCase(SynchronousTestCase):
+    """A connected exchange."""
+
+    def setUp(self) -> None:
+        self.exchange: Exchange = Backend().open()
+        self.transport: BackendTransport = self.exchange.transport
+        self.ends: list[Outcome] = []
+        self.exchange.on_end(self.ends.append)
+
+    def ask(self, *headers: tuple[str, str], method: str = "GET", body: bytes = b"") -> Deferred[Head]:
+        length = [("Content-Length", str(len(body)))] if body else []
+        return self.exchange.ask(method, "/a?b=c", [("Host", "x"), *headers, *length], body)
+
+    def upgrade(self) -> Deferred[Head]:
+        return self.ask(("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1"))
+
+    def sink(self) -> Collector:
+        sink = Collector()
+        self.exchange.read_into(sink)
+        return sink
+
+
+class AnswerTests(ExchangeCase):
+    """Plain answers."""
+
+    def test_request(self) -> None:
+        """The request goes out as it was given, in one write."""
+        self.ask(("X-A", "1"), ("X-A", "2"), method="POST", body=b"hello")
+        sent = b"POST /a?b=c HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nX-A: 2\r\nContent-Length: 5\r\n\r\nhello"
+        self.assertEqual(self.transport.value(), sent)
+
+    def test_split_header(self) -> None:
+        """A header that would make two is refused."""
+        for value in ("1\r\nX-B: 2", "\u20ac"):
+            self.setUp()
+            self.assertRaises(BadRequest, self.ask, ("X-A", value))
+            self.assertEqual((self.transport.value(), self.ends), (b"", [Outcome.ABORTED]))
+
+    def test_byte_by_byte(self) -> None:
+        """Head, chunks and end, in whatever pieces; interim answers are passed over."""
+        waiting = self.ask()
+        answer = b"HTTP/1.1 200 OK\r\nX-One: 1\r\nTransfer-Encoding: chunked\r\n\r\n"
+        answer += b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"
+        for at in range(len(interim := b"HTTP/1.1 100 Continue\r\n\r\n")):
+            self.exchange.dataReceived(interim[at : at + 1])
+        self.assertNoResult(waiting)
+        for at in range(len(answer)):
+            self.exchange.dataReceived(answer[at : at + 1])
+        head = self.successResultOf(waiting)
+        self.assertEqual((head.code, head.first("x-one"), head.first("x-two")), (200, "1", ""))
+        self.assertEqual(head.headers[0], ("X-One", "1"))
+        sink = self.sink()
+        self.assertEqual((sink.data, sink.outcomes, self.ends), (b"abcde", [Outcome.WHOLE], [Outcome.WHOLE]))
+        self.assertTrue(self.transport.disconnecting)
+
+    def test_waits_for_its_reader(self) -> None:
+        """After the head nothing is read until somebody takes the body."""
+        self.ask()
+        self.exchange.dataReceived(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc")
+        self.assertEqual(self.transport.producerState, "paused")
+        sink = self.sink()
+        self.assertEqual((sink.data, self.transport.producerState), (b"abc", "producing"))
+        self.exchange.pause()
+        self.assertEqual(self.transport.producerState, "paused")
+        self.exchange.resume()
+        self.assertEqual(self.transport.producerState, "producing")
+        self.exchange.dataReceived(b"def")
+        self.assertEqual((sink.data, sink.outcomes), (b"abcdef", [Outcome.WHOLE]))
+
+    def test_up_to_the_end(self) -> None:
+        """A body without a length ends with the connection, if that ends in order."""
+        for clean, outcome in ((True, Outcome.WHOLE), (False, Outcome.CUT)):
+            self.setUp()
+            self.ask()
+            self.exchange.dataReceived(b"HTTP/1.1 200 OK\r\n\r\nabc")
+            sink = self.sink()
+            lose(self.exchange, clean=clean)
+            self.assertEqual((sink.data, sink.outcomes, self.ends), (b"abc", [outcome], [outcome]))
+
+    def test_cut(self) -> None:
+        """A body that ends before its length is not whole."""
+        self.ask()
+        self.exchange.dataReceived(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc")
+        sink = self.sink()
+        lose(self.exchange)
+        self.assertEqual(sink.outcomes, [Outcome.CUT])
+
+    def test_no_answer(self) -> None:
+        """The words for an end before any answer, and for what is none."""
+        for data, clean, words in (
+            (b"", True, "EOF"),
+            (b"HTTP/1.1 200", False, "connection reset by peer"),
+            (b"SSH-2.0-OpenSSH\r\n\r\n", True, "malformed HTTP response"),
+            (b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000, True, "malformed HTTP response"),
+        ):
+            self.setUp()
+            waiting = self.ask()
+            if data:
+                self.exchange.dataReceived(data)
+            lose(self.exchange, clean=clean)
+            self.assertIn(words, str(self.failureResultOf(waiting, Broken).value))
+            self.assertEqual(self.ends, [Outcome.CUT])
+
+    def test_cancelled(self) -> None:
+        """Who no longer waits for the answer drops the connection."""
+        waiting = self.ask()
+        waiting.cancel()
+        self.failureResultOf(waiting, CancelledError)
+        self.assertTrue(self.transport.disconnecting or self.transport.disconnected)
+        self.assertEqual(self.ends, [Outcome.ABORTED])
+        lose(self.exchange)
+        self.assertEqual(self.ends, [Outcome.ABORTED])
+
+    def test_aborted(self) -> None:
+        """The one who aborts is not told."""
+        self.ask()
+        self.exchange.dataReceived(b"HTTP/1.1 200 OK\r\n\r\nabc")
+        sink = self.sink()
+        self.exchange.abort()
+        lose(self.exchange)
+        self.assertEqual((sink.outcomes, self.ends), ([], [Outcome.ABORTED]))
+
+
+class UpgradeTests(ExchangeCase):
+    """After a 101."""
+
+    def test_bytes_behind_the_head(self) -> None:
+        """What comes with the 101 is the other protocol's first bytes."""
+        waiting = self.upgrade()
+        self.exchange.dataReceived(SWITCH + b"\x80\x03")
+        head = self.successResultOf(waiting)
+        self.assertEqual((head.code, head.first("upgrade")), (101, "SPDY/3.1"))
+        sink = self.sink()
+        self.exchange.dataReceived(b"HTTP/1.1 400")
+        self.assertEqual(sink.data, b"\x80\x03HTTP/1.1 400")
+
+    def test_held_until_taken(self) -> None:
+        """It is not read on and on before somebody takes it."""
+        self.upgrade()
+        self.exchange.dataReceived(SWITCH)
+        self.exchange.dataReceived(b"x" * (HELD_BYTES + 1))
+        self.assertEqual(self.transport.producerState, "paused")
+
+    def test_half_closed(self) -> None:
+        """This side ends its writing and still reads; what is written later goes nowhere."""
+        self.upgrade()
+        self.exchange.dataReceived(SWITCH)
+        sink = self.sink()
+        self.exchange.write(b"in")
+        self.exchange.end_writing()
+        self.assertTrue(self.transport.write_closed)
+        self.exchange.dataReceived(b"out")
+        self.exchange.readConnectionLost()
+        self.assertEqual((sink.data, sink.outcomes), (b"out", [Outcome.WHOLE]))
+        verifyObject(IHalfCloseableProtocol, self.exchange)
+
+    def test_not_connected(self) -> None:
+        """A connection that is lost before it is secured says so to who waits for that."""
+        exchange = Exchange(tls=True)
+        exchange.makeConnection(BackendTransport())
+        self.assertNoResult(exchange.secured)
+        lose(exchange, clean=False)
+        self.assertIsInstance(self.failureResultOf(exchange.secured), Failure)
