@@ -294,6 +294,7 @@ class UpgradeTests(StoreCase):
         with sqlite3.connect(self.store(server)) as connection:
             connection.execute("ALTER TABLE history DROP COLUMN sum")
             connection.execute("ALTER TABLE meta DROP COLUMN unsealed")
+            connection.execute("DROP TABLE expiry")
             connection.execute("PRAGMA user_version = 1")
         connection.close()
         await server.start()
