@@ -1,4 +1,4 @@
-"""Containers of every sort, in pods and in templates: what compares their fields (reference KIND-38)."""
+"""Containers of every sort, in pods and in templates: what compares their fields (reference KIND-40, KIND-45)."""
 
 from __future__ import annotations
 

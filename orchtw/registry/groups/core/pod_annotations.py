@@ -107,14 +107,15 @@ def _tolerations(text: str) -> list[Cause]:
     for index, toleration in enumerate(tolerations):
         if len(causes) > MAX_CAUSES:
             break
-        causes += within(f"[{index}]", check_toleration(toleration, None))
+        given = {key: value for key, value in toleration.items() if value is not None}
+        causes += within(f"[{index}]", check_toleration(given, None))
     return causes
 
 
 def _is_toleration(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    texts = all(isinstance(value.get(key, ""), str) for key in ("key", "operator", "value", "effect"))
+    texts = all(isinstance(value.get(key), str | None) for key in ("key", "operator", "value", "effect"))
     return texts and isinstance(value.get("tolerationSeconds"), int | None)
 
 
