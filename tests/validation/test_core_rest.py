@@ -34,7 +34,7 @@ def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def limits(kind: str = "Container", **lists: Any) -> dict[str, Any]:
+def limits(kind: str = "Container", /, **lists: Any) -> dict[str, Any]:
     return {"spec.limits[0]": {"type": kind, **lists}}
 
 
