@@ -20,6 +20,9 @@ from orchtw.rules.causes import forbidden, invalid, required
 from orchtw.rules.names import dns_label, http_header
 from orchtw.schema.validation.validators import Check
 
+UNTRIMMED: Final = "must not have leading or trailing whitespace"
+"""What is wrong with an image that has space around it."""
+
 _CORE = "orch.io.api.core.v1."
 _POLICIES: Final = frozenset(("File", "FallbackToLogsOnError"))
 _POLICY_TEXT: Final = "must be 'File' or 'FallbackToLogsOnError'"
@@ -87,10 +90,6 @@ def check_ephemeral_container(new: Object, old: Object | None) -> list[Cause]:
             if mount.get(key)
         ]
     return causes
-
-
-UNTRIMMED: Final = "must not have leading or trailing whitespace"
-"""Of an image."""
 
 
 def check_http_get(new: Object, old: Object | None) -> list[Cause]:

@@ -112,6 +112,8 @@ def _port_causes(spec: Object) -> list[Cause]:
     """Containers that run at a time share the ports of the host, on whose network both numbers of a port are one."""
     causes: list[Cause] = []
     for index, container in enumerate(spec.get("initContainers") or ()):
+        if len(causes) > MAX_CAUSES:
+            break
         causes += within(f"initContainers[{index}]", _host_port_causes(container, set()))
     taken: set[tuple[str, str, int]] = set()
     for index, container in enumerate(spec.get("containers") or ()):
