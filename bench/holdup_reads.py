@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import quote
 
-from bench.holdup_case import LIMIT_BYTES, Case, Step
+from bench.holdup_case import Case, Step
 from bench.http1 import JSON
 
 PROTOBUF = "application/vnd.orch.protobuf"
@@ -23,7 +23,7 @@ HEAD_BYTES = 1 << 20
 BIG = Step(
     method="POST",
     path="{namespace}/configmaps",
-    body=lambda: b'{"metadata":{"name":"a"},"data":{"k":"' + b"\\n" * (LIMIT_BYTES // 2 - 100) + b'"}}',
+    body=lambda: b'{"metadata":{"name":"a"},"data":{"k":"' + b"\\n" * (1 << 20) + b'"}}',
 )
 MANY_KEYS = replace(
     BIG,

@@ -38,7 +38,7 @@ CASES = tuple(
 
 
 def holdup_restart(options: Options, emit: Emit) -> None:
-    """Store objects of 60,000 keys and of 2.9 MiB, then a server of its own for each case: the best of its starts."""
+    """Store objects of 60,000 keys and of 2 MiB, then a server of its own for each case: the best of its starts."""
     with data_directory() as directory:
         server = Server(directory, options.server_flag)
         try:

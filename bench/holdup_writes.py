@@ -39,7 +39,7 @@ def _annotated() -> bytes:
     return b'{"metadata":{"annotations":{"a":"b"}}}'
 
 
-_BIG = Step(method="POST", path=MAPS, body=_filled(2 << 20))
+_BIG = Step(method="POST", path=MAPS, body=_filled(1 << 20))
 _SMALL_MAP = Step(method="POST", path=MAPS, body=_filled(1))
 _DATA = b'{"metadata":{"name":"a"},"data":{'
 _MANY_KEYS = Step(method="POST", path=MAPS, body=numbered(_DATA, '"k%d":"x"', b"}}", 60_000))
@@ -108,7 +108,7 @@ def _copies() -> bytes:
 
 _INSERT = b'{"op":"add","path":"/spec/containers/0/args/0","value":"x"}'
 _CREATES = (
-    ("create: 2 MiB text", _filled(2 << 20)),
+    ("create: 1 MiB text", _filled(1 << 20)),
     ("create: 30,000 empty owners", repeated(_META + b'"ownerReferences":[', b"{}", b"]}}", 30_000)),
     ("create: empty owners", repeated(_META + b'"ownerReferences":[', b"{}", b"]}}")),
     ("create: controllers", numbered(_META + b'"ownerReferences":[', '{"uid":"%d","controller":true}', b"]}}")),
@@ -150,10 +150,10 @@ _PODS = (
 )
 _PATCHES = (
     ("json patch: 10,000 inserts at the start", JSON_PATCH, POD, _ARGS_POD, repeated(b"[", _INSERT, b"]", 10_000)),
-    ("json patch: copies of 2 MiB", JSON_PATCH, MAP, _BIG, _copies),
+    ("json patch: copies of 1 MiB", JSON_PATCH, MAP, _BIG, _copies),
     ("json patch: long pointers", JSON_PATCH, MAP, _SMALL_MAP,
      lambda: b'[{"op":"test","path":"' + b"/a" * (LIMIT_BYTES // 2) + b'","value":1}]'),
-    ("merge patch: small, on 2 MiB", MERGE, MAP, _BIG, _annotated),
+    ("merge patch: small, on 1 MiB", MERGE, MAP, _BIG, _annotated),
     ("merge patch: small, on 60,000 keys", MERGE, MAP, _MANY_KEYS, _annotated),
     ("merge patch: small, on 8,000 containers", MERGE, POD, _WIDE_POD, _annotated),
     ("merge patch: keys", MERGE, MAP, _SMALL_MAP, numbered(b'{"data":{', '"%d":""', b"}}", 60_000)),
@@ -180,10 +180,10 @@ WRITES: tuple[Case, ...] = (
         Case(name=name, method="PATCH", path=path, content_type=kind, body=body, before=(present,))
         for name, kind, path, present, body in _PATCHES
     ),
-    Case(name="put: 2 MiB", method="PUT", path=MAP, body=_filled((2 << 20) + 1), before=(_BIG,)),
+    Case(name="put: 1 MiB", method="PUT", path=MAP, body=_filled((1 << 20) - 1), before=(_BIG,)),
     Case(name="put: 60,000 keys", method="PUT", path=MAP, before=(_MANY_KEYS,),
          body=numbered(_DATA, '"k%d":"y"', b"}}", 60_000)),
-    Case(name="delete: 2 MiB", method="DELETE", path=MAP, before=(_BIG,)),
+    Case(name="delete: 1 MiB", method="DELETE", path=MAP, before=(_BIG,)),
     Case(name="delete: options of dry runs", method="DELETE", path=MAP, before=(_SMALL_MAP,),
          body=repeated(b'{"dryRun":[', b'"x"', b"]}")),
     Case(name="eviction: long name", method="POST", path=f"{POD}/eviction", before=(_SMALL_POD,),

@@ -61,13 +61,13 @@ class Quantity:
         return self.exponent >= 0 or self.mantissa % 10**-self.exponent == 0
 
     def compare(self, other: Quantity) -> int:
-        """Below, at or above 0 as this is less than, equal to or more than `other`; cheap for any exponents."""
+        """-1, 0 or 1 as this is less than, equal to or more than `other`; cheap for any exponents."""
         left, right = self.mantissa, other.mantissa
         if left == 0 or right == 0 or (left < 0) != (right < 0):
-            return _sign(left) - _sign(right)
+            return _sign(_sign(left) - _sign(right))
         difference = _order(self) - _order(other)
         if difference:
-            return difference * _sign(left)
+            return _sign(difference) * _sign(left)
         least = min(self.exponent, other.exponent)  # of equal order: they differ by no more than the digits there are
         return _sign(left * 10 ** (self.exponent - least) - right * 10 ** (other.exponent - least))
 

@@ -74,11 +74,11 @@ class CommandTests(SynchronousTestCase):
 
     def test_holdup(self) -> None:
         """The latency probe prints a line for the idle server and one for each chosen case."""
-        done = bench("--quick", "--scenarios=holdup", "--cases=put: 2 MiB")
+        done = bench("--quick", "--scenarios=holdup", "--cases=put: 1 MiB")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         cases = [(line["case"], line["status"]) for line in lines]
-        self.assertEqual(cases, [("idle", 0), ("put: 2 MiB", 200)])
+        self.assertEqual(cases, [("idle", 0), ("put: 1 MiB", 200)])
         self.assertTrue(all(line["livez_max_ms"] > 0 and line["polls"] for line in lines))
 
     def test_only_loopback(self) -> None:

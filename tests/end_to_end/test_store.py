@@ -19,6 +19,7 @@ from tests.end_to_end.client import Answer, Client
 from tests.end_to_end.test_start import ProcessCase
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+EVENTS = "/api/v1/namespaces/default/events"
 LITTLE_BYTES = 24 << 10  # no file may grow beyond: too little for a -shm of 32 KiB, enough for the log of the server
 # Ports that no system gives away by itself: one that was free stays free between two starts.
 PORTS = range(20_000, 30_000)
@@ -286,6 +287,30 @@ class DamageTests(StoreCase):
         self.assertIn("/registry/namespaces/default is damaged", answer.json["message"])
 
 
+class EventEndTests(StoreCase):
+    async def test_end_over_a_crash(self) -> None:
+        """An event whose end comes while no server runs goes soon after the next start, and watchers hear of it
+        (reference STORE-15).
+        """
+        port = own_port()
+        server = self.server(f"--secure-port={port}", "--event-ttl=2s")
+        await server.start()
+        about = {"kind": "Pod", "namespace": "default", "name": "p"}
+        client = self.client(server)
+        for name in ("one", "two"):
+            answer = await client.post(EVENTS, {"metadata": {"name": name}, "involvedObject": about})
+            self.assertEqual(answer.code, 201, answer)
+        watch = await client.watch(f"{EVENTS}?watch=1&resourceVersion={answer.json['metadata']['resourceVersion']}")
+        found = await watch.events(2)
+        self.assertEqual([event["type"] for event in found], ["DELETED", "DELETED"])
+        answer = await client.post(EVENTS, {"metadata": {"name": "three"}, "involvedObject": about})
+        self.assertEqual(answer.code, 201, answer)
+        await server.kill9()
+        again = self.again(server)
+        await again.start()
+        await self.until(self.client(again), f"{EVENTS}/three", 404)
+
+
 class UpgradeTests(StoreCase):
     async def test_store_of_format_1(self) -> None:
         """A server takes over a store that has no checksums yet, and every object in it."""
@@ -294,6 +319,7 @@ class UpgradeTests(StoreCase):
         with sqlite3.connect(self.store(server)) as connection:
             connection.execute("ALTER TABLE history DROP COLUMN sum")
             connection.execute("ALTER TABLE meta DROP COLUMN unsealed")
+            connection.execute("DROP TABLE expiry")
             connection.execute("PRAGMA user_version = 1")
         connection.close()
         await server.start()

@@ -56,6 +56,12 @@ REFUSED = (
     *("1e99999999999", "\u0661", "9" * 300),
 )
 
+_TEXTS = st.builds(
+    "".join, st.tuples(st.sampled_from(["", "-"]), st.from_regex("[0-9]{1,6}", fullmatch=True), st.sampled_from(
+        ["", "n", "m", "k", "Ki", "Gi", "e3", ".5", ".05Mi", ".125M"]
+    ))
+)
+
 
 class QuantityTests(SynchronousTestCase):
     def test_canonical_form(self) -> None:
@@ -80,6 +86,23 @@ class QuantityTests(SynchronousTestCase):
         canonical = canonical_quantity(number + unit)
         self.assertEqual(canonical_quantity(canonical), canonical)
         self.assertEqual(_amount(Quantity.parse(canonical)), _amount(Quantity.parse(number + unit)))
+
+
+    @examples(200)
+    @given(_TEXTS, _TEXTS)
+    def test_order(self, left: str, right: str) -> None:
+        """Quantities compare as the amounts that they are, and know whether these are whole."""
+        one, other = Quantity.parse(left), Quantity.parse(right)
+        amount, another = _amount(one), _amount(other)
+        self.assertEqual(one.compare(other), (amount > another) - (amount < another))
+        self.assertEqual(one.whole, amount.denominator == 1)
+
+    def test_order_of_the_largest(self) -> None:
+        """Nothing is made of an exponent that has no end."""
+        large, larger = Quantity.parse("1e2147483646"), Quantity.parse("2e2147483646")
+        self.assertEqual((large.compare(larger), larger.compare(large), large.compare(large)), (-1, 1, 0))
+        self.assertEqual((larger.compare(Quantity.parse("1n")), Quantity.parse("-1e9999").compare(large)), (1, -1))
+        self.assertTrue(large.whole)
 
 
 def _amount(quantity: Quantity) -> Fraction:

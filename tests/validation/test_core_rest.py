@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.validation import case
 from tests.validation.examples import GONE, Accepted, Base, Entry, Refused, Shown, Stored
+from tests.verbs.served import ServedCase
 
 KINDS = ("Namespace", "Secret", "ConfigMap", "ServiceAccount", "LimitRange", "ResourceQuota", "ComponentStatus")
 DEFAULT = "/api/v1/namespaces/default"
@@ -33,7 +34,7 @@ def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def limits(kind: str = "Container", **lists: dict[str, str]) -> dict[str, Any]:
+def limits(kind: str = "Container", /, **lists: Any) -> dict[str, Any]:
     return {"spec.limits[0]": {"type": kind, **lists}}
 
 
@@ -414,7 +415,7 @@ class CoreRestTests(case.EntryCase):
         self.assertEqual(answer["status"], {"used": {"pods": "1"}})
 
 
-class NamespaceTests(case.ServedCase):
+class NamespaceTests(ServedCase):
     """How a namespace ends."""
 
     def setUp(self) -> None:

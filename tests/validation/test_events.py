@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core.event_validation import validate_event
 from tests.validation import case
-from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
+from tests.validation.examples import GONE, Accepted, Base, Changes, Refused, Shown, Stored
 
 CORE = "/api/v1/namespaces/default/events"
 EVENTS = "/apis/events.orch.io/v1/namespaces/default/events"
@@ -20,7 +22,7 @@ CORE_EVENT = {
     "metadata": {"name": "a"},
     "involvedObject": {"kind": "Pod", "namespace": "default", "name": "p"},
 }
-EVENT = {
+EVENT: Object = {
     "apiVersion": "events.orch.io/v1",
     "kind": "Event",
     "metadata": {"name": "a"},
@@ -34,6 +36,22 @@ EVENT = {
 }
 SERIES = {"count": 2, "lastObservedTime": TIME}
 LONG = "x" * 129
+CHANGES: dict[str, Changes] = {
+    "involvedObject": {"regarding.name": "other"},
+    "reason": {"reason": "Other"},
+    "message": {"note": "other"},
+    "source": {"deprecatedSource": {"host": "a"}},
+    "firstTimestamp": {"deprecatedFirstTimestamp": "2022-05-03T12:00:00Z"},
+    "lastTimestamp": {"deprecatedLastTimestamp": "2022-05-03T12:00:00Z"},
+    "count": {"deprecatedCount": 1},
+    "type": {"type": "Warning"},
+    "eventTime": {"eventTime": "2022-05-03T12:00:01.000000Z"},
+    "action": {"action": "Other"},
+    "related": {"related": {"kind": "Pod"}},
+    "reportingController": {"reportingController": "other"},
+    "reportingInstance": {"reportingInstance": "other"},
+}
+"""What an update may not change, by the name in the cause."""
 
 
 class EventTests(case.EntryCase):
@@ -86,21 +104,7 @@ class EventTests(case.EntryCase):
         ],
         22: [
             Refused(change=change, accepts={"series": SERIES}, field=field)
-            for field, change in {
-                "involvedObject": {"regarding.name": "other"},
-                "reason": {"reason": "Other"},
-                "message": {"note": "other"},
-                "source": {"deprecatedSource": {"host": "a"}},
-                "firstTimestamp": {"deprecatedFirstTimestamp": "2022-05-03T12:00:00Z"},
-                "lastTimestamp": {"deprecatedLastTimestamp": "2022-05-03T12:00:00Z"},
-                "count": {"deprecatedCount": 1},
-                "type": {"type": "Warning"},
-                "eventTime": {"eventTime": "2022-05-03T12:00:01.000000Z"},
-                "action": {"action": "Other"},
-                "related": {"related": {"kind": "Pod"}},
-                "reportingController": {"reportingController": "other"},
-                "reportingInstance": {"reportingInstance": "other"},
-            }.items()
+            for field, change in CHANGES.items()
         ]
         + [Accepted(kind="beta", change={"reason": "Other"})],
         23: [
@@ -148,7 +152,7 @@ class EventTests(case.EntryCase):
 class NamespaceTests(SynchronousTestCase):
     """Where an event is."""
 
-    def fields(self, namespace: str, about: str = "", **fields: object) -> list[str]:
+    def fields(self, namespace: str, about: str = "", **fields: Any) -> list[str]:
         event: Object = {"metadata": {"namespace": namespace}, "involvedObject": {"namespace": about}, **fields}
         return [cause.field for cause in validate_event(event, None, Naming.orch())]
 

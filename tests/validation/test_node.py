@@ -264,7 +264,7 @@ class NodeSettingsTests(SynchronousTestCase):
 
     def test_warning(self) -> None:
         """Whoever writes a node with settings is told that they go."""
-        node = {"metadata": {}, "spec": {"configSource": {}}}
+        node: Object = {"metadata": {}, "spec": {"configSource": {}}}
         text = "spec.configSource: deprecated in v1.22, support removal is planned in v1.23"
         self.assertEqual(node_warnings(node, None, Naming.orch()), [text])
         self.assertIs(NODE.warn, node_warnings)

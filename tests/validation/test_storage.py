@@ -7,7 +7,7 @@ from typing import Any
 from orchtw.objects import Object
 from tests.registry.unchecked import without_rules
 from tests.validation import case
-from tests.validation.examples import GONE, Accepted, Base, Entry, Refused, Shown, Stored
+from tests.validation.examples import GONE, Accepted, Base, Changes, Entry, Refused, Shown, Stored
 from tests.validation.paths import changed
 
 VOLUMES = "/api/v1/persistentvolumes"
@@ -30,10 +30,19 @@ CLAIM = {
 }
 SNAPSHOT = {"apiGroup": "snapshot.storage.orch.io", "kind": "VolumeSnapshot", "name": "s"}
 OTHER_SOURCE = {"apiGroup": "example.com", "kind": "Image", "name": "i"}
+OTHER_AFFINITY: Any = {"required": {"nodeSelectorTerms": [{"matchExpressions": []}]}}
 AFFINITY = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}
+CHANGES: tuple[Changes, ...] = (
+    {"spec.accessModes": ["ReadOnlyMany"]},
+    {"spec.storageClassName": "a"},
+    {"spec.resources.requests.storage": "2Gi"},
+    {"spec.resources.limits": {"storage": "2Gi"}},
+    {"spec.selector": {}},
+    {"spec.dataSource": SNAPSHOT},
+)
+"""What the spec of a claim that is not bound does not take."""
 CLASS = "metadata.annotations[volume.beta.orch.io/storage-class]"
 CLASS_FIELD = "metadata.annotations.volume.beta.orch.io/storage-class"
-SETTLED = "spec is immutable after creation except resources.requests for bound claims"
 BEYOND = (68, 69, 106, 107, 108)
 """What admission adds to volumes and claims, or refuses."""
 
@@ -234,7 +243,7 @@ class StorageTests(case.EntryCase):
         59: Refused(change={"spec.volumeMode": "Block"}),
         60: [
             Refused(before={"spec.nodeAffinity": AFFINITY}, change={"spec.nodeAffinity": value})
-            for value in (GONE, {"required": {"nodeSelectorTerms": [{"matchExpressions": []}]}})
+            for value in (GONE, OTHER_AFFINITY)
         ]
         + [Accepted(change={"spec.nodeAffinity": AFFINITY})],
         61: Accepted(
@@ -310,14 +319,7 @@ class StorageTests(case.EntryCase):
         92: test("test_class_moves_from_the_annotation"),
         93: [
             Refused(change=change)
-            for change in (
-                {"spec.accessModes": ["ReadOnlyMany"]},
-                {"spec.storageClassName": "a"},
-                {"spec.resources.requests.storage": "2Gi"},
-                {"spec.resources.limits": {"storage": "2Gi"}},
-                {"spec.selector": {}},
-                {"spec.dataSource": SNAPSHOT},
-            )
+            for change in CHANGES
         ],
         94: [
             Refused(change={CLASS: "a"}, field=CLASS_FIELD),

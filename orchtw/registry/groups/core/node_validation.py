@@ -148,17 +148,18 @@ def _check_ranges(ranges: list[str]) -> list[Cause]:
     causes: list[Cause] = []
     seen: set[str] = set()
     families: set[int] = set()
-    for index, text in enumerate(ranges[:MAX_CAUSES]):
+    shown = ranges[:MAX_CAUSES]
+    for index, text in enumerate(shown):
         found = parse_cidr(text)
         if found is None:
-            causes.append(invalid(f"{path}[{index}]", ranges, "must be valid CIDR"))
+            causes.append(invalid(f"{path}[{index}]", shown, "must be valid CIDR"))
         else:
             families.add(found.version)
         if text in seen:
             causes.append(duplicate(f"{path}[{index}]", text))
         seen.add(text)
     if len(ranges) > 1 and (len(ranges) > 2 or len(families) < 2):
-        causes.append(invalid(path, ranges, "may specify no more than one CIDR for each IP family"))
+        causes.append(invalid(path, shown, "may specify no more than one CIDR for each IP family"))
     return causes
 
 

@@ -62,21 +62,17 @@ def validate_quota_status(new: Object, old: Object, naming: Naming) -> list[Caus
 
 
 def _check_scopes(spec: Object, scopes: list[str]) -> list[Cause]:
-    path = "spec.scopes"
-    causes = []
-    misfits = _misfits(spec)
-    for scope in dict.fromkeys(scopes):
-        if scope not in _SCOPES:
-            causes.append(invalid(path, scopes, "unsupported scope"))
-        if scope in misfits:
-            causes.append(invalid(path, scopes, "unsupported scope applied to resource"))
-    return causes[:MAX_CAUSES] + _conflicts(path, scopes, scopes)
+    """All causes show the whole list, so that each text comes once."""
+    found = set(scopes)
+    texts = [] if found <= _SCOPES.keys() else ["unsupported scope"]
+    if found & _misfits(spec):
+        texts.append("unsupported scope applied to resource")
+    return [invalid("spec.scopes", scopes, text) for text in texts] + _conflicts("spec.scopes", scopes, scopes)
 
 
 def _check_selector(spec: Object, selector: Object) -> list[Cause]:
     path = "spec.scopeSelector.matchExpressions"
     terms = selector.get("matchExpressions") or []
-    misfits = _misfits(spec)
     causes: list[Cause] = []
     for term in terms:
         scope, operator, values = term.get("scopeName", ""), term.get("operator", ""), term.get("values") or []
@@ -84,8 +80,6 @@ def _check_selector(spec: Object, selector: Object) -> list[Cause]:
             causes.append(invalid(f"{path}.scopeName", scope, "unsupported scope"))
         elif scope != _PRIORITY_CLASS and operator != "Exists":
             causes.append(invalid(f"{path}.operator", operator, _ONLY_EXISTS))
-        if scope in misfits:
-            causes.append(invalid(path, selector, "unsupported scope applied to resource"))
         if operator in _WITH_VALUES:
             causes += [] if values else [required(f"{path}.values", _SOME_VALUE)]
         elif operator in _WITHOUT_VALUES:
@@ -94,7 +88,10 @@ def _check_selector(spec: Object, selector: Object) -> list[Cause]:
             causes.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
         if len(causes) > MAX_CAUSES:
             break
-    return causes + _conflicts(path, [term.get("scopeName", "") for term in terms], spec.get("scopes") or [])
+    scopes = {term.get("scopeName", "") for term in terms}
+    if scopes & _misfits(spec):
+        causes.append(invalid(path, selector, "unsupported scope applied to resource"))
+    return causes + _conflicts(path, scopes, spec.get("scopes") or [])
 
 
 def _misfits(spec: Object) -> set[str]:
