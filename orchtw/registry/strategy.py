@@ -120,22 +120,31 @@ class Strategy:
             return self.traits.status_ignores
         return ("status",) if self.has_status and not name else ()
 
-    def validate_create(self, obj: Object) -> list[Cause]:
-        """Every reason why `obj` may not be created, in the order of the fields."""
-        causes = metadata_rules.validate_create(obj["metadata"], self._metadata) + self.validate_content(obj, None)
-        return self._in_order(causes)
+    def validate_create(self, obj: Object, sent: Object | None = None) -> list[Cause]:
+        """Every reason why `obj` may not be created, in the order of the fields.
 
-    def validate_update(self, new: Object, old: Object, subresource: str = "") -> list[Cause]:
+        `sent` is the object in the version that it was sent in; None: that is the stored one.
+        """
+        causes = metadata_rules.validate_create(obj["metadata"], self._metadata) + self.validate_content(obj, None)
+        return self._in_order(causes + self._validate_sent(sent or obj, None, ""))
+
+    def validate_update(
+        self, new: Object, old: Object, subresource: str = "", sent: Object | None = None
+    ) -> list[Cause]:
         """Every reason why a write to a sub-resource ("": the main path) may not make `old` the object `new`.
 
-        In the order of the fields.
+        In the order of the fields. `sent` is as for `validate_create`.
         """
         causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
         if subresource:
             causes += self.validate_subresource(subresource, new, old)
         else:
             causes += self.validate_content(new, old)
-        return self._in_order(causes)
+        return self._in_order(causes + self._validate_sent(sent or new, old, subresource))
+
+    def _validate_sent(self, sent: Object, old: Object | None, subresource: str) -> list[Cause]:
+        own = self.traits.validate_sent
+        return [] if own is None else own(sent, old, subresource, self.naming)
 
     def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
         """What the schema declares, then what no declaration can say; `old` None: a create.
