@@ -29,8 +29,8 @@ _INDEXED = "Indexed"
 _MODES = ("NonIndexed", _INDEXED)
 _POLICIES = ("OnFailure", "Never")
 _FIXED = ("completions", "selector", "completionMode")
-_DIRECTIVES = ("nodeSelector", "tolerations")
-"""Of a pod spec, with the node affinity: where pods may run."""
+_CHANGEABLE = {"metadata": ("labels", "annotations"), "spec": ("nodeSelector", "tolerations")}
+"""Of a template, with the node affinity: what says where pods may run, and what they are called."""
 
 
 def validate_job(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
@@ -43,9 +43,8 @@ def validate_job(new: Object, old: Object | None, naming: Naming) -> list[Cause]
     if spec.get("manualSelector") is not True and spec.get("selector") is not None:
         causes += _generated_causes(new)
     if old is not None:
-        causes += [
-            invalid(f"spec.{key}", spec.get(key), IMMUTABLE) for key in _FIXED if spec.get(key) != old["spec"].get(key)
-        ]
+        changed = (key for key in _FIXED if spec.get(key) != old["spec"].get(key))
+        causes += [invalid(f"spec.{key}", spec.get(key), IMMUTABLE) for key in changed]
         causes += _template_change_causes(spec, old)
     return causes
 
@@ -102,10 +101,12 @@ def _template_change_causes(spec: Object, old: Object) -> list[Cause]:
 
 def _without_directives(template: Object) -> Object:
     """A template without what may change on a job that has not started."""
-    meta = {key: value for key, value in (template.get("metadata") or {}).items() if key not in ("labels", "annotations")}
-    pod = {key: value for key, value in (template.get("spec") or {}).items() if key not in _DIRECTIVES}
-    affinity = {key: value for key, value in (pod.pop("affinity", None) or {}).items() if key != "nodeAffinity"}
-    return {"metadata": meta, "spec": pod, "affinity": affinity}
+    meta, pod = (_without(template.get(key), *_CHANGEABLE[key]) for key in ("metadata", "spec"))
+    return {"metadata": meta, "spec": pod, "affinity": _without(pod.pop("affinity", None), "nodeAffinity")}
+
+
+def _without(part: Object | None, *keys: str) -> Object:
+    return {key: value for key, value in (part or {}).items() if key not in keys}
 
 
 def validate_job_status(new: Object, old: Object, naming: Naming) -> list[Cause]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.batch.job_validation import (
@@ -31,8 +30,8 @@ _SPEC = (
     *("template", "ttlSecondsAfterFinished", "completionMode", "suspend"),
 )
 _KEPT_PODS = (
-    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
-    "propagationPolicy=Orphan to suppress this warning"
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
+    "set propagationPolicy=Orphan to suppress this warning"
 )
 
 

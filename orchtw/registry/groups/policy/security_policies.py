@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
@@ -10,9 +11,8 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.policy.sysctls import overlap_causes, sysctl_causes
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import duplicate, invalid, not_supported, required, too_long
+from orchtw.rules.causes import duplicate, go_quote, invalid, not_supported, required, too_long
 from orchtw.rules.names import dns_subdomain
-from orchtw.rules.security_profiles import app_armor_error, seccomp_error
 from orchtw.schema.tables import cells_cluster
 
 ANY: Final = "*"
@@ -34,10 +34,15 @@ _VOLUMES = frozenset(
     )
 )
 _LONGEST_DRIVER = 63
-_DEFAULT_PROFILE, _ALLOWED_PROFILES = "defaultProfileName", "allowedProfileNames"
+_DEFAULT, _ALLOWED = "defaultProfileName", "allowedProfileNames"
 _APP_ARMOR = "apparmor.security.beta.orch.io/"
 _SECCOMP = "seccomp.security.alpha.orch.io/"
-_ESCALATES = "Cannot set DefaultAllowPrivilegeEscalation to true without also setting AllowPrivilegeEscalation to true"
+_APP_ARMOR_PROFILES = ("", "runtime/default", "unconfined")
+_SECCOMP_PROFILES = ("runtime/default", "docker/default", "unconfined")
+_LOCAL = "localhost/"
+_ESCALATES = (
+    "Cannot set DefaultAllowPrivilegeEscalation to true without also setting AllowPrivilegeEscalation to true"
+)
 
 
 def validate_security_policy(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
@@ -166,14 +171,31 @@ def _class_causes(field: str, classes: Object) -> list[Cause]:
 
 def _annotation_causes(annotations: dict[str, str], naming: Naming) -> list[Cause]:
     """Profiles that pods get, or may ask for."""
-    causes = []
-    for prefix, error in ((_APP_ARMOR, app_armor_error), (_SECCOMP, seccomp_error)):
-        for suffix in (_DEFAULT_PROFILE, _ALLOWED_PROFILES):
-            key = naming.translate(prefix + suffix)
-            text = annotations.get(key) or ""
-            profiles = [text] if suffix == _DEFAULT_PROFILE else text.split(",", MAX_CAUSES)
-            ...
+    causes: list[Cause] = []
+    for prefix, check in ((_APP_ARMOR, _app_armor_causes), (_SECCOMP, _seccomp_causes)):
+        default, allowed = naming.translate(prefix + _DEFAULT), naming.translate(prefix + _ALLOWED)
+        if profile := annotations.get(default):
+            causes += check(f"metadata.annotations[{default}]", profile, profile)
+        if profiles := annotations.get(allowed):
+            for profile in islice(profiles.split(","), MAX_CAUSES):
+                causes += check(f"metadata.annotations[{allowed}]", profile, profiles)
     return causes
+
+
+def _app_armor_causes(field: str, profile: str, shown: str) -> list[Cause]:
+    if profile in _APP_ARMOR_PROFILES or profile.startswith(_LOCAL):
+        return []
+    return [invalid(field, shown, f"invalid AppArmor profile name: {go_quote(profile)}")]
+
+
+def _seccomp_causes(field: str, profile: str, shown: str) -> list[Cause]:
+    if profile in _SECCOMP_PROFILES or (profile == ANY and field.endswith(f"{_ALLOWED}]")):
+        return []
+    if not profile.startswith(_LOCAL):
+        return [invalid(field, profile, "must be a valid seccomp profile")]
+    path = profile.removeprefix(_LOCAL)
+    causes = [invalid(field, path, "must be a relative path")] if path.startswith("/") else []
+    return [*causes, invalid(field, path, "must not contain '..'")] if ".." in path.split("/") else causes
 
 
 POD_SECURITY_POLICY = Kind(
