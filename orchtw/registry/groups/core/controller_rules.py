@@ -97,9 +97,7 @@ def count_causes(status: Object, parts: Iterable[str], ready: str) -> list[Cause
     """None of the `parts` is more than all replicas; no more are available than ready, as the text `ready` says."""
     replicas = status.get("replicas") or 0
     causes = [
-        invalid(f"status.{key}", count, _MORE_THAN_ALL)
-        for key in parts
-        if (count := status.get(key) or 0) > replicas
+        invalid(f"status.{key}", count, _MORE_THAN_ALL) for key in parts if (count := status.get(key) or 0) > replicas
     ]
     if (available := status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
         causes.append(invalid("status.availableReplicas", available, ready))

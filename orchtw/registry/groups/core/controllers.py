@@ -24,6 +24,7 @@ LABELS_TAIL = ("labels", "annotations", "ownerReferences", "finalizers", "manage
 
 _COUNTS = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
+
 def set_replication_controller_defaults(controller: Object) -> None:
     """Labels and selector are those of the template where they are not given."""
     spec = controller["spec"]
