@@ -126,7 +126,7 @@ class Strategy:
         `sent` is the object in the version that it was sent in; None: that is the stored one.
         """
         causes = metadata_rules.validate_create(obj["metadata"], self._metadata) + self.validate_content(obj, None)
-        return self._in_order(causes + self._validate_sent(sent or obj, None, ""))
+        return self._in_order(causes + self.validate_sent(sent or obj, None, ""))
 
     def validate_update(
         self, new: Object, old: Object, subresource: str = "", sent: Object | None = None
@@ -140,9 +140,10 @@ class Strategy:
             causes += self.validate_subresource(subresource, new, old)
         else:
             causes += self.validate_content(new, old)
-        return self._in_order(causes + self._validate_sent(sent or new, old, subresource))
+        return self._in_order(causes + self.validate_sent(sent or new, old, subresource))
 
-    def _validate_sent(self, sent: Object, old: Object | None, subresource: str) -> list[Cause]:
+    def validate_sent(self, sent: Object, old: Object | None, subresource: str) -> list[Cause]:
+        """What is asked of the version that an object was sent in, and not of the stored one."""
         own = self.traits.validate_sent
         return [] if own is None else own(sent, old, subresource, self.naming)
 
