@@ -1,4 +1,4 @@
-"""What holds of all that makes pods from a template: its selector, its template, its counts (reference KIND-28)."""
+"""What holds of all that makes pods from a template: selector, template, counts (reference KIND-28, KIND-60)."""
 
 from __future__ import annotations
 
