@@ -282,6 +282,8 @@ class WritePath:
         if write.subresource:
             new = self._subresource(write, new, old)
             strategy.keep_metadata(new, old)
+            if write.subresource == "status" and "generation" in old["metadata"]:
+                new["metadata"]["generation"] = old["metadata"]["generation"]
         else:
             strategy.prepare_for_update(new, old)
         new["metadata"] = ordered(new["metadata"])

@@ -133,7 +133,10 @@ class AppsTests(case.EntryCase):
             Stored(change={"metadata.annotations": {"a": "b"}}, expected={"metadata.generation": 2}),
         ],
         31: Shown(f"{__name__}.AppsTests.test_what_status_keeps"),
-        32: Stored(change={"spec.replicas": 7, "status.replicas": 2}, expected={"spec.replicas": 1}),
+        32: Stored(
+            change={"spec.replicas": 7, "status.replicas": 2, "metadata.annotations": {"a": "b"}},
+            expected={"spec.replicas": 1, "metadata.generation": 1, "metadata.annotations": {"a": "b"}},
+        ),
         33: Stored(
             before={"metadata.labels": LABELS},
             change={"metadata.labels": {"b": "c"}},

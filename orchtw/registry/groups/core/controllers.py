@@ -19,7 +19,7 @@ from orchtw.registry.traits import SPEC
 from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.tables import cells_workloads
 
-LABELS_TAIL = ("labels", "annotations", "ownerReferences", "finalizers", "managedFields")
+LABELS_TAIL = ("labels", "annotations", "ownerReferences", "finalizers", "clusterName", "managedFields")
 """Keys of metadata in emission order, from the labels."""
 
 _COUNTS = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")

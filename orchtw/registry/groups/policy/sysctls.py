@@ -41,7 +41,8 @@ def overlap_causes(field: str, sysctls: Sequence[str], others: Sequence[str], *,
     for index, sysctl in enumerate(sysctls):
         overlapping = sysctl if equal and sysctl in known else _covering(sysctl, beginnings, equal=equal)
         if overlapping:
-            causes.append(invalid(f"{field}[{index}]", sysctl, f"sysctl overlaps with {overlapping}"))
+            shown = overlapping[:LONGEST_BYTES]
+            causes.append(invalid(f"{field}[{index}]", sysctl, f"sysctl overlaps with {shown}"))
         if len(causes) > MAX_CAUSES:
             break
     return causes
