@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from orchtw.objects import Object
 from tests.validation import case, workloads
-from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored, Warned
+from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
+from tests.validation.paths import changed
 from tests.validation.workloads import (
     LABELS,
     NO_SUCH,
@@ -142,10 +143,11 @@ class AppsTests(case.EntryCase):
             change={"metadata.labels": {"b": "c"}},
             expected={"metadata.labels": LABELS},
         ),
-        34: Warned(
-            change={"spec.template.spec.nodeSelector": {"beta.orch.io/os": "linux"}},
-            text="spec.template.spec.nodeSelector[beta.orch.io/os]",
-        ),
+        34: [
+            *[workloads.warned(kind=kind) for kind in ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet")],
+            workloads.warned(on="update"),
+            Shown(f"{__name__}.AppsTests.test_warnings_of_updates"),
+        ],
         35: negative("spec.replicas"),
         36: negative("spec.minReadySeconds"),
         37: Refused(change={"spec.selector": GONE}),
@@ -203,6 +205,10 @@ class AppsTests(case.EntryCase):
             Refused(
                 change={"spec.template.metadata.annotations": {"a b": "c"}},
                 field="spec.template.annotations",
+            ),
+            Refused(
+                change={"spec.template.metadata.annotations": {"seccomp.security.alpha.orch.io/pod": "mine"}},
+                field="spec.template.annotations[seccomp.security.alpha.orch.io/pod]",
             ),
         ],
         71: Accepted(change={"spec.template.spec": {"containers": [{"name": "No Name"}], "volumes": [{"name": ""}]}}),
@@ -377,6 +383,15 @@ class AppsTests(case.EntryCase):
         self.assertEqual(live["metadata"]["annotations"], {COUNTED: "6"})
         fresh = self.done("POST", f"{APPS}/daemonsets", {**workload("DaemonSet"), "metadata": {"name": "u"}})
         self.assertEqual(fresh["metadata"]["annotations"], {COUNTED: "1"})
+
+    def test_warnings_of_updates(self) -> None:
+        """Whoever changes something else is not told again."""
+        made = self.done("POST", f"{APPS}/deployments", changed(workload("Deployment"), workloads.WARNED))
+        made["metadata"]["labels"] = {"a": "b"}
+        answer = self.send("PUT", f"{APPS}/deployments/a", made)
+        self.assertNotIn("warning", answer.headers)
+        made = {**answer.json, "spec": {**made["spec"], "replicas": 2}}
+        self.assertIn("warning", self.send("PUT", f"{APPS}/deployments/a", made).headers)
 
     def test_claims_give_no_warnings(self) -> None:
         """Amounts of storage that are no whole bytes are not told."""

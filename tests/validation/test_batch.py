@@ -186,10 +186,7 @@ class BatchTests(case.EntryCase):
             change={"spec.parallelism": 5, "status.active": 5}, expected={"spec.parallelism": 1, "status.active": 5}
         ),
         39: Shown("tests.registry.test_deletion.PropagationTests.test_kinds_that_orphan"),
-        40: Warned(
-            change={"spec.template.spec.nodeSelector": BETA_OS},
-            text="spec.template.spec.nodeSelector[beta.orch.io/os]",
-        ),
+        40: workloads.warned(),
         41: Shown(f"{__name__}.BatchTests.test_deletion_warns"),
         42: Refused(change={"metadata.name": "a" * 53}, accepts={"metadata.name": "a" * 52}),
         43: Refused(change={"spec.schedule": ""}),

@@ -7,7 +7,7 @@ from typing import Any
 from orchtw.objects import Object
 from orchtw.testing.in_process import Answer
 from tests.validation import case, workloads
-from tests.validation.examples import Accepted, Base, Entry, Refused, Shown, Stored, Warned
+from tests.validation.examples import Accepted, Base, Entry, Refused, Shown, Stored
 from tests.validation.workloads import GONE, LABELS, SELECTOR, TEMPLATE, generation, more_than, negative
 
 KINDS = ("ReplicationController", "Scale")
@@ -56,10 +56,7 @@ class ControllerTests(case.EntryCase):
         112: generation({"spec.replicas": 3}),
         113: Stored(change={"status.replicas": 5}, expected={"status": {"replicas": 0}}),
         114: Stored(change={"spec.replicas": 7, "status.replicas": 2}, expected={"spec.replicas": 1}),
-        115: Warned(
-            change={"spec.template.spec.nodeSelector": {"beta.orch.io/os": "linux"}},
-            text="spec.template.spec.nodeSelector[beta.orch.io/os]",
-        ),
+        115: workloads.warned(),
         116: Shown(f"{__name__}.ControllerTests.test_negative_scale"),
         117: Shown(f"{__name__}.ControllerTests.test_names_of_a_scale"),
         118: Shown(f"{__name__}.ControllerTests.test_preconditions_of_a_scale"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchtw.objects import Object
-from tests.validation.examples import GONE, Accepted, Example, Refused, Stored
+from tests.validation.examples import GONE, Accepted, Example, Refused, Stored, Warned
 
 LABELS: Final = {"app": "a"}
 SELECTOR: Final = {"matchLabels": LABELS}
@@ -41,6 +41,14 @@ def generation(change: dict[str, Any]) -> list[Example]:
         Stored(on="update", change=change, expected={"metadata.generation": 2}),
         Stored(on="update", change={"metadata.labels": {"b": "c"}}, expected={"metadata.generation": 1}),
     ]
+
+
+WARNED: Final = {"spec.template.spec.nodeSelector": {"beta.orch.io/os": "linux"}}
+
+
+def warned(kind: str = "", on: str = "") -> Warned:
+    """The template is looked at as pods are."""
+    return Warned(kind=kind, on=on, change=WARNED, text="spec.template.spec.nodeSelector[beta.orch.io/os]")
 
 
 SELECTOR_RULES: Final = Refused(

@@ -16,6 +16,7 @@ from orchtw.registry.groups.core.controller_rules import (
     meaning,
     shared_disk_causes,
     unselected_causes,
+    warn_of_pods,
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
@@ -115,5 +116,6 @@ DAEMON_SET = Kind(
     set_defaults=set_daemon_set_defaults,
     validate=validate_daemon_set,
     validate_status=validate_daemon_set_status,
+    warn=warn_of_pods,
     cells=cells_workloads.daemon_set,
 )

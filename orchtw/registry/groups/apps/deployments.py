@@ -15,6 +15,7 @@ from orchtw.registry.groups.core.controller_rules import (
     count_causes,
     empty_selector_causes,
     meaning,
+    warn_of_pods,
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
@@ -100,5 +101,6 @@ DEPLOYMENT = Kind(
     set_defaults=set_deployment_defaults,
     validate=validate_deployment,
     validate_status=validate_deployment_status,
+    warn=warn_of_pods,
     cells=cells_workloads.deployment,
 )

@@ -12,6 +12,7 @@ from orchtw.registry.groups.core.controller_rules import (
     meaning,
     shared_disk_causes,
     unselected_causes,
+    warn_of_pods,
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
@@ -57,5 +58,6 @@ REPLICA_SET = Kind(
     set_defaults=set_replica_set_defaults,
     validate=validate_replica_set,
     validate_status=validate_replica_set_status,
+    warn=warn_of_pods,
     cells=cells_workloads.replica_set,
 )

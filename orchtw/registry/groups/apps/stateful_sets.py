@@ -17,7 +17,9 @@ from orchtw.registry.groups.core.controller_rules import (
     meaning,
     template_of,
     unselected_causes,
+    warn_of_pods,
 )
+from orchtw.registry.groups.core.pod_annotations import annotation_causes, keys_in
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.groups.core.volumes import set_claim_defaults
 from orchtw.registry.kind import Kind
@@ -28,7 +30,7 @@ from orchtw.rules.causes import forbidden, invalid, required
 from orchtw.rules.metadata import validate_annotations, validate_labels
 from orchtw.schema.tables import cells_workloads
 
-_STRATEGY = "spec.updateStrategy"
+_STRATEGY, _TEMPLATE = "spec.updateStrategy", "spec.template"
 _MANAGEMENT = ("OrderedReady", "Parallel")
 _RETENTION = "persistentVolumeClaimRetentionPolicy"
 _WRITABLE = frozenset({"replicas", "template", "updateStrategy", "minReadySeconds", _RETENTION})
@@ -82,7 +84,7 @@ def validate_stateful_set(new: Object, old: Object | None, naming: Naming) -> li
         causes.append(invalid("spec.selector", spec.get("selector"), ""))
     else:
         causes += [] if selector.empty else unselected_causes(spec, selector)
-        causes += _template_causes(template_of(spec))
+        causes += _template_causes(template_of(spec), naming)
     causes += lasting_pod_causes(spec, "StatefulSet")
     if old is not None and _fixed(spec) != _fixed(old["spec"]):
         causes.append(forbidden("spec", _FIXED))
@@ -110,11 +112,12 @@ def _strategy_causes(strategy: Object) -> list[Cause]:
     return []
 
 
-def _template_causes(template: Object) -> list[Cause]:
+def _template_causes(template: Object, naming: Naming) -> list[Cause]:
     """The template's metadata; its spec is not looked at, for what is to come of the claims is missing in it."""
     meta = template.get("metadata") or {}
-    causes = validate_labels(meta.get("labels") or {}, "spec.template.labels")
-    return causes + validate_annotations(meta.get("annotations") or {}, "spec.template.annotations")
+    causes = validate_labels(meta.get("labels") or {}, f"{_TEMPLATE}.labels")
+    causes += validate_annotations(meta.get("annotations") or {}, f"{_TEMPLATE}.annotations")
+    return causes + annotation_causes(template, None, f"{_TEMPLATE}.annotations", keys_in(naming.vocabulary))
 
 
 def validate_stateful_set_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
@@ -132,5 +135,6 @@ STATEFUL_SET = Kind(
     set_defaults=set_stateful_set_defaults,
     validate=validate_stateful_set,
     validate_status=validate_stateful_set_status,
+    warn=warn_of_pods,
     cells=cells_workloads.stateful_set,
 )

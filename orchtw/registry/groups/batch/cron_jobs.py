@@ -6,7 +6,9 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.batch.job_validation import job_spec_causes
+from orchtw.registry.groups.core.controller_rules import is_new_generation, template_of
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
+from orchtw.registry.groups.core.pod_warnings import warnings_of
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.traits import SPEC
@@ -51,6 +53,14 @@ def validate_cron_job(new: Object, old: Object | None, naming: Naming) -> list[C
     return causes
 
 
+def warn_of_jobs(new: Object, old: Object | None, naming: Naming) -> list[str]:
+    """Of the template of the jobs' pods, in writes that make a new generation."""
+    if not is_new_generation(new, old):
+        return []
+    job = (new["spec"].get("jobTemplate") or {}).get("spec") or {}
+    return warnings_of(template_of(job), f"{_TEMPLATE}.template", naming)
+
+
 def _schedule_causes(schedule: str, zone: str | None) -> list[Cause]:
     causes = []
     if schedule and (error := schedule_error(schedule)):
@@ -79,5 +89,6 @@ CRON_JOB = Kind(
     name_form=SUBDOMAIN_NAME.shorter(52),  # leaves room for the suffix of its Jobs
     set_defaults=set_cron_job_defaults,
     validate=validate_cron_job,
+    warn=warn_of_jobs,
     cells=cells_workloads.cron_job,
 )

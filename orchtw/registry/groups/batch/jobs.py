@@ -12,7 +12,7 @@ from orchtw.registry.groups.batch.job_validation import (
     validate_job,
     validate_job_status,
 )
-from orchtw.registry.groups.core.controller_rules import labels_of, template_of
+from orchtw.registry.groups.core.controller_rules import labels_of, template_of, warn_of_pods
 from orchtw.registry.groups.core.controllers import LABELS_TAIL, label
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
@@ -91,5 +91,6 @@ JOB = Kind(
     set_defaults=set_job_defaults,
     validate=validate_job,
     validate_status=validate_job_status,
+    warn=warn_of_pods,
     cells=cells_workloads.job,
 )

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from orchtw.errors import MAX_CAUSES, BadRequest, Cause
+from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.groups.core.pod_warnings import warnings_of
 from orchtw.rules import names
 from orchtw.rules.causes import forbidden, invalid, not_supported
 from orchtw.rules.selectors import LabelSelector, selector_of_object, validate_selector_object
@@ -91,6 +93,16 @@ def shared_disk_causes(spec: Object) -> list[Cause]:
             if len(causes) > MAX_CAUSES:
                 break
     return causes
+
+
+def warn_of_pods(new: Object, old: Object | None, naming: Naming) -> list[str]:
+    """Of the template, in writes that make a new generation of its holder."""
+    return warnings_of(template_of(new["spec"]), _TEMPLATE, naming) if is_new_generation(new, old) else []
+
+
+def is_new_generation(new: Object, old: Object | None) -> bool:
+    """Whether a write creates an object, or changes what its generation counts."""
+    return old is None or new["metadata"].get("generation") != old["metadata"].get("generation")
 
 
 def count_causes(status: Object, parts: Iterable[str], ready: str) -> list[Cause]:

@@ -12,6 +12,7 @@ from orchtw.registry.groups.core.controller_rules import (
     lasting_pod_causes,
     shared_disk_causes,
     unselected_causes,
+    warn_of_pods,
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
@@ -69,5 +70,6 @@ REPLICATION_CONTROLLER = Kind(
     set_defaults=set_replication_controller_defaults,
     validate=validate_replication_controller,
     validate_status=validate_replication_controller_status,
+    warn=warn_of_pods,
     cells=cells_workloads.replication_controller,
 )

@@ -9,6 +9,7 @@ from typing import Final
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.groups.core.seccomp import LOCAL, profile_causes
 from orchtw.registry.groups.policy.sysctls import overlap_causes, sysctl_causes
 from orchtw.registry.kind import Kind
 from orchtw.rules.causes import duplicate, go_quote, invalid, not_supported, required, too_long
@@ -38,8 +39,6 @@ _DEFAULT, _ALLOWED = "defaultProfileName", "allowedProfileNames"
 _APP_ARMOR = "apparmor.security.beta.orch.io/"
 _SECCOMP = "seccomp.security.alpha.orch.io/"
 _APP_ARMOR_PROFILES = ("", "runtime/default", "unconfined")
-_SECCOMP_PROFILES = ("runtime/default", "docker/default", "unconfined")
-_LOCAL = "localhost/"
 _ESCALATES = (
     "Cannot set DefaultAllowPrivilegeEscalation to true without also setting AllowPrivilegeEscalation to true"
 )
@@ -183,19 +182,13 @@ def _annotation_causes(annotations: dict[str, str], naming: Naming) -> list[Caus
 
 
 def _app_armor_causes(field: str, profile: str, shown: str) -> list[Cause]:
-    if profile in _APP_ARMOR_PROFILES or profile.startswith(_LOCAL):
+    if profile in _APP_ARMOR_PROFILES or profile.startswith(LOCAL):
         return []
     return [invalid(field, shown, f"invalid AppArmor profile name: {go_quote(profile)}")]
 
 
 def _seccomp_causes(field: str, profile: str, shown: str) -> list[Cause]:
-    if profile in _SECCOMP_PROFILES or (profile == ANY and field.endswith(f"{_ALLOWED}]")):
-        return []
-    if not profile.startswith(_LOCAL):
-        return [invalid(field, profile, "must be a valid seccomp profile")]
-    path = profile.removeprefix(_LOCAL)
-    causes = [invalid(field, path, "must be a relative path")] if path.startswith("/") else []
-    return [*causes, invalid(field, path, "must not contain '..'")] if ".." in path.split("/") else causes
+    return [] if profile == ANY and field.endswith(f"{_ALLOWED}]") else profile_causes(profile, field)
 
 
 POD_SECURITY_POLICY = Kind(
