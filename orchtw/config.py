@@ -148,6 +148,10 @@ class Config:
     etcd_compaction_interval_s: float = attrs.field(
         default=300.0, metadata=_about("Storage", "Time for which the store keeps history.", DURATION)
     )
+    event_ttl_s: float = attrs.field(
+        default=3600.0,
+        metadata=_about("Storage", "Time for which Events are kept after their last write; 0: for ever.", DURATION),
+    )
     anonymous_auth: bool = attrs.field(
         default=True,
         metadata=_about("Authentication", "Requests without credentials are user system:anonymous.", BOOLEAN),

@@ -8,7 +8,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.config import Config
 from orchtw.naming import Naming
-from orchtw.registry.checks import checks
+from orchtw.registry.checks import checks, consequences
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.rules.runtime_config import enabled
@@ -31,7 +31,9 @@ class Resources:
         self.store = store
         self.offload = Offload(reactor)
         self.catalogue = Catalogue.load(naming)
-        self.codecs = Codecs(self.catalogue, checks(naming, allow_privileged=config.allow_privileged))
+        self.codecs = Codecs(
+            self.catalogue, checks(naming, allow_privileged=config.allow_privileged), consequences()
+        )
         self.enabled = enabled(self.catalogue, config.runtime_config)
         self.targets = Targets(self.catalogue, self.codecs, self.enabled)
         self.cacher = Cacher(

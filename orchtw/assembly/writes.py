@@ -31,7 +31,7 @@ def admission(resources: Resources, config: Config) -> Admissions:
 def write_path(resources: Resources, config: Config, admissions: Admissions) -> WritePath:
     """The one loop that all writes go through."""
     host = reservations.Host(naming=resources.naming, clock=resources.clock, targets=resources.targets)
-    resources.targets.reserve_with(host, config)
+    resources.targets.configure(host, config)
     stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
     ownership = FieldOwnership(resources.targets, resources.naming)
     return WritePath(resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload)

@@ -11,6 +11,9 @@ from orchtw.errors import StatusError
 from orchtw.objects import Object
 from orchtw.registry.system_metadata import rfc3339
 
+NAMESPACE_OF_CLUSTER = "default"
+"""Where events are about objects that are in no namespace (reference KIND-31)."""
+
 MESSAGE_LIMIT = 1024
 """Characters of a message that are kept."""
 
@@ -20,18 +23,15 @@ class EventRecorder:
 
     _log = Logger()
 
-    def __init__(
-        self, client: Client, component: str, now: Callable[[], float], default_namespace: str = "default"
-    ) -> None:
+    def __init__(self, client: Client, component: str, now: Callable[[], float]) -> None:
         self._client = client
         self._component = component
         self._now = now
-        self._default_namespace = default_namespace
         self._count = 0
 
     async def record(self, involved: Object, event_type: str, reason: str, message: str) -> None:
         """Write one event about an object, given by its `kind`, `apiVersion` and metadata's identity."""
-        namespace = involved.get("namespace") or self._default_namespace
+        namespace = involved.get("namespace") or NAMESPACE_OF_CLUSTER
         time_s = self._now()
         self._count += 1
         event = {

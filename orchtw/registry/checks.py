@@ -12,7 +12,9 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core import (
+    claim_validation,
     containers,
+    persistent_sources,
     pod_annotations,
     pod_containers,
     pod_security,
@@ -23,7 +25,7 @@ from orchtw.registry.groups.core import (
     volume_sources,
 )
 from orchtw.registry.groups.meta import selectors
-from orchtw.schema.validation.validators import Check
+from orchtw.schema.validation.validators import Check, Consequence
 
 _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     selectors.checks,
@@ -33,6 +35,8 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     pod_annotations.checks,
     pod_security.checks,
     pod_specs.checks,
+    persistent_sources.checks,
+    claim_validation.checks,
     containers.checks,
     pod_containers.checks,
 )
@@ -48,6 +52,11 @@ def checks(naming: Naming, *, allow_privileged: bool = True) -> Mapping[str, Che
         for message, check in part(naming).items():
             found.setdefault(message, []).append(check)
     return MappingProxyType({message: _combined(parts) for message, parts in found.items()})
+
+
+def consequences() -> Mapping[str, Consequence]:
+    """What follows from broken rules, by the full name of the message, for `Codecs`."""
+    return MappingProxyType(dict(pod_containers.CONSEQUENCES))
 
 
 def _combined(parts: Sequence[Check]) -> Check:

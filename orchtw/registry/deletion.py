@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from orchtw.errors import Conflict, NotFound
+from orchtw.errors import NotFound
 from orchtw.objects import Object
 from orchtw.registry.identity import modified
 from orchtw.registry.system_metadata import ordered, rfc3339
@@ -133,7 +133,7 @@ class Deletion:
 
     def _finalizers(self, write: Write, options: DeleteOptions, present: list[str]) -> list[str]:
         """The finalizers after the propagation policy has had its say (reference DEL-5)."""
-        if not self._collects_garbage:
+        if not self._collects_garbage or not write.target.stored.strategy.traits.collected:
             return present
         resource = write.target.resource
         policy = options.propagation or _from_orphan_dependents(options.orphan_dependents)
@@ -148,20 +148,12 @@ class Deletion:
 
     @staticmethod
     def _check_preconditions(write: Write, options: DeleteOptions, meta: dict[str, Any]) -> None:
-        kind, group = write.target.resource.kind, write.target.resource.group
+        strategy = write.target.stored.strategy
         uid, version = options.precondition_uid, options.precondition_version
         if uid and uid != meta["uid"]:
-            why = (
-                f"the UID in the precondition ({uid}) does not match the UID in record ({meta['uid']}). "
-                "The object might have been deleted and then recreated"
-            )
-            raise Conflict.of(kind, group, write.name, why)
+            raise strategy.precondition_failed(write.name, "UID", uid, meta["uid"])
         if version and version != meta["resourceVersion"]:
-            why = (
-                f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
-                f"({meta['resourceVersion']}). The object might have been modified"
-            )
-            raise Conflict.of(kind, group, write.name, why)
+            raise strategy.precondition_failed(write.name, "ResourceVersion", version, meta["resourceVersion"])
 
 
 def _from_orphan_dependents(orphan: bool | None) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import orjson
 
-from orchtw.errors import Cause
+from orchtw.errors import Cause, Conflict
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.reservations import Reservations
@@ -27,10 +27,12 @@ from orchtw.schema.validation.problems import within
 class Strategy:
     """The generic write rules of a stored kind (reference WRITE-5, WRITE-11).
 
-    `reservations` are what its objects take beyond themselves, as `reserve_with` has them made; None: nothing.
+    `reservations` are what its objects take beyond themselves, None: nothing; `ttl_s` is how many seconds after their
+    last write they end by themselves, 0: never. Both are set by `Targets.configure`.
     """
 
     reservations: Reservations | None = None
+    ttl_s: float = 0.0
 
     def __init__(
         self, resource: ResourceType, naming: Naming, codec: KindCodec, traits: Traits = GENERIC
@@ -120,32 +122,44 @@ class Strategy:
             return self.traits.status_ignores
         return ("status",) if self.has_status and not name else ()
 
-    def validate_create(self, obj: Object, sent: Object | None = None) -> list[Cause]:
+    def validate_create(
+        self, obj: Object, asked: ResourceType | None = None, sent: Object | None = None
+    ) -> list[Cause]:
         """Every reason why `obj` may not be created, in the order of the fields.
 
-        `sent` is the object in the version that it was sent in; None: that is the stored one.
+        `asked` is the resource in the request's version, `sent` the object in that version (None: the stored one).
         """
         causes = metadata_rules.validate_create(obj["metadata"], self._metadata) + self.validate_content(obj, None)
+        causes += self._validate_request(obj, None, asked)
         return self._in_order(causes + self.validate_sent(sent or obj, None, ""))
 
     def validate_update(
-        self, new: Object, old: Object, subresource: str = "", sent: Object | None = None
+        self,
+        new: Object,
+        old: Object,
+        subresource: str = "",
+        asked: ResourceType | None = None,
+        sent: Object | None = None,
     ) -> list[Cause]:
         """Every reason why a write to a sub-resource ("": the main path) may not make `old` the object `new`.
 
-        In the order of the fields. `sent` is as for `validate_create`.
+        In the order of the fields; `asked` and `sent` are as for `validate_create`.
         """
         causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
         if subresource:
             causes += self.validate_subresource(subresource, new, old)
         else:
-            causes += self.validate_content(new, old)
+            causes += self.validate_content(new, old) + self._validate_request(new, old, asked)
         return self._in_order(causes + self.validate_sent(sent or new, old, subresource))
 
     def validate_sent(self, sent: Object, old: Object | None, subresource: str) -> list[Cause]:
         """What is asked of the version that an object was sent in, and not of the stored one."""
         own = self.traits.validate_sent
         return [] if own is None else own(sent, old, subresource, self.naming)
+
+    def _validate_request(self, new: Object, old: Object | None, asked: ResourceType | None) -> list[Cause]:
+        own = self.traits.validate_request
+        return [] if own is None or asked is None else own(new, old, asked)
 
     def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
         """What the schema declares, then what no declaration can say; `old` None: a create.
@@ -185,6 +199,15 @@ class Strategy:
     def holds_removal(self, obj: Object) -> bool:
         """Whether a terminating object stays although its metadata.finalizers are empty."""
         return False
+
+    def precondition_failed(self, name: str, what: str, asked: str, found: str) -> Conflict:
+        """What a delete is told whose precondition on `what`, UID or ResourceVersion, does not hold."""
+        happened = "deleted and then recreated" if what == "UID" else "modified"
+        why = (
+            f"the {what} in the precondition ({asked}) does not match the {what} in record ({found}). "
+            f"The object might have been {happened}"
+        )
+        return Conflict.of(self.resource.kind, self.resource.group, name, why)
 
     def begin_termination(self, obj: Object) -> None:
         """Show in the object that it is being deleted, beyond its metadata."""

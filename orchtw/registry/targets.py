@@ -89,12 +89,14 @@ class Targets:
         self._stored[home] = stored
         self._replace(home, targets)
 
-    def reserve_with(self, host: Host, config: Config) -> None:
-        """Have the reservations made that the records of the release's kinds name; before the first write."""
+    def configure(self, host: Host, config: Config) -> None:
+        """Give the strategies of the release's kinds what follows from flags; before the first write."""
         for stored in self._stored.values():
-            make = stored.strategy.traits.reservations
-            if make is not None:
-                stored.strategy.reservations = make(host, config)
+            strategy = stored.strategy
+            if (make := strategy.traits.reservations) is not None:
+                strategy.reservations = make(host, config)
+            if (ttl_s := strategy.traits.ttl_s) is not None:
+                strategy.ttl_s = ttl_s(config)
 
     def remove(self, group: str, plural: str) -> None:
         """Serve an added resource no longer, in any version: its watches end in good order.

@@ -10,11 +10,13 @@ from typing import Any
 
 import attrs
 
+from orchtw.config import Config
 from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.reservations import MakeReservations
 from orchtw.rules.names import SUBDOMAIN_NAME, NameForm
+from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.conversion.convert import SAME_FIELDS, Conversions
 from orchtw.schema.tables.text import Cells
 
@@ -30,6 +32,9 @@ Validate = Callable[[Object, Object | None, Naming], list[Cause]]
 ValidateSent = Callable[[Object, Object | None, str, Naming], list[Cause]]
 """What only the version that a write was sent in can say: gets the new object in that version, which its apiVersion
 tells, the stored one that it replaces (None: a create), and the sub-resource ("": the main path)."""
+
+ValidateRequest = Callable[[Object, Object | None, ResourceType], list[Cause]]
+"""As Validate, of what holds only for requests in one of the kind's versions: that of the resource."""
 
 Warn = Callable[[Object, Object | None, Naming], list[str]]
 """What the client should know of a write of the first object that was accepted: deprecated fields and values."""
@@ -47,6 +52,7 @@ class Traits:
     * `create_on_update`: a PUT may create. `unconditional_update`: a PUT may leave out the resourceVersion.
     * `orphans_in`: the versions through which a deletion leaves dependents alone unless it says otherwise, of which
       `orphans_warning` warns the client.
+    * `collected`: the garbage collector has a say in its deletion; without, no policy sets its finalizers.
     * `status_ignores`: the paths that a write to /status leaves as they are, and so never owns.
     * `name_form`: of metadata.name. `free_finalizers`: finalizers without a domain may have any name.
     * `set_defaults`: what absent fields hold that no declared default can say.
@@ -54,8 +60,10 @@ class Traits:
       write to /status, on which the declared rules below `status` hold, and no others.
     * `validate_sent`: what is asked of the version that an object was sent in, and not of the stored one: what the
       latter cannot express, and what differs between versions.
+    * `validate_request`: what else holds of creates and updates of the main path in some versions.
     * `warn`: of deprecated fields and values, in creates and updates of the main path.
     * `reservations`: makes what keeps account of what objects take beyond themselves, such as addresses.
+    * `ttl_s`: how long after their last write objects end by themselves; 0: they do not.
     * `conversions`: between the kind's versions. `cells`: of its rows in Tables; None: the default columns.
     """
 
@@ -64,6 +72,7 @@ class Traits:
     unconditional_update: bool = True
     orphans_in: tuple[str, ...] = ()
     orphans_warning: str = ""
+    collected: bool = True
     status_ignores: tuple[str, ...] = ("spec",)
     name_form: NameForm = SUBDOMAIN_NAME
     free_finalizers: bool = False
@@ -71,8 +80,10 @@ class Traits:
     validate: Validate | None = None
     validate_status: ValidateStatus | None = None
     validate_sent: ValidateSent | None = None
+    validate_request: ValidateRequest | None = None
     warn: Warn | None = None
     reservations: MakeReservations | None = None
+    ttl_s: Callable[[Config], float] | None = None
     conversions: Conversions = SAME_FIELDS
     cells: Cells | None = None
 

@@ -120,7 +120,7 @@ class WritePath:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                     await wait
                 return self._pretend_create(write, prepared)
-            op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared)
+            op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:
@@ -164,7 +164,7 @@ class WritePath:
     def _check_create(write: Write, admission: Admission | None, new: Object, sent: Object) -> None:
         """Refuse a new object that is not valid (422), else show it to validating plugins."""
         strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_create(new, sent))
+        _refuse(write, new, strategy.validate_create(new, write.target.resource, sent))
         _warn(write, strategy.warnings(new, None))
         if admission is not None and admission.validates:
             admission.finish(new)
@@ -249,7 +249,7 @@ class WritePath:
                 return await self._remove_finished(write, live, old, prepared, asked_version, hold)
             if write.dry_run:
                 return Written(prepared.entry(live.revision))
-            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)
+            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:
@@ -298,7 +298,8 @@ class WritePath:
     ) -> None:
         """Refuse a change that is not valid (422), else show it to validating plugins."""
         strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_update(new, old, write.subresource, sent))
+        resource, subresource = write.target.resource, write.subresource
+        _refuse(write, new, strategy.validate_update(new, old, subresource, resource, sent))
         if not write.subresource:
             _warn(write, strategy.warnings(new, old))
         if admission is not None and admission.validates:
@@ -366,7 +367,7 @@ class WritePath:
             prepared = await self._run(size, lambda: stored.prepare(new))
             if write.dry_run:
                 return prepared.entry(live.revision)
-            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared)
+            op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:

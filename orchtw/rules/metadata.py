@@ -169,8 +169,10 @@ def validate_labels(labels: Mapping[str, str], field: str) -> list[Cause]:
     for key, value in labels.items():
         if len(causes) > MAX_CAUSES:
             break
-        causes += [invalid(field, key, text) for text in names.qualified_name(key)]
-        causes += [invalid(field, value, text) for text in names.label_value(value)]
+        if errors := names.qualified_name(key):
+            causes += [invalid(field, key, text) for text in errors]
+        if errors := names.label_value(value):
+            causes += [invalid(field, value, text) for text in errors]
     return causes
 
 
@@ -179,8 +181,8 @@ def validate_annotations(annotations: Mapping[str, str], field: str) -> list[Cau
     causes: list[Cause] = []
     size = 0
     for key, value in annotations.items():
-        if len(causes) <= MAX_CAUSES:
-            causes += [invalid(field, key, text) for text in names.qualified_name(key.lower())]
+        if len(causes) <= MAX_CAUSES and (errors := names.qualified_name(key.lower())):
+            causes += [invalid(field, key, text) for text in errors]
         size += _size(key) + _size(value)
     if size > ANNOTATIONS_LIMIT_BYTES:
         causes.append(too_long(field, ANNOTATIONS_LIMIT_BYTES))

@@ -50,12 +50,17 @@ class Op:
     `expected` is the revision of the key's last write for the write to happen: 0 means that the key must
     not exist, None that anything goes. `note` travels to this process' `Change.note` untouched, so that a
     subscriber need not decode what the writer had in hand.
+
+    `ttl_s`, if not 0, says how many seconds after its commit the value ends: the store then deletes the key by
+    itself, unless it has been written again, in which case that write says anew whether and when its value ends. The
+    end outlives restarts, and shows as any other deletion does, a few seconds late at most (reference STORE-15).
     """
 
     key: str
     value: bytes | None
     expected: int | None = None
     note: object = None
+    ttl_s: float = 0.0
 
 
 @attrs.frozen(slots=True)

@@ -39,6 +39,8 @@ T = TypeVar("T")
 CHECK_TIMEOUT_S = 5.0
 MAX_QUEUED_OPS = 20_000
 MAX_QUEUED_BYTES = 64 << 20
+HISTORY_BYTES = 512 << 20  # written since the last mark: 8 minutes of 6 KiB objects at 180 a second
+ROW_BYTES = 260  # what a row takes beside its value: key, numbers, and its entry in the index
 
 FILE = "store.sqlite"
 SUFFIXES = ("", "-wal", "-shm", ".lock")
@@ -49,7 +51,8 @@ class SqliteStore(Store):
     """See `Store`; started and stopped once.
 
     The threads cross to `reactor`; `clock` times compaction and health checks. Every `compaction_interval_s`
-    (0: never) the history is cut back to what was current one interval ago. `quota_bytes` bounds the file
+    (0: never) the history is cut back to what was current one interval ago; when more than `history_bytes` have been
+    written since, that is done before the interval is over. `quota_bytes` bounds the file
     (0: only the disk does). `max_queued_ops` and `max_queued_bytes` bound writes not yet answered. A store of another
     vocabulary is rewritten once by what `translation` gives for that one; without it such a store is refused.
     """
@@ -73,6 +76,7 @@ class SqliteStore(Store):
         quota_bytes: int = 0,
         max_queued_ops: int = MAX_QUEUED_OPS,
         max_queued_bytes: int = MAX_QUEUED_BYTES,
+        history_bytes: int = HISTORY_BYTES,
         translation: Callable[[str], Translation] | None = None,
     ) -> None:
         self._reactor = reactor
@@ -86,6 +90,7 @@ class SqliteStore(Store):
         self._timer = LoopingCall(self._compact_to_last_mark)
         self._timer.clock = clock
         self._mark = 0
+        self._since_mark, self._history_bytes = 0, history_bytes
         self._max_ops, self._max_bytes = max_queued_ops, max_queued_bytes
         self._queued_ops = self._queued_bytes = 0
 
@@ -191,6 +196,7 @@ class SqliteStore(Store):
         self._queued_bytes -= size
         if changes:
             self._feed.publish(changes)
+            self._bound_history(size + ROW_BYTES * len(changes))
         for waiting, answer in answers:
             if isinstance(answer, Outcome):
                 waiting.callback(answer)
@@ -215,7 +221,15 @@ class SqliteStore(Store):
     async def _history(self, after: int, upto: int) -> Sequence[Change]:
         return await self._read(lambda connection: sqlite_reader.changes_since(connection, after, upto))
 
+    def _bound_history(self, written: int) -> None:
+        """So much more has been written: cut the history back if that makes too much since the last time."""
+        self._since_mark += written
+        if self._since_mark > self._history_bytes and self._timer.running:
+            self._timer.reset()
+            self._compact_to_last_mark()
+
     def _compact_to_last_mark(self) -> Deferred[None]:
+        self._since_mark = 0
         mark, self._mark = self._mark, self._feed.revision
         return self._writer.compact(mark).addErrback(self._compaction_failed)
 

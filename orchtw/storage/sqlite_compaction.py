@@ -28,6 +28,7 @@ DELETE FROM history WHERE rev IN (
     )
 )
 """
+FORGET = "DELETE FROM expiry WHERE rev IN (SELECT prev FROM history WHERE rev > ?1 AND rev <= ?2)"
 BURY = """
 DELETE FROM history WHERE rev IN (
     SELECT h.rev FROM history h WHERE h.rev > ?1 AND h.rev <= ?2 AND h.created = 0 AND h.value IS NULL
@@ -66,6 +67,7 @@ class Compaction:
         upto = min(self._swept + revisions, self._compacted)
         execute = self._connection.execute
         execute("BEGIN IMMEDIATE")
+        execute(FORGET, (self._swept, upto))
         execute(SWEEP, (self._swept, upto))
         execute(BURY, (self._swept, upto))
         execute("UPDATE meta SET swept = ?", (upto,))

@@ -14,6 +14,7 @@ from orchtw.errors import ConfigError, StatusError
 from orchtw.storage.interface import Translation
 from orchtw.storage.sqlite_checksum import checksum, is_written
 from orchtw.storage.sqlite_errors import is_damage
+from orchtw.storage.sqlite_expiry import ends_of_all, insert
 from orchtw.storage.sqlite_schema import HEAD, HISTORY, INDEX
 
 LIVE = """
@@ -50,6 +51,7 @@ def _rewrite(connection: sqlite3.Connection, vocabulary: str, translation: Trans
     # A new table, not changed rows: SQLite fails to delete a row that contradicts its index, as a damaged one may.
     execute("ALTER TABLE history RENAME TO old_history")
     execute(HISTORY)
+    ends, new_ends = ends_of_all(connection), []
     revision, unreadable = head + 1, 0  # the first is nobody's: a watch that has seen all of the old must expire
     for old, key in live:
         revision += 1
@@ -58,9 +60,13 @@ def _rewrite(connection: sqlite3.Connection, vocabulary: str, translation: Trans
         unreadable += new is None
         kept = (value or b"") if new is None else new
         total = checksum(revision, keys[key], revision, 0, kept)
+        if old in ends:
+            new_ends.append((revision, ends[old]))
         execute(INSERT, (revision, keys[key], revision, len(kept), kept, total ^ 1 if value is None else total))
     execute("DROP TABLE old_history")
     execute(INDEX)
+    execute("DELETE FROM expiry")
+    insert(connection, new_ends)
     execute("UPDATE meta SET vocabulary = ?1, compacted = ?2, swept = ?2, unsealed = 0", (vocabulary, revision))
     return len(live), unreadable
 

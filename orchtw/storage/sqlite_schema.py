@@ -3,7 +3,8 @@
 One `history` row per committed write, by revision; `history_by_key` finds a key's rows without touching
 values. A row names the one it replaced (`prev`), so compaction looks at rows written since the last one only.
 A tombstone is a row with `created` 0. `sum` is the row's checksum; rows up to `meta.unsealed` may still lack it
-(format 1 had none). `meta` has one row: who made the file, and how far it is compacted, swept and sealed.
+(format 1 had none). `expiry` has a row for each write whose value ends by itself: when, in milliseconds since the
+epoch (before format 3 none did). `meta` has one row: who made the file, and how far it is compacted, swept, sealed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 from orchtw.storage.sqlite_errors import RESTORE
 
 APPLICATION_ID: Final = 0x6F726368  # "orch" in the file's header: tells our files from other programs'
-FORMAT: Final = 2
+FORMAT: Final = 3
 PAGE_BYTES: Final = 8192
 """A 6 KiB value fits in one; 16 KiB reads no faster, and each scattered index write costs a page."""
 
@@ -31,11 +32,16 @@ CREATE TABLE history (
 );
 """
 INDEX: Final = "CREATE INDEX history_by_key ON history (key, rev, created, size);\n"
+EXPIRY: Final = """
+CREATE TABLE expiry (rev INTEGER PRIMARY KEY, at INTEGER NOT NULL, sum INTEGER NOT NULL);
+CREATE INDEX expiry_by_time ON expiry (at);
+"""
 FROM_1: Final = """
 ALTER TABLE history ADD COLUMN sum INTEGER;
 ALTER TABLE meta ADD COLUMN unsealed INTEGER NOT NULL DEFAULT 0;
 UPDATE meta SET unsealed = ifnull((SELECT max(rev) FROM history), 0);
 """
+_STEPS: Final = {1: FROM_1 + EXPIRY, 2: EXPIRY}
 
 HEAD: Final = (
     "SELECT compacted, max(1, compacted, ifnull((SELECT max(rev) FROM history), 0)) AS head, unsealed FROM meta"
@@ -43,7 +49,7 @@ HEAD: Final = (
 
 
 def prepare(connection: sqlite3.Connection, vocabulary: str, *, any_vocabulary: bool = False) -> str:
-    """Make the tables in an empty file, or bring those of format 1 up to date; what forbids it, or "".
+    """Make the tables in an empty file, or bring those of an older format up to date; what forbids it, or "".
 
     A file that is not ours, or not for this `vocabulary` (unless any will do), is left as it is.
     """
@@ -63,7 +69,7 @@ def made_for(connection: sqlite3.Connection) -> str:
 
 def _recognise(connection: sqlite3.Connection, vocabulary: str) -> str:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version not in (1, FORMAT):
+    if version != FORMAT and version not in _STEPS:
         return f"has format {version}, this version reads {FORMAT}; use another --data-dir"
     own, *marks = connection.execute("SELECT vocabulary, compacted, swept FROM meta").fetchone() or ("",)
     if not own or not isinstance(own, str) or not all(isinstance(mark, int) for mark in marks):
@@ -71,7 +77,7 @@ def _recognise(connection: sqlite3.Connection, vocabulary: str) -> str:
     if vocabulary and own != vocabulary:
         return f"was made with --vocabulary {own}; start with that, or use another --data-dir"
     if version != FORMAT:
-        _all_or_nothing(connection, FROM_1)
+        _all_or_nothing(connection, _STEPS[version])
     return ""
 
 
@@ -80,7 +86,7 @@ def _create(connection: sqlite3.Connection, vocabulary: str) -> None:
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     meta = f"INSERT INTO meta VALUES (1, '{vocabulary}', 0, 0, NULL, 0);\n"
-    _all_or_nothing(connection, f"{META}{HISTORY}{INDEX}{meta}PRAGMA application_id = {APPLICATION_ID};\n")
+    _all_or_nothing(connection, f"{META}{HISTORY}{INDEX}{EXPIRY}{meta}PRAGMA application_id = {APPLICATION_ID};\n")
 
 
 def _all_or_nothing(connection: sqlite3.Connection, script: str) -> None:

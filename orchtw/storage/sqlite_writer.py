@@ -23,11 +23,12 @@ from orchtw.storage.interface import Change, KeyValue, Op, Outcome
 from orchtw.storage.sqlite_background import Background
 from orchtw.storage.sqlite_checksum import checksum
 from orchtw.storage.sqlite_errors import sentence
+from orchtw.storage.sqlite_expiry import NOTHING, Due, Expiry
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_reader import answer, read_head, read_rows, unreadable
 
 T = TypeVar("T")
-Ticket = tuple[Op, Deferred[Outcome]]
+Ticket = tuple[Op, Deferred[Outcome] | None]  # nobody waits for the end of a value
 Answers = list[tuple[Deferred[Outcome], Outcome | errors.StatusError]]
 Row = tuple[int, str, int, int, int, bytes | None]
 Deliver = Callable[[list[Change], Answers, int], None]
@@ -56,11 +57,16 @@ class Errand:
 
 @attrs.define(slots=True, eq=False)
 class Plan:
-    """A batch, decided: the rows to insert, the revision each ticket got (0: refused) and what it found."""
+    """A batch, decided: the rows to insert, the revision each ticket got (0: refused) and what it found.
+
+    `ends` are the revisions whose values end by themselves, and when; `ended` those for which that time has come.
+    """
 
     rows: list[Row] = attrs.field(factory=list)
     given: list[int] = attrs.field(factory=list)
     found: list[int] = attrs.field(factory=list)
+    ends: list[tuple[int, int]] = attrs.field(factory=list)
+    ended: list[int] = attrs.field(factory=list)
 
 
 class Writer:
@@ -147,8 +153,9 @@ class Writer:
         batch, size, errand = self._take()
         self._turned_at = time.monotonic()
         self._look()
-        if batch:
-            self._commit(batch, size)
+        due = NOTHING if self.missing else self._expiry.due()
+        if batch or due.revisions:
+            self._commit(batch, size, due)
         if errand is not None:
             if errand.last:
                 return errand
@@ -163,6 +170,7 @@ class Writer:
             _, self._revision = read_head(self._connection)
             self._live = {key: rev for key, rev, created in self._connection.execute(LIVE) if created}
             self._background = Background(self._connection, self._answer)
+            self._expiry = Expiry(self._connection)
         except sqlite3.Error as exc:
             self._connection.close()
             why = self._file.why(exc)
@@ -228,8 +236,7 @@ class Writer:
         size = 0
         take = self._queue.get_nowait
         try:
-            patience_s = self._background.patience_s(IDLE_S)
-            entry = self._queue.get(timeout=LOOK_S if patience_s is None or self.missing else patience_s)
+            entry = self._queue.get(timeout=self._patience_s())
             while type(entry) is tuple:
                 batch.append(entry)
                 size += len(entry[0].value or b"")
@@ -241,23 +248,33 @@ class Writer:
         assert isinstance(entry, Errand)
         return batch, size, entry
 
-    def _commit(self, batch: list[Ticket], size: int) -> None:
-        """Decide, write and answer a batch; after an error none of it has happened."""
+    def _patience_s(self) -> float:
+        if self.missing:
+            return LOOK_S
+        patience_s = self._background.patience_s(IDLE_S)
+        return min(self._expiry.patience_s(), LOOK_S if patience_s is None else patience_s)
+
+    def _commit(self, batch: list[Ticket], size: int, due: Due) -> None:
+        """Decide, write and answer a batch, and end what is due; after an error none of it has happened."""
         answers: Answers
         changes: list[Change] = []
-        plan = Plan()
+        plan = Plan(ended=due.revisions)
+        batch += [(Op(key, None, revision), None) for revision, key in due.keys.items()]
         try:
             self._refuse_if_missing()
             self._decide(batch, plan)
             rows = self._known(batch, plan)
-            self._insert(plan.rows)
+            self._insert(plan)
         except Exception as exc:  # noqa: BLE001 - the callers must hear, and the thread goes on
             self._undo(plan)
+            if due.revisions:
+                self._expiry.later()
             answers = self._failed(batch, exc)
         else:
             if plan.rows:
                 self.failure = ""
                 self._revision = plan.rows[-1][0]
+            self._expiry.written(plan.ends)
             changes, answers = _report(batch, plan, rows)
         self._reactor.callFromThread(self._deliver, changes, answers, size)
 
@@ -283,6 +300,8 @@ class Writer:
             else:
                 live[key] = revision
                 plan.rows.append((revision, key, 0 if held else revision, held, len(value), value))
+                if op.ttl_s:
+                    plan.ends.append((revision, self._expiry.end_ms(op.ttl_s)))
 
     def _known(self, batch: list[Ticket], plan: Plan) -> dict[int, KeyValue]:
         """Every write that the batch replaces or refers to, by revision; damaged ones without their values."""
@@ -305,10 +324,10 @@ class Writer:
                     known[revision] = KeyValue(key, value, revision, created)
         return known
 
-    def _insert(self, rows: Sequence[Row]) -> None:
+    def _insert(self, plan: Plan) -> None:
         """One transaction; a single statement is one by itself."""
-        execute = self._connection.execute
-        if len(rows) <= ROWS_A_STATEMENT:
+        execute, rows = self._connection.execute, plan.rows
+        if len(rows) <= ROWS_A_STATEMENT and not plan.ends and not plan.ended:
             if rows:
                 execute(self._inserts[len(rows)], _fields(rows))
             return
@@ -316,6 +335,7 @@ class Writer:
         for start in range(0, len(rows), ROWS_A_STATEMENT):
             part = rows[start : start + ROWS_A_STATEMENT]
             execute(self._inserts[len(part)], _fields(part))
+        self._expiry.write(plan.ends, plan.ended)
         execute("COMMIT")
 
     def _undo(self, plan: Plan) -> None:
@@ -333,14 +353,15 @@ class Writer:
 
     def _failed(self, batch: list[Ticket], exc: Exception) -> Answers:
         if isinstance(exc, errors.StatusError):
-            return [(waiting, exc) for _, waiting in batch]
+            return [(waiting, exc) for _, waiting in batch if waiting is not None]
         if isinstance(exc, sqlite3.Error):
             self.failure = f"the store could not write: {sentence(exc)}"
             self._log.error("{why}", why=self.failure)
         else:
             self.failure = f"the store could not write: {exc}"
             self._log.failure("a batch of writes failed")
-        return [(waiting, errors.InternalError.of(self.failure)) for _, waiting in batch]
+        why = self.failure
+        return [(waiting, errors.InternalError.of(why)) for _, waiting in batch if waiting is not None]
 
     def _probe(self) -> None:
         self._refuse_if_missing()
@@ -380,7 +401,9 @@ def _report(batch: list[Ticket], plan: Plan, known: dict[int, KeyValue]) -> tupl
         replaced = known[held] if held else None
         if revision:
             changes.append(Change(revision, op.key, op.value, replaced, op.note))
-            answers.append((waiting, Outcome(revision)))
+            outcome = Outcome(revision)
         else:
-            answers.append((waiting, Outcome(0, replaced)))
+            outcome = Outcome(0, replaced)
+        if waiting is not None:
+            answers.append((waiting, outcome))
     return changes, answers

@@ -9,6 +9,7 @@ from orchtw.errors import NotFound, StatusError
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import check_transform
 from orchtw.rules.options import include_object
+from orchtw.rules.warnings import deprecation
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.tables.cells_core import component_status
 from orchtw.schema.tables.layout import TableLayout
@@ -35,6 +36,7 @@ class ComponentStatuses:
         assert resource is not None
         self._codec = codecs.kind("v1", "ComponentStatus")
         self._naming = catalogue.naming
+        self._deprecation = deprecation(resource, catalogue.naming.release)
         self._layout = TableLayout(resource.columns, component_status, catalogue.naming)
         self._acceptance = acceptance
         self._representations = representations
@@ -43,6 +45,7 @@ class ComponentStatuses:
     async def get(self, request: Request) -> Response:
         """200 and one component; NotFound (404)."""
         assert request.info is not None
+        request.warnings.append(self._deprecation)
         if request.info.name != STORE_COMPONENT:
             raise NotFound.of("componentstatuses", "", request.info.name)
         accept = self._acceptance.of(request, request.info)
@@ -57,6 +60,7 @@ class ComponentStatuses:
     async def list(self, request: Request) -> Response:
         """200 and all components."""
         assert request.info is not None
+        request.warnings.append(self._deprecation)
         accept = self._acceptance.of(request, request.info)
         check_transform(accept, "ComponentStatusList", is_list=True)
         items = [await self._status()]

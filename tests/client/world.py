@@ -125,6 +125,9 @@ class MemoryStore(Store):
             created = live.create_revision if live else self.now
             self.items[op.key] = KeyValue(op.key, op.value, self.now, created)
         changes.append(Change(self.now, op.key, op.value, live, op.note))
+        if op.value is not None and op.ttl_s:
+            end = Op(op.key, None, self.now)
+            self._clock.callLater(op.ttl_s, lambda: self.commit(end))
         return Outcome(self.now)
 
 

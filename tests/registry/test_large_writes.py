@@ -143,9 +143,13 @@ class LargeAdmissionTests(TestCase):
         for owner, name in ((target, "to_storage"), (target, "from_storage"), (surface, "load_json")):
             self.patch(owner, name, noting(getattr(owner, name)))
         path = "/apis/events.orch.io/v1/namespaces/default/events"
-        event = {"metadata": {"name": "e"}, "note": "x" * INLINE_BYTES, "eventTime": "2020-01-01T00:00:00.000000Z"}
+        time = "2020-01-01T00:00:00.000000Z"
+        names = {name: "a" for name in ("reportingController", "reportingInstance", "action", "reason")}
+        about = {"namespace": "default", "fieldPath": "x" * INLINE_BYTES}
+        event = {"metadata": {"name": "e"}, "eventTime": time, "type": "Normal", "regarding": about, **names}
         self.assertEqual((await server.request("POST", path, event)).code, 201)
-        patched = await server.request("PATCH", f"{path}/e", {"reason": "r"}, MERGE)
+        series = {"count": 2, "lastObservedTime": time}
+        patched = await server.request("PATCH", f"{path}/e", {"series": series}, MERGE)
         self.assertEqual(patched.json["metadata"]["annotations"], {"a": "UPDATE"})
         self.assertEqual((await server.request("DELETE", f"{path}/e")).code, 200)
         self.assertGreater(len(threads), 8)

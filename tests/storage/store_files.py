@@ -32,6 +32,21 @@ PRAGMA application_id = 1869767528;
 PRAGMA user_version = 1;
 """
 
+FORMAT_2 = """
+CREATE TABLE meta (
+    id INTEGER PRIMARY KEY CHECK (id = 1), vocabulary TEXT NOT NULL,
+    compacted INTEGER NOT NULL, swept INTEGER NOT NULL, probe BLOB, unsealed INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE history (
+    rev INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, prev INTEGER NOT NULL,
+    size INTEGER NOT NULL, value BLOB, sum INTEGER
+);
+CREATE INDEX history_by_key ON history (key, rev, created, size);
+INSERT INTO meta VALUES (1, 'orch', 0, 0, NULL, 0);
+PRAGMA application_id = 1869767528;
+PRAGMA user_version = 2;
+"""
+
 
 class FileCase(TestCase):
     """A folder for store files, and stores that are stopped at the end."""

@@ -202,6 +202,16 @@ class CompactionTests(FileCase):
         await self.assertFailure(Deferred.fromCoroutine(store.get("/a", 2)), errors.Expired)
         self.assertIsNotNone(await store.get("/a", 3))
 
+    async def test_history_is_bounded_between_intervals(self) -> None:
+        """Renewals by many, of which an interval would keep too much, are forgotten earlier (reference STORE-4)."""
+        store = await self.open(compaction_interval_s=300, history_bytes=100_000)
+        for _ in range(20):
+            await gatherResults([store.commit(Op(f"/{n}", b"v" * 240)) for n in range(50)])
+        await store.compact(0)
+        ((rows,),) = self.query("SELECT count(*) FROM history")
+        self.assertLess(rows, 50 + 2 * 250)
+        self.assertEqual(len((await store.list("/")).items), 50)
+
     async def test_nothing_superseded_stays_in_the_file(self) -> None:
         """After a compaction the file holds one row a live key, and the log is cut to nothing when idle."""
         store = await self.open()

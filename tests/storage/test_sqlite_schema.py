@@ -7,7 +7,7 @@ import sqlite3
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.storage import sqlite_schema
-from tests.storage.store_files import FORMAT_1
+from tests.storage.store_files import FORMAT_1, FORMAT_2
 
 
 class PrepareTests(SynchronousTestCase):
@@ -38,6 +38,15 @@ class PrepareTests(SynchronousTestCase):
         self.assertEqual(self.prepared(), "")
         self.assertEqual(self.connection.execute("SELECT unsealed FROM meta").fetchone(), (7,))
         self.assertEqual(self.connection.execute("SELECT sum FROM history").fetchone(), (None,))
+        self.assertEqual(self.connection.execute("PRAGMA user_version").fetchone(), (sqlite_schema.FORMAT,))
+
+    def test_format_without_ends(self) -> None:
+        """A store of format 2, in which no value ends by itself, is brought up to date; its rows stay as they are."""
+        self.connection.executescript(FORMAT_2)
+        self.connection.execute("INSERT INTO history VALUES (7, '/a', 7, 0, 1, x'00', 5)")
+        self.assertEqual(self.prepared(), "")
+        self.assertEqual(self.connection.execute("SELECT rev, sum FROM history").fetchall(), [(7, 5)])
+        self.assertEqual(self.connection.execute("SELECT count(*) FROM expiry").fetchone(), (0,))
         self.assertEqual(self.connection.execute("PRAGMA user_version").fetchone(), (sqlite_schema.FORMAT,))
 
     def test_newer_format(self) -> None:

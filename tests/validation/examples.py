@@ -47,7 +47,7 @@ class Entry:
     def path(self) -> str:
         """The path in the cause."""
         path: str = self.fact.get("reportedPath") or self.fact["path"]
-        return path
+        return "" if path == "(empty)" else path
 
     @property
     def reason(self) -> str:
@@ -115,7 +115,8 @@ class Refused(Example):
     def _check_causes(self, causes: list[Any], entry: Entry) -> None:
         details = [self.detail] if self.detail else entry.details
         for cause in causes:
-            there = cause["field"] == self.field if self.field else fits(entry.path, cause["field"])
+            field = cause.get("field", "")
+            there = field == self.field if self.field else fits(entry.path, field)
             said = any(re.search(each, cause["message"]) for each in details)
             if there and said and cause["reason"] == entry.reason:
                 return

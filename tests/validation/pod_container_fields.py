@@ -277,6 +277,11 @@ MOUNTS: Examples = {
     163: [
         anywhere("volumeMounts", [mount(name="unknown")], [mount()], before=VOLUMES),
         Refused(change={f"{C}.volumeMounts": [mount()]}),
+        Refused(
+            before=VOLUMES,
+            change={f"{C}.volumeMounts": [mount()], "spec.volumes[0]": {"name": "v", "secret": {}}},
+            accepts={f"{C}.volumeMounts": [mount()], "spec.volumes[0]": {"name": "v", "secret": {"secretName": "a"}}},
+        ),
     ],
     164: anywhere("volumeMounts", [{"name": "v"}], before=VOLUMES),
     165: anywhere("volumeMounts", [mount(), mount()], [mount(), mount(mountPath="/b")], before=VOLUMES),

@@ -9,6 +9,7 @@ from tests.validation.examples import GONE, Accepted, Changes, Refused, Shown, S
 
 PODS = "tests.validation.test_pod.PodTests"
 BINDINGS = "tests.verbs.test_binding.BindingTests"
+LOGS = "tests.verbs.test_connections.LogTests"
 EVICTIONS = "tests.verbs.test_eviction.EvictionTests"
 DELETIONS = "tests.registry.groups.test_pods.GraceTests"
 SECCOMP = "seccomp.security.alpha.orch.io/pod"
@@ -92,12 +93,12 @@ LIVES: Examples = {
     364: Shown(f"{EVICTIONS}.test_broken_budgets"),
     365: Shown(f"{EVICTIONS}.test_broken_budgets"),
     366: Shown(f"{EVICTIONS}.test_out_of_order"),
-    367: Shown(f"{PODS}.test_log_options"),
-    368: Shown(f"{PODS}.test_log_options"),
-    369: Shown(f"{PODS}.test_log_options"),
-    370: Shown(f"{PODS}.test_log_options"),
-    371: Shown(f"{PODS}.test_log_containers"),
-    372: Shown(f"{PODS}.test_log_containers"),
+    367: Shown(f"{LOGS}.test_wrong_options"),
+    368: Shown(f"{LOGS}.test_wrong_options"),
+    369: Shown(f"{LOGS}.test_wrong_options"),
+    370: Shown(f"{LOGS}.test_wrong_options"),
+    371: Shown(f"{LOGS}.test_container"),
+    372: Shown(f"{LOGS}.test_container"),
     373: Stored(
         change={"status.phase": "Running", "status.qosClass": "Guaranteed", "status.podIP": "10.0.0.1"},
         expected={"status": {"phase": "Pending", "qosClass": "BestEffort"}},

@@ -275,9 +275,9 @@ VOLUMES: Examples = {
         field=f"{AT}.ephemeral.volumeClaimTemplate.metadata.name",
     ),
     104: Refused(
-        change=ephemeral(spec={**CLAIM, "storageClassName": "A_"}),
-        accepts=ephemeral(spec={**CLAIM, "storageClassName": "a"}),
-        field=f"{AT}.ephemeral.volumeClaimTemplate.spec.storageClassName",
+        change=ephemeral(spec={**CLAIM, "resources": {"requests": {"storage": "0"}}}),
+        accepts=ephemeral(spec=CLAIM),
+        field=f"{AT}.ephemeral.volumeClaimTemplate.spec.resources[storage]",
     ),
     105: Refused(
         change={**ephemeral(spec=CLAIM), "metadata.name": "x" * 253},

@@ -1,4 +1,4 @@
-"""Containers of pods and of templates of pods (reference KIND-38 to KIND-42)."""
+"""Containers of pods and of templates of pods (reference KIND-40 to KIND-45)."""
 
 from __future__ import annotations
 

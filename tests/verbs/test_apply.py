@@ -126,9 +126,11 @@ class OwnershipTests(Case):
         namespace = {"metadata": {"name": "n"}}
         await self.server.request("POST", "/api/v1/namespaces", namespace)
         url = "/api/v1/namespaces/n/status?fieldManager=two"
-        answer = await self.server.request("PATCH", url, {"status": {"phase": "Terminating"}}, MERGE)
+        status = {"conditions": [{"type": "A", "status": "True"}]}
+        answer = await self.server.request("PATCH", url, {"status": status}, MERGE)
         entry = next(each for each in answer.json["metadata"]["managedFields"] if each["manager"] == "two")
-        self.assertEqual((entry["subresource"], entry["fieldsV1"]), ("status", {"f:status": {"f:phase": {}}}))
+        self.assertEqual((entry["subresource"], list(entry["fieldsV1"])), ("status", ["f:status"]))
+        self.assertEqual(list(entry["fieldsV1"]["f:status"]), ["f:conditions"])
 
 
 class RequestTests(Case):

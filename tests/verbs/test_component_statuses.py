@@ -46,6 +46,12 @@ class ComponentStatusTests(Case):
         self.assertEqual((one["kind"], one["metadata"]["name"]), ("PartialObjectMetadata", "etcd-0"))
         self.assertNotIn("conditions", one)
 
+    async def test_warning(self) -> None:
+        """Whoever reads it is told that it is deprecated (reference KIND-26)."""
+        for path in (STATUSES, f"{STATUSES}/etcd-0"):
+            answer = await self.send("GET", path, 200)
+            self.assertEqual(answer.headers["warning"], '299 - "v1 ComponentStatus is deprecated in v1.19+"')
+
     async def test_read_only(self) -> None:
         """Nobody writes it."""
         for method in ("POST", "DELETE"):

@@ -176,7 +176,7 @@ class EventApplyTests(Case):
 
     async def test_apply(self) -> None:
         """The same for events, which have other names in each group."""
-        paths = {"v1": "/api/v1", "events.orch.io/v1": "/apis/events.orch.io/v1"}
+        paths = {"v1": "/api/v1", "events.orch.io/v1beta1": "/apis/events.orch.io/v1beta1"}
         versions = [*paths, *paths, *reversed(paths)]
         for number, version in enumerate(versions):
             note = {} if number % 2 else {"reason": f"r{number}"}

@@ -30,7 +30,7 @@ from orchtw.schema.codec.wire import read_varint
 from orchtw.schema.defaults import Defaults
 from orchtw.schema.nodes import StructSchema
 from orchtw.schema.schemas import Schemas
-from orchtw.schema.validation.validators import Check, Validator, Validators
+from orchtw.schema.validation.validators import Check, Consequence, Validator, Validators
 
 _TOO_DEEP = "nested too deeply"
 _METADATA_TAG = 10  # field 1, length-delimited
@@ -264,13 +264,19 @@ class KindCodec(MessageCodec):
 class Codecs:
     """The codecs of every message and kind in one vocabulary; each is made when it is first asked for.
 
-    `checks` are the rules of messages that no declaration can say, by the message's full name.
+    `checks` are the rules of messages that no declaration can say, by the message's full name, and `consequences`
+    what follows from broken ones.
     """
 
-    def __init__(self, catalogue: Catalogue, checks: Mapping[str, Check] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        checks: Mapping[str, Check] = MappingProxyType({}),
+        consequences: Mapping[str, Consequence] = MappingProxyType({}),
+    ) -> None:
         self.catalogue = catalogue
         self.schemas = Schemas(catalogue)
-        self._generated = _Generated(validate=Validators(checks))
+        self._generated = _Generated(validate=Validators(checks, consequences))
         self._kinds: dict[tuple[str, str], KindCodec] = {}
         self._messages: dict[str, MessageCodec] = {}
 

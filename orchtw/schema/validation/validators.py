@@ -21,7 +21,11 @@ fields; of very many a few more than are shown."""
 Check = Callable[[dict[str, Any], dict[str, Any] | None], list[Cause]]
 """A rule of a struct that needs more than one field: as a Validator, fields are paths below the struct."""
 
+Consequence = Callable[[dict[str, Any], list[Cause]], list[Cause]]
+"""What else is wrong with a struct because of the causes that were found in it."""
+
 _NO_CHECKS: Final[Mapping[str, Check]] = {}
+_NO_CONSEQUENCES: Final[Mapping[str, Consequence]] = {}
 _NO_RULES: Final = Rules()
 _NUMBERS: Final = frozenset({Scalar.INT32, Scalar.INT64, Scalar.DOUBLE, Form.INT_OR_STRING})
 _COUNTED: Final = {"min_items", "max_items", "item"}
@@ -31,11 +35,17 @@ class Validators:
     """The validators of all structs; each is compiled when it is first needed, and one without rules never.
 
     `checks` are called for structs of that name wherever they stand, after the rules that the struct declares. What
-    is inside a list or map has no counterpart before the update: its checks get None for it.
+    is inside a list or map has no counterpart before the update: its checks get None for it. `consequences` are
+    called last, for structs in which something is wrong.
     """
 
-    def __init__(self, checks: Mapping[str, Check] = _NO_CHECKS) -> None:
+    def __init__(
+        self,
+        checks: Mapping[str, Check] = _NO_CHECKS,
+        consequences: Mapping[str, Consequence] = _NO_CONSEQUENCES,
+    ) -> None:
         self._checks = checks
+        self._consequences = consequences
         self._functions = Functions(self._write, GIVEN)
         self._ruled: dict[StructSchema, bool] = {}
 
@@ -68,6 +78,9 @@ class Validators:
                     _write_one_of(one_of, w)
                 if (check := self._checks.get(part.name)) is not None:
                     w(f"out += {w.constant(check)}(new, old)")
+            if (consequence := self._consequences.get(schema.name)) is not None:
+                with w.block("if out:"):
+                    w(f"out += {w.constant(consequence)}(new, out)")
             w("return out")
 
     def _has_rules(self, struct: StructSchema) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from time import process_time
 from typing import Any
 
@@ -14,11 +15,17 @@ from orchtw.registry.checks import checks
 from orchtw.registry.groups.core.container_security import check_windows_options
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from tests.schema.arbitrary import Arbitrary
 
 NAMING = Naming.orch()
 CATALOGUE = Catalogue.load(NAMING)
 CODECS = Codecs(CATALOGUE, checks(NAMING))
 MANY = 20_000
+WORDS = (
+    *("", "a", "a", "..", "/a", "a\\b", "\x00", "é" * 300, "v1", "metadata.labels['a']", "['a']", "limits.cpu"),
+    *("cpu", "memory", "hugepages-2Mi", "hugepages-", "hugepages-1e99999999", "example.com/gpu", "Localhost"),
+)
+ROUNDS = 150
 
 
 class ContainerTests(SynchronousTestCase):
@@ -61,6 +68,44 @@ class ContainerTests(SynchronousTestCase):
         self.assertEqual(self.causes(**spec), [])
         strict = Codecs(CATALOGUE, checks(NAMING, allow_privileged=False))
         self.assertEqual(self.causes(strict, **spec), ["spec FieldValueForbidden"])
+
+    def test_own_resources(self) -> None:
+        """What stands under the product's own domain, in whatever vocabulary, is no resource of others."""
+        for naming in (NAMING, Naming.kubernetes()):
+            codecs = Codecs(Catalogue.load(naming), checks(naming))
+            resources = {"requests": {f"{naming.label_domain}/own": "500m"}}
+            container = {"name": "a", "image": "i", "imagePullPolicy": "Always", "resources": resources}
+            self.assertEqual(self.causes(codecs, containers=[container]), [])
+            container["resources"] = {"requests": {f"{naming.counterpart.label_domain}/other": "500m"}}
+            expected = {"spec.containers[0].resources.limits FieldValueRequired"}
+            self.assertLess(expected, set(self.causes(codecs, containers=[container])))
+
+    def test_stored_huge_pages(self) -> None:
+        """A pod with a part of a huge page that is stored already stays as it is."""
+        codec = CODECS.kind("v1", "Pod")
+        assert codec.validator is not None
+        limits = {"cpu": "1", "hugepages-2Mi": "3Mi"}
+        container = {"name": "a", "image": "i", "imagePullPolicy": "Always", "resources": {"limits": limits}}
+        pod = codec.normalise({"metadata": {"name": "a"}, "spec": {"containers": [container]}})
+        codec.set_defaults(pod)
+        pod["spec"]["containers"][0]["resources"]["requests"] = limits
+        found = [each.field for each in codec.validator(pod, None)]
+        place = "spec.containers[0].resources"
+        self.assertEqual(found, [f"{place}.{key}[hugepages-2Mi]" for key in ("limits", "requests")])
+        self.assertEqual(codec.validator(pod, pod), [])
+
+    def test_odd_values(self) -> None:
+        """Whatever is canonical can be looked at."""
+        codec = CODECS.kind("v1", "Pod")
+        assert codec.validator is not None
+        for seed in range(ROUNDS):
+            values = Arbitrary(Random(seed), WORDS)
+            pods = [codec.normalise(values.struct(codec.schema)) for _ in range(2)]
+            for old in (None, pods[1]):
+                try:
+                    codec.validator(pods[0], old)
+                except Exception as error:
+                    raise AssertionError(f"seed {seed}: {error!r}") from error
 
     def test_much_that_is_wrong(self) -> None:
         """However much is wrong, a look takes time in proportion, and few more causes come than are shown."""

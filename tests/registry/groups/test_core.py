@@ -87,12 +87,13 @@ class NamespaceTests(SynchronousTestCase):
         self.assertTrue(namespaces.holds_removal(obj))
 
     def test_finalize_takes_finalizers_only(self) -> None:
-        """PUT on /finalize replaces spec.finalizers and nothing else."""
+        """PUT on /finalize replaces spec.finalizers and metadata, and nothing else; the label stays."""
         namespaces = strategy("", "v1", "namespaces")
         old = {"metadata": {"name": "n"}, "spec": {"finalizers": ["orch", "x/y"]}, "status": {"phase": "Terminating"}}
         sent = {"metadata": {"name": "n"}, "spec": {"finalizers": ["x/y"]}, "status": {"phase": "Active"}}
         result = namespaces.prepare_for_subresource("finalize", sent, old, NOW)
-        self.assertEqual(result, {**old, "spec": {"finalizers": ["x/y"]}})
+        meta = {"name": "n", "labels": {"orch.io/metadata.name": "n"}}
+        self.assertEqual(result, {**old, "metadata": meta, "spec": {"finalizers": ["x/y"]}})
 
 
 class GenerationTests(SynchronousTestCase):

@@ -6,12 +6,20 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.errors import MAX_CAUSES
 from orchtw.naming import Naming
+from orchtw.registry.checks import checks
 from orchtw.registry.groups.core.pod_security import check_security_context
+from orchtw.registry.groups.core.pod_statuses import validate_pod_status
 from orchtw.registry.groups.core.pod_validation import validate_pod
-from tests.registry.groups.test_core import NOW, strategy
+from orchtw.registry.strategies import strategy_for
+from orchtw.schema.codec.codecs import Codecs
+from tests.registry.groups.test_core import CATALOGUE, NAMING, NOW
 
-PODS = strategy("", "v1", "pods")
+CODEC = Codecs(CATALOGUE, checks(NAMING)).kind("v1", "Pod")
+RESOURCE = CATALOGUE.find("", "v1", "pods")
+assert RESOURCE is not None
+PODS = strategy_for(RESOURCE, NAMING, CODEC)
 BOUND: dict[str, Any] = {"spec": {"nodeName": "n", "terminationGracePeriodSeconds": 7}, "status": {}}
 
 
@@ -46,6 +54,12 @@ class PodRulesTests(SynchronousTestCase):
         for old, count in [(None, 1), ({}, 1), ({"sysctls": [{"name": "a.b", "value": "1"}]}, 1), (new, 0)]:
             self.assertEqual(len(check_security_context(new, old)), count, old)
 
+    def test_stored_addresses(self) -> None:
+        """A pod that has odd addresses may keep them, and one that has none gets none."""
+        pods = [{"metadata": {}, "spec": {}, "status": {"podIPs": [{"ip": ip}]}} for ip in ("10.0.0", "::1")]
+        for old, new, count in [(pods[0], pods[0], 0), (pods[1], pods[0], 1), (pods[0], pods[1], 0)]:
+            self.assertEqual(len(validate_pod_status(new, old, NAMING)), count)
+
     def test_ephemeral_containers_alone(self) -> None:
         """A write to /ephemeralcontainers takes nothing else from what is sent."""
         old = {"metadata": {"name": "a"}, "spec": {"containers": [], "hostname": "x"}, "status": {}}
@@ -63,3 +77,22 @@ class PodRulesTests(SynchronousTestCase):
             self.assertEqual(validate_pod(pod, None, vocabulary), [])
             (cause,) = validate_pod(pod, None, vocabulary.counterpart)
             self.assertEqual(cause.field, f"metadata.annotations[{key}]")
+
+    def test_many(self) -> None:
+        """Of very many mistakes only some more are found than are shown."""
+        many = 5000
+        wrong: list[dict[str, Any]] = [
+            {"volumes": [{"name": "v", "emptyDir": {}, "gitRepo": {"repository": "r"}}] * many},
+            {"volumes": [{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": ""}}] * many}}]},
+            {"volumes": [{"name": "v", "downwardAPI": {"items": [{"path": "../p"}] * many}}]},
+            {"volumes": [{"name": "v", "flexVolume": {"options": {f"orch.io/{n}": "" for n in range(many)}}}]},
+            {"tolerations": [{"operator": "x"}] * many},
+            {"topologySpreadConstraints": [{"topologyKey": "a", "whenUnsatisfiable": "ScheduleAnyway"}] * many},
+            {"hostAliases": [{"ip": "x", "hostnames": ["_"] * many}] * 3},
+            {"dnsConfig": {"nameservers": ["x"] * many, "searches": ["_"] * many, "options": [{}] * many}},
+            {"nodeSelector": {f"a b{n}": "" for n in range(many)}},
+            {"securityContext": {"sysctls": [{"name": "A", "value": ""}] * many}},
+        ]
+        for spec in wrong:
+            pod = CODEC.normalise({"metadata": {"name": "a"}, "spec": spec})
+            self.assertTrue(MAX_CAUSES < len(PODS.validate_create(pod)) < 5 * MAX_CAUSES, list(spec))

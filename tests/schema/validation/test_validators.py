@@ -110,6 +110,18 @@ class RuleTests(ValidatorCase):
         self.assertEqual([cause.field for cause in found], ["one.n", "all[0].n", "in.n"])
         self.assertEqual(seen, [({"n": "1"}, {"n": "0"}), ({"n": "2"}, None), ({"n": "3"}, None)])
 
+    def test_consequences(self) -> None:
+        """What follows from causes is asked for where there are some, last, and with the causes."""
+
+        def follow(new: dict[str, Any], causes: list[Cause]) -> list[Cause]:
+            return [Cause("FieldValueNotFound", "", f"after {cause.field}") for cause in causes]
+
+        inner = StructSchema("example.Inner", [field("n", Scalar.STRING, required=True)])
+        validate = Validators({}, {"example.Inner": follow}).find(struct(Field(name="all", node=ListSchema(inner))))
+        assert validate is not None
+        found = validate({"all": [{"n": "a"}, {}]}, None)
+        self.assertEqual([cause.field for cause in found], ["all[1].n", "all[1].after n"])
+
     def test_number_or_text(self) -> None:
         """Limits hold for the numbers of what may be a text, too."""
         either = field("a", Form.INT_OR_STRING, minimum=0)

@@ -1,9 +1,57 @@
-"""Configuration and accounts, which have no rules of their own."""
+"""Configuration and accounts."""
 
 from __future__ import annotations
 
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.groups.core.payload import MAX_PAYLOAD_BYTES, encoded_bytes, immutability
 from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
+from orchtw.request import UserInfo
+from orchtw.rules.causes import invalid, too_long
 from orchtw.schema.tables import cells_core
+from orchtw.schema.validation.problems import at
 
-CONFIG_MAP = Kind(group="", kind="ConfigMap", cells=cells_core.config_map)
-SERVICE_ACCOUNT = Kind(group="", kind="ServiceAccount", cells=cells_core.service_account)
+
+def validate_config_map(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """No key twice, not too much data, and none that changes once it is immutable (reference KIND-34)."""
+    data, binary = new.get("data") or {}, new.get("binaryData") or {}
+    twice = sorted(data.keys() & binary.keys())
+    causes = [
+        invalid(f"data{at(key)}", key, "duplicate of key present in binaryData") for key in twice[:MAX_CAUSES]
+    ]
+    if _text_bytes(data) + encoded_bytes(binary) > MAX_PAYLOAD_BYTES:
+        causes.append(too_long("", MAX_PAYLOAD_BYTES))
+    return causes if old is None else causes + immutability(new, old, "data", "binaryData")
+
+
+def _text_bytes(data: dict[str, str]) -> int:
+    """The size of all values in UTF-8, or at least what it is not more than if that is small."""
+    characters = sum(map(len, data.values()))
+    if characters * 4 <= MAX_PAYLOAD_BYTES // 2:
+        return characters * 4
+    return sum(len(value.encode()) for value in data.values())
+
+
+class ServiceAccountStrategy(Strategy):
+    """Of its secrets an account keeps the names only: they are in its namespace."""
+
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
+        self._keep_names(obj)
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        super().prepare_for_update(new, old)
+        self._keep_names(new)
+
+    @staticmethod
+    def _keep_names(account: Object) -> None:
+        if secrets := account.get("secrets"):
+            account["secrets"] = [{"name": secret["name"]} if secret.get("name") else {} for secret in secrets]
+
+
+CONFIG_MAP = Kind(group="", kind="ConfigMap", validate=validate_config_map, cells=cells_core.config_map)
+SERVICE_ACCOUNT = Kind(
+    group="", kind="ServiceAccount", strategy=ServiceAccountStrategy, cells=cells_core.service_account
+)

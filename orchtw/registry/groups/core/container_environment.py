@@ -1,4 +1,4 @@
-"""The environment of containers: variables, and where their values come from (reference KIND-38)."""
+"""The environment of containers: variables, and where their values come from (reference KIND-41)."""
 
 from __future__ import annotations
 

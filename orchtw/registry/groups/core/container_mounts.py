@@ -1,4 +1,4 @@
-"""What containers mount: folders and devices, by the volumes of their pod (reference KIND-39)."""
+"""What containers mount: folders and devices, by the volumes of their pod (reference KIND-42)."""
 
 from __future__ import annotations
 

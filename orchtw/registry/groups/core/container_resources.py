@@ -1,4 +1,4 @@
-"""What containers ask for and are limited to (reference KIND-40)."""
+"""What containers ask for and are limited to (reference KIND-43)."""
 
 from __future__ import annotations
 

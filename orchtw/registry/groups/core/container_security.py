@@ -1,4 +1,4 @@
-"""Security of single containers: privileges, profiles and windows users (reference KIND-41)."""
+"""Security of single containers: privileges, profiles and windows users (reference KIND-44)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Containers of every sort, in pods and in templates: what compares their fields (reference KIND-38)."""
+"""Containers of every sort, in pods and in templates: what compares their fields (reference KIND-40, KIND-45)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from orchtw.registry.groups.core.container_security import (
 from orchtw.rules.causes import forbidden, invalid, required
 from orchtw.rules.names import dns_label, http_header
 from orchtw.schema.validation.validators import Check
+
+UNTRIMMED: Final = "must not have leading or trailing whitespace"
+"""What is wrong with an image that has space around it."""
 
 _CORE = "orch.io.api.core.v1."
 _POLICIES: Final = frozenset(("File", "FallbackToLogsOnError"))
@@ -87,10 +90,6 @@ def check_ephemeral_container(new: Object, old: Object | None) -> list[Cause]:
             if mount.get(key)
         ]
     return causes
-
-
-UNTRIMMED: Final = "must not have leading or trailing whitespace"
-"""Of an image."""
 
 
 def check_http_get(new: Object, old: Object | None) -> list[Cause]:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from orchtw.objects import Object
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.limit_range_validation import validate_limit_range
+from orchtw.registry.groups.core.quota_validation import validate_quota, validate_quota_status
 from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
+from orchtw.request import UserInfo
+from orchtw.rules.uuids import SIZE, uuid_text
 from orchtw.schema.tables import cells_core
 
 _LIMITS_TAIL = ("default", "defaultRequest", "maxLimitRequestRatio")
@@ -33,7 +40,28 @@ def set_quota_defaults(quota: Object) -> None:
     round_up(quota["status"], "hard", "used")
 
 
-LIMIT_RANGE = Kind(group="", kind="LimitRange", create_on_update=True, set_defaults=set_limit_range_defaults)
+class LimitRangeStrategy(Strategy):
+    """A limit range without a name gets one."""
+
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
+        if not obj["metadata"].get("name"):
+            obj["metadata"]["name"] = uuid_text(os.urandom(SIZE))
+
+
+LIMIT_RANGE = Kind(
+    group="",
+    kind="LimitRange",
+    strategy=LimitRangeStrategy,
+    create_on_update=True,
+    set_defaults=set_limit_range_defaults,
+    validate=validate_limit_range,
+)
 RESOURCE_QUOTA = Kind(
-    group="", kind="ResourceQuota", set_defaults=set_quota_defaults, cells=cells_core.resource_quota
+    group="",
+    kind="ResourceQuota",
+    set_defaults=set_quota_defaults,
+    validate=validate_quota,
+    validate_status=validate_quota_status,
+    cells=cells_core.resource_quota,
 )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from orchtw.errors import MAX_CAUSES, Cause, Conflict
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
-from orchtw.rules.names import LABEL_NAME
+from orchtw.rules.causes import invalid
+from orchtw.rules.names import LABEL_NAME, qualified_name
 from orchtw.schema.tables import cells_core
+
+_GENERAL_FINALIZERS = ("orphan", "foregroundDeletion")
 
 
 class NamespaceStrategy(Strategy):
@@ -30,15 +35,32 @@ class NamespaceStrategy(Strategy):
         self._label(new)
 
     def prepare_for_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
-        if name != "finalize":
-            return super().prepare_for_subresource(name, new, old, now)
-        spec = {key: value for key, value in old.get("spec", {}).items() if key != "finalizers"}
-        if finalizers := new.get("spec", {}).get("finalizers"):
-            spec["finalizers"] = finalizers
-        return {**old, "spec": spec}
+        if name == "finalize":
+            finalizers = new.get("spec", {}).get("finalizers")
+            prepared = {**new, "spec": {"finalizers": finalizers} if finalizers else {}}
+            if "status" in old:
+                prepared["status"] = old["status"]
+        else:
+            found = super().prepare_for_subresource(name, new, old, now)
+            if found is None:
+                return None
+            prepared = found
+        prepared["metadata"] = dict(prepared["metadata"])
+        self._label(prepared)
+        return prepared
+
+    def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
+        """To /finalize, the finalizers each in its place."""
+        if name == "finalize":
+            return _check_finalizers(new, "spec.finalizers[{}]", self.naming)
+        return super().validate_subresource(name, new, old)
 
     def holds_removal(self, obj: Object) -> bool:
         return bool(obj.get("spec", {}).get("finalizers"))
+
+    def precondition_failed(self, name: str, what: str, asked: str, found: str) -> Conflict:
+        why = f"Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}"
+        return Conflict.of(self.resource.plural, self.resource.group, name, why)
 
     def begin_termination(self, obj: Object) -> None:
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
@@ -53,6 +75,42 @@ class NamespaceStrategy(Strategy):
         meta["labels"] = dict(sorted(labels.items()))
 
 
+def validate_namespace(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """A new one has known finalizers; updates leave them as they are."""
+    return _check_finalizers(new, "spec.finalizers", naming) if old is None else []
+
+
+def validate_namespace_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
+    """The phase is that of an object that is being deleted, or is not."""
+    expected, but = "Active", "empty"
+    if new["metadata"].get("deletionTimestamp"):
+        expected, but = "Terminating", "not empty"
+    phase = new.get("status", {}).get("phase", "")
+    if phase == expected:
+        return []
+    return [invalid("status.Phase", phase, f"may only be '{expected}' if `deletionTimestamp` is {but}")]
+
+
+def _check_finalizers(namespace: Object, path: str, naming: Naming) -> list[Cause]:
+    """Each finalizer has a domain or is known; `path` may have a place for its index."""
+    causes = []
+    for index, finalizer in enumerate(namespace.get("spec", {}).get("finalizers") or ()):
+        place = path.format(index)
+        causes += [invalid(place, finalizer, text) for text in qualified_name(finalizer)]
+        if "/" not in finalizer and finalizer not in (naming.namespace_finalizer, *_GENERAL_FINALIZERS):
+            text = "name is neither a standard finalizer name nor is it fully qualified"
+            causes.append(invalid(place, finalizer, text))
+        if len(causes) > MAX_CAUSES:
+            break
+    return causes
+
+
 NAMESPACE = Kind(
-    group="", kind="Namespace", strategy=NamespaceStrategy, name_form=LABEL_NAME, cells=cells_core.namespace
+    group="",
+    kind="Namespace",
+    strategy=NamespaceStrategy,
+    name_form=LABEL_NAME,
+    validate=validate_namespace,
+    validate_status=validate_namespace_status,
+    cells=cells_core.namespace,
 )

@@ -1,7 +1,8 @@
-"""The containers of a pod among each other and with the rest of its spec (reference KIND-38, KIND-39)."""
+"""The containers of a pod among each other and with the rest of its spec (reference KIND-40, KIND-42)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -14,9 +15,10 @@ from orchtw.registry.groups.core.containers import UNTRIMMED
 from orchtw.registry.groups.core.pod_annotations import containers_of
 from orchtw.rules.causes import duplicate, forbidden, invalid, not_found
 from orchtw.schema.validation.problems import within
-from orchtw.schema.validation.validators import Check
+from orchtw.schema.validation.validators import Check, Consequence
 
 _CORE = "orch.io.api.core.v1."
+_VOLUME: Final = re.compile(r"volumes\[(\d+)\]", re.ASCII)
 _NOT_INITIAL: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 _NOT_ON_WINDOWS: Final = (
     *("seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged"),
@@ -110,6 +112,8 @@ def _port_causes(spec: Object) -> list[Cause]:
     """Containers that run at a time share the ports of the host, on whose network both numbers of a port are one."""
     causes: list[Cause] = []
     for index, container in enumerate(spec.get("initContainers") or ()):
+        if len(causes) > MAX_CAUSES:
+            break
         causes += within(f"initContainers[{index}]", _host_port_causes(container, set()))
     taken: set[tuple[str, str, int]] = set()
     for index, container in enumerate(spec.get("containers") or ()):
@@ -202,6 +206,27 @@ def check_template(new: Object, old: Object | None) -> list[Cause]:
     if not (new.get("spec") or {}).get("ephemeralContainers"):
         return []
     return [forbidden("spec.ephemeralContainers", "ephemeral containers not allowed in pod template")]
+
+
+def unusable_volumes(spec: Object, causes: list[Cause]) -> list[Cause]:
+    """Mounts of volumes in which something is wrong: to their containers these are not there."""
+    wrong = {int(found[1]) for cause in causes if (found := _VOLUME.match(cause.field))}
+    volumes = [volume.get("name", "") for volume in spec.get("volumes") or ()]
+    broken = {name for index, name in enumerate(volumes) if index in wrong}
+    broken -= {name for index, name in enumerate(volumes) if index not in wrong}
+    found_too: list[Cause] = []
+    for place, container in containers_of(spec) if broken else ():
+        for key in ("volumeMounts", "volumeDevices"):
+            for index, mount in enumerate(container.get(key) or ()):
+                if (name := mount.get("name", "")) in broken:
+                    found_too.append(not_found(f"{place}.{key}[{index}].name", name))
+                    if len(found_too) > MAX_CAUSES:
+                        return found_too
+    return found_too
+
+
+CONSEQUENCES: Final[Mapping[str, Consequence]] = {_CORE + "PodSpec": unusable_volumes}
+"""By message."""
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:

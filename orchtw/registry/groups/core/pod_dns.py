@@ -11,7 +11,7 @@ from orchtw.rules import names
 from orchtw.rules.addresses import parse_ip
 from orchtw.rules.causes import invalid, not_supported, required
 
-POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MAX_SERVERS: Final = 3
 _MAX_SEARCHES: Final = 6
 _MAX_SEARCH_CHARACTERS: Final = 256
@@ -20,8 +20,8 @@ _NO_ADDRESS: Final = "must be valid IP address"
 
 def dns_causes(policy: str, config: Object | None) -> list[Cause]:
     """What is wrong with a pod's `dnsPolicy` and `dnsConfig`."""
-    if policy not in POLICIES:
-        causes = [not_supported("dnsPolicy", policy, POLICIES) if policy else required("dnsPolicy")]
+    if policy not in _POLICIES:
+        causes = [not_supported("dnsPolicy", policy, _POLICIES) if policy else required("dnsPolicy")]
     else:
         causes = []
     if policy == "None" and config is None:

@@ -32,9 +32,13 @@ def validate_pod_status(new: Object, old: Object, naming: Naming) -> list[Cause]
         policy = "Never" if key == "ephemeralContainerStatuses" else restart
         if policy != "Always" and (stored := before.get(key)):
             causes += _revived(status.get(key) or (), stored, f"status.{key}", policy)
-    if addresses := status.get("podIPs"):
-        causes += _addresses([each.get("ip", "") for each in addresses])
+    if addresses := _ips(status):
+        causes += [] if _addresses(_ips(before)) else _addresses(addresses)
     return causes
+
+
+def _ips(status: Object) -> list[str]:
+    return [each.get("ip", "") for each in status.get("podIPs") or ()]
 
 
 def _conditions(conditions: Sequence[Object]) -> list[Cause]:
@@ -66,7 +70,7 @@ def _revived(after: Sequence[Object], before: Sequence[Object], place: str, rest
 
 
 def _addresses(addresses: list[str]) -> list[Cause]:
-    """Addresses of a pod: each is one, of each family there is at most one, and none comes twice."""
+    """Each is an address, of each family there is at most one, and none comes twice."""
     place = "status.podIPs"
     causes: list[Cause] = []
     seen: set[str] = set()

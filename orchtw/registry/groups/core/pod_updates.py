@@ -1,4 +1,4 @@
-"""What a write may change in the spec of a pod that exists (reference KIND-11)."""
+"""What a write may change in the spec of a pod that exists (reference KIND-11, KIND-45)."""
 
 from __future__ import annotations
 

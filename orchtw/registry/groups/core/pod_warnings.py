@@ -127,7 +127,8 @@ def _spec_warnings(spec: Object, words: _Words) -> Iterator[str]:
     if overhead := get("overhead"):
         yield from fractional_bytes(overhead, "spec.overhead")
     for place, container in containers_of(spec):
-        if variables := container.get("env"):
+        variables = container.get("env") or ()
+        if len({variable.get("name") for variable in variables}) < len(variables):
             yield from _repeated(variables, f"{place}.env", "name")
         for key, amounts in (container.get("resources") or {}).items():
             yield from fractional_bytes(amounts, f"spec.{place}.resources.{key}")

@@ -14,8 +14,7 @@ from orchtw.schema.validation.validators import Check
 
 _CORE = "orch.io.api.core.v1."
 _OPERATOR: Final = "not a valid selector operator"
-EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-"""Of taints."""
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def check_node_term(term: Object, old: Object | None) -> list[Cause]:
@@ -97,8 +96,8 @@ def check_toleration(toleration: Object, old: Object | None) -> list[Cause]:
         causes.append(not_supported("operator", operator, ("Equal", "Exists")))
     elif value:
         causes.append(invalid("operator", toleration, "value must be empty when `operator` is 'Exists'"))
-    if effect and effect not in EFFECTS:
-        causes.append(not_supported("effect", effect, EFFECTS))
+    if effect and effect not in _EFFECTS:
+        causes.append(not_supported("effect", effect, _EFFECTS))
     return causes
 
 

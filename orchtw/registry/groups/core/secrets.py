@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 
 from orchtw.objects import Object
+from orchtw.registry.groups.core.secret_validation import validate_secret
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.schema.tables import cells_core
@@ -40,4 +41,6 @@ def _reorder(secret: Object, rest: Object, data: Object) -> None:
     secret.update({**rest, **data, **kind})
 
 
-SECRET = Kind(group="", kind="Secret", strategy=SecretStrategy, cells=cells_core.secret)
+SECRET = Kind(
+    group="", kind="Secret", strategy=SecretStrategy, validate=validate_secret, cells=cells_core.secret
+)

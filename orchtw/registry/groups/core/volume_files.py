@@ -59,12 +59,14 @@ def check_projected(volume: Object, old: Object | None) -> list[Cause]:
     causes: list[Cause] = []
     seen: set[str] = set()
     for index, source in enumerate(volume.get("sources") or ()):
+        if len(causes) > MAX_CAUSES:
+            break
         for path, owner in _files(source):
             if path in seen:
                 causes.append(invalid("", owner, "conflicting duplicate paths"))
+                if len(causes) > MAX_CAUSES:
+                    break
             seen.add(path)
-            if len(causes) > MAX_CAUSES:
-                return causes
         if (token := source.get("serviceAccountToken")) is not None:
             causes += _token(token, f"sources[{index}].serviceAccountToken")
     return causes

@@ -50,8 +50,9 @@ def _too_many(sources: list[str]) -> list[Cause]:
     return [forbidden(_SPELLED.get(key, key), "may not specify more than 1 volume type") for key in later]
 
 
-def gce_disk_causes(disk: Object, place: str = "persistentDisk") -> list[Cause]:
+def gce_disk_causes(disk: Object) -> list[Cause]:
     """A GCE disk is told of under the name that it had once."""
+    place = "persistentDisk"
     causes = [] if disk.get("pdName") else [required(f"{place}.pdName")]
     partition = disk.get("partition", 0)
     if not 0 <= partition <= _LARGEST_PARTITION:
@@ -198,7 +199,7 @@ def check_claim_template(template: Object, old: Object | None) -> list[Cause]:
     return within("metadata", causes)
 
 
-def _flex_check(naming: Naming) -> Check:
+def flex_check(naming: Naming) -> Check:
     """Options whose names are the product's own are filled in by the node."""
     domains = tuple(dict.fromkeys((naming.label_domain, naming.api_domain)))
     endings = tuple(f".{domain}" for domain in domains)
@@ -229,7 +230,7 @@ def checks(naming: Naming) -> Mapping[str, Check]:
         "FCVolumeSource": check_fibre_channel,
         "AzureDiskVolumeSource": check_azure_disk,
         "CSIVolumeSource": check_csi,
-        "FlexVolumeSource": _flex_check(naming),
+        "FlexVolumeSource": flex_check(naming),
         "ConfigMapVolumeSource": check_name,
         "ConfigMapProjection": check_name,
         "SecretProjection": check_name,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.claim_validation import validate_claim, validate_claim_status
+from orchtw.registry.groups.core.volume_validation import validate_volume
 from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
+from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_core
 
 _VOLUME_TAIL = ("persistentVolumeReclaimPolicy", "storageClassName", "mountOptions", "volumeMode", "nodeAffinity")
@@ -32,9 +37,54 @@ def set_claim_spec_defaults(spec: Object) -> None:
     round_up(spec["resources"], "limits", "requests")
 
 
+class ClaimStrategy(Strategy):
+    """What a volume begins with has two names; the older one takes volumes and snapshots only."""
+
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
+        self._level_sources(obj["spec"], {})
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        super().prepare_for_update(new, old)
+        self._level_sources(new["spec"], old["spec"])
+
+    def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
+        """Without what only claims may say that have grown under a gate that is off."""
+        kept = super().prepare_for_status(new, old, now)
+        before = old.get("status") or {}
+        gated = {name for name in ("allocatedResources", "resizeStatus") if name not in before}
+        kept["status"] = {name: value for name, value in (kept.get("status") or {}).items() if name not in gated}
+        return kept
+
+    def _level_sources(self, spec: Object, before: Object) -> None:
+        source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+        settled = before.get("dataSource") is not None or before.get("dataSourceRef") is not None
+        if source is not None and reference is None and not settled and not _is_known(source, self.naming):
+            del spec["dataSource"]
+        elif source is not None and reference is None:
+            spec["dataSourceRef"] = dict(source)
+        elif reference is not None and source is None:
+            put(spec, "dataSource", dict(reference), ("dataSourceRef",))
+
+
+def _is_known(source: Object, naming: Naming) -> bool:
+    known = (("", "PersistentVolumeClaim"), (naming.group("snapshot.storage.orch.io"), "VolumeSnapshot"))
+    return (source.get("apiGroup") or "", source.get("kind")) in known
+
+
 PERSISTENT_VOLUME = Kind(
-    group="", kind="PersistentVolume", set_defaults=set_volume_defaults, cells=cells_core.volume
+    group="",
+    kind="PersistentVolume",
+    set_defaults=set_volume_defaults,
+    validate=validate_volume,
+    cells=cells_core.volume,
 )
 PERSISTENT_VOLUME_CLAIM = Kind(
-    group="", kind="PersistentVolumeClaim", set_defaults=set_claim_defaults, cells=cells_core.claim
+    group="",
+    kind="PersistentVolumeClaim",
+    strategy=ClaimStrategy,
+    set_defaults=set_claim_defaults,
+    validate=validate_claim,
+    validate_status=validate_claim_status,
+    cells=cells_core.claim,
 )

@@ -1,0 +1,1 @@
+Namespaces, Secrets, ConfigMaps, ServiceAccounts, LimitRanges, ResourceQuotas, PersistentVolumes, PersistentVolumeClaims, Nodes and Events are validated and completed as 1.24 does. Events end an hour after they were last written, or after `--event-ttl`.

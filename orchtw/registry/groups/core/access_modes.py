@@ -1,0 +1,20 @@
+"""How volumes may be mounted, as volumes and claims say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.rules.causes import not_supported, required
+
+ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
+"""Without ReadWriteOncePod, which is behind a gate that is off."""
+
+
+def check_access_modes(modes: Sequence[str], missing: str = "") -> list[Cause]:
+    """At least one, all known; `missing` is what is said of none."""
+    if not modes:
+        return [required("accessModes", missing)]
+    unknown = [mode for mode in modes if mode not in ACCESS_MODES]
+    return [not_supported("accessModes", mode, ACCESS_MODES) for mode in unknown[:MAX_CAUSES]]

@@ -1,0 +1,28 @@
+"""The data of config maps and secrets: how much it may be, and that it can be made immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from orchtw.errors import Cause
+from orchtw.objects import Object
+from orchtw.rules.causes import forbidden
+
+MAX_PAYLOAD_BYTES: Final = 1 << 20
+_IMMUTABLE: Final = "field is immutable when `immutable` is set"
+
+
+def encoded_bytes(values: Mapping[str, str]) -> int:
+    """The size of all values together, which are base64 with padding."""
+    return sum(3 * (len(value) // 4) - value.count("=", -2) for value in values.values())
+
+
+def immutability(new: Object, old: Object, *fields: str) -> list[Cause]:
+    """What is immutable stays so, and keeps its data."""
+    if not old.get("immutable"):
+        return []
+    changed = [field for field in fields if (new.get(field) or {}) != (old.get(field) or {})]
+    if not new.get("immutable"):
+        changed.insert(0, "immutable")
+    return [forbidden(field, _IMMUTABLE) for field in changed]
