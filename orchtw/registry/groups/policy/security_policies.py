@@ -12,7 +12,7 @@ from orchtw.objects import Object
 from orchtw.registry.groups.core.seccomp import LOCAL, profile_causes
 from orchtw.registry.groups.policy.sysctls import overlap_causes, sysctl_causes
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import duplicate, go_quote, invalid, not_supported, required, too_long
+from orchtw.rules.causes import duplicate, go_quote, invalid, not_supported, required
 from orchtw.rules.names import dns_subdomain
 from orchtw.schema.tables import cells_cluster
 
@@ -34,7 +34,6 @@ _VOLUMES = frozenset(
         *("portworxVolume", "projected", "quobyte", "rbd", "scaleIO", "secret", "storageos", "vsphereVolume"),
     )
 )
-_LONGEST_DRIVER = 63
 _DEFAULT, _ALLOWED = "defaultProfileName", "allowedProfileNames"
 _APP_ARMOR = "apparmor.security.beta.orch.io/"
 _SECCOMP = "seccomp.security.alpha.orch.io/"
@@ -55,7 +54,7 @@ def validate_security_policy(new: Object, old: Object | None, naming: Naming) ->
     causes += _volume_causes(spec.get("volumes") or ()) + _capability_causes(spec)
     if spec.get("defaultAllowPrivilegeEscalation") and not spec.get("allowPrivilegeEscalation"):
         causes.append(invalid("spec.defaultAllowPrivilegeEscalation", True, _ESCALATES))
-    causes += _path_causes(spec.get("allowedHostPaths") or ()) + _driver_causes(spec.get("allowedCSIDrivers") or ())
+    causes += _path_causes(spec.get("allowedHostPaths") or ())
     unsafe, banned = spec.get("allowedUnsafeSysctls") or (), spec.get("forbiddenSysctls") or ()
     causes += sysctl_causes("spec.allowedUnsafeSysctls", unsafe) + sysctl_causes("spec.forbiddenSysctls", banned)
     causes += overlap_causes("spec.allowedUnsafeSysctls", unsafe, banned, equal=True)
@@ -126,20 +125,6 @@ def _path_causes(paths: Sequence[Object]) -> list[Cause]:
             causes.append(invalid(field, prefix, "must not contain '..'"))
             if len(causes) > MAX_CAUSES:
                 break
-    return causes
-
-
-def _driver_causes(drivers: Sequence[Object]) -> list[Cause]:
-    causes: list[Cause] = []
-    for index, driver in enumerate(drivers):
-        name, field = driver.get("name", ""), f"spec.allowedCSIDrivers[{index}].name"
-        if not name:
-            causes.append(required(field))
-        elif len(name) > _LONGEST_DRIVER:
-            causes.append(too_long(field, _LONGEST_DRIVER))
-        causes += [invalid(field, name, text) for text in dns_subdomain(name.lower())]
-        if len(causes) > MAX_CAUSES:
-            break
     return causes
 
 
