@@ -122,27 +122,40 @@ class Strategy:
             return self.traits.status_ignores
         return ("status",) if self.has_status and not name else ()
 
-    def validate_create(self, obj: Object, asked: ResourceType | None = None) -> list[Cause]:
+    def validate_create(
+        self, obj: Object, asked: ResourceType | None = None, sent: Object | None = None
+    ) -> list[Cause]:
         """Every reason why `obj` may not be created, in the order of the fields.
 
-        `asked` is the resource in the request's version.
+        `asked` is the resource in the request's version, `sent` the object in that version (None: the stored one).
         """
         causes = metadata_rules.validate_create(obj["metadata"], self._metadata) + self.validate_content(obj, None)
-        return self._in_order(causes + self._validate_request(obj, None, asked))
+        causes += self._validate_request(obj, None, asked)
+        return self._in_order(causes + self.validate_sent(sent or obj, None, ""))
 
     def validate_update(
-        self, new: Object, old: Object, subresource: str = "", asked: ResourceType | None = None
+        self,
+        new: Object,
+        old: Object,
+        subresource: str = "",
+        asked: ResourceType | None = None,
+        sent: Object | None = None,
     ) -> list[Cause]:
         """Every reason why a write to a sub-resource ("": the main path) may not make `old` the object `new`.
 
-        In the order of the fields; `asked` is the resource in the request's version.
+        In the order of the fields; `asked` and `sent` are as for `validate_create`.
         """
         causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
         if subresource:
             causes += self.validate_subresource(subresource, new, old)
         else:
             causes += self.validate_content(new, old) + self._validate_request(new, old, asked)
-        return self._in_order(causes)
+        return self._in_order(causes + self.validate_sent(sent or new, old, subresource))
+
+    def validate_sent(self, sent: Object, old: Object | None, subresource: str) -> list[Cause]:
+        """What is asked of the version that an object was sent in, and not of the stored one."""
+        own = self.traits.validate_sent
+        return [] if own is None else own(sent, old, subresource, self.naming)
 
     def _validate_request(self, new: Object, old: Object | None, asked: ResourceType | None) -> list[Cause]:
         own = self.traits.validate_request

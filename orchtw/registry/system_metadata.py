@@ -64,6 +64,21 @@ class Stamp:
         meta["creationTimestamp"] = self.timestamp()
 
 
+def put_annotation(meta: dict[str, Any], key: str, value: str) -> None:
+    """Set an annotation at its place among the others."""
+    meta["annotations"] = dict(sorted({**(meta.get("annotations") or {}), key: value}.items()))
+
+
+def drop_annotation(meta: dict[str, Any], key: str) -> None:
+    """Take an annotation away, if it is there."""
+    annotations = meta.get("annotations") or {}
+    if key in annotations:
+        kept = {name: value for name, value in annotations.items() if name != key}
+        meta.pop("annotations")
+        if kept:
+            meta["annotations"] = kept
+
+
 def drop_deletion(meta: dict[str, Any]) -> None:
     """Take from the metadata of a new object what only a deletion may write."""
     meta.pop("deletionTimestamp", None)

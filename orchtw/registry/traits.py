@@ -29,6 +29,10 @@ SetDefaults = Callable[[Object], None]
 Validate = Callable[[Object, Object | None, Naming], list[Cause]]
 """Every reason why an object may not be created, or (given the old one) not become the new one."""
 
+ValidateSent = Callable[[Object, Object | None, str, Naming], list[Cause]]
+"""What only the version that a write was sent in can say: gets the new object in that version, which its apiVersion
+tells, the stored one that it replaces (None: a create), and the sub-resource ("": the main path)."""
+
 ValidateRequest = Callable[[Object, Object | None, ResourceType], list[Cause]]
 """As Validate, of what holds only for requests in one of the kind's versions: that of the resource."""
 
@@ -46,13 +50,16 @@ class Traits:
     * `generation`: the paths that raise metadata.generation when they change; empty: it is 1 for ever; None: it is
       not tracked.
     * `create_on_update`: a PUT may create. `unconditional_update`: a PUT may leave out the resourceVersion.
-    * `orphans_in`: the versions through which a deletion leaves dependents alone unless it says otherwise.
+    * `orphans_in`: the versions through which a deletion leaves dependents alone unless it says otherwise, of which
+      `orphans_warning` warns the client.
     * `collected`: the garbage collector has a say in its deletion; without, no policy sets its finalizers.
     * `status_ignores`: the paths that a write to /status leaves as they are, and so never owns.
     * `name_form`: of metadata.name. `free_finalizers`: finalizers without a domain may have any name.
     * `set_defaults`: what absent fields hold that no declared default can say.
     * `validate`: what a valid object is beyond the rules that its schema declares; `validate_status`: the same of a
       write to /status, on which the declared rules below `status` hold, and no others.
+    * `validate_sent`: what is asked of the version that an object was sent in, and not of the stored one: what the
+      latter cannot express, and what differs between versions.
     * `validate_request`: what else holds of creates and updates of the main path in some versions.
     * `warn`: of deprecated fields and values, in creates and updates of the main path.
     * `reservations`: makes what keeps account of what objects take beyond themselves, such as addresses.
@@ -64,6 +71,7 @@ class Traits:
     create_on_update: bool = False
     unconditional_update: bool = True
     orphans_in: tuple[str, ...] = ()
+    orphans_warning: str = ""
     collected: bool = True
     status_ignores: tuple[str, ...] = ("spec",)
     name_form: NameForm = SUBDOMAIN_NAME
@@ -71,6 +79,7 @@ class Traits:
     set_defaults: SetDefaults | None = None
     validate: Validate | None = None
     validate_status: ValidateStatus | None = None
+    validate_sent: ValidateSent | None = None
     validate_request: ValidateRequest | None = None
     warn: Warn | None = None
     reservations: MakeReservations | None = None

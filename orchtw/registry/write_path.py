@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -42,6 +43,10 @@ MAX_ATTEMPTS = 100
 
 MAX_STORED_BYTES = 3 << 20
 """Of one object as the store keeps it: as much as a request may bring. Many small patches come to no more."""
+
+
+Check = Callable[[], None]
+"""Refuses an object that is not valid (422), or has validating plugins look at it."""
 
 
 @attrs.frozen(slots=True)
@@ -105,10 +110,8 @@ class WritePath:
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         if admission is not None:
             await admission.admit()
-        generated, new = await self._run(size, lambda: self._begin_create(write, obj, admission))
-        hold: Hold | None = None
-        if stored.strategy.reservations is not None:
-            hold = await self._reserve(write, size, new, None, lambda: self._check_create(write, admission, new))
+        generated, new, check = await self._run(size, lambda: self._begin_create(write, obj, admission))
+        hold = await self._reserve(write, size, new, None, check)
         try:
             if admission is not None and admission.validates:
                 await admission.validate()
@@ -135,9 +138,13 @@ class WritePath:
         drop_deletion(meta)
         self._own(write, None, obj)
 
-    def _begin_create(self, write: Write, obj: Object, admission: Admission | None) -> tuple[bool, Object]:
-        """The object as the store keeps it, with what the server makes up; and whether that is its name."""
-        obj = write.target.store_form(obj if admission is None else admission.outcome())
+    def _begin_create(self, write: Write, obj: Object, admission: Admission | None) -> tuple[bool, Object, Check]:
+        """The object as the store keeps it, with what the server makes up; whether that is its name; its check.
+
+        Where nothing is reserved the object has been checked already.
+        """
+        sent = obj if admission is None else admission.outcome()
+        obj = write.target.store_form(sent)
         meta = obj["metadata"]
         match_namespace(write, meta)
         if write.name:
@@ -145,18 +152,19 @@ class WritePath:
         generated = not meta.get("name") and bool(meta.get("generateName"))
         if generated:
             meta["name"] = generate_name(meta["generateName"], self._random)
-        write.target.stored.strategy.prepare_for_create(obj, write.user)
         self._stamp.created(meta)
+        write.target.stored.strategy.prepare_for_create(obj, write.user)
         obj["metadata"] = ordered(meta)
+        check = partial(self._check_create, write, admission, obj, sent)
         if write.target.stored.strategy.reservations is None:
-            self._check_create(write, admission, obj)
-        return generated, obj
+            check()
+        return generated, obj, check
 
     @staticmethod
-    def _check_create(write: Write, admission: Admission | None, new: Object) -> None:
+    def _check_create(write: Write, admission: Admission | None, new: Object, sent: Object) -> None:
         """Refuse a new object that is not valid (422), else show it to validating plugins."""
         strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_create(new, write.target.resource))
+        _refuse(write, new, strategy.validate_create(new, write.target.resource, sent))
         _warn(write, strategy.warnings(new, None))
         if admission is not None and admission.validates:
             admission.finish(new)
@@ -229,10 +237,8 @@ class WritePath:
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
         if admission is not None:
             await admission.admit()
-        new = await self._run(size, lambda: self._begin_update(write, change, admission))
-        hold: Hold | None = None
-        if stored.strategy.reservations is not None:
-            hold = await self._reserve(write, size, new, old, lambda: self._check_update(write, admission, new, old))
+        new, check = await self._run(size, lambda: self._begin_update(write, change, admission))
+        hold = await self._reserve(write, size, new, old, check)
         try:
             if admission is not None and admission.validates:
                 await admission.validate()
@@ -263,25 +269,37 @@ class WritePath:
         self._own(write, shown, wanted)
         return _Change(wanted, shown, old, asked_version)
 
-    def _begin_update(self, write: Write, change: _Change, admission: Admission | None) -> Object:
-        """The object as the store keeps it, in which what the write may not change has been restored."""
+    def _begin_update(
+        self, write: Write, change: _Change, admission: Admission | None
+    ) -> tuple[Object, Check]:
+        """The object as the store keeps it, in which what the write may not change has been restored; its check.
+
+        Where nothing is reserved the object has been checked already.
+        """
         strategy, old = write.target.stored.strategy, change.old
-        new = write.target.store_form(change.wanted if admission is None else admission.outcome())
+        sent = change.wanted if admission is None else admission.outcome()
+        new = write.target.store_form(sent)
         if write.subresource:
             new = self._subresource(write, new, old)
             strategy.keep_metadata(new, old)
+            if write.subresource == "status" and "generation" in old["metadata"]:
+                new["metadata"]["generation"] = old["metadata"]["generation"]
         else:
             strategy.prepare_for_update(new, old)
         new["metadata"] = ordered(new["metadata"])
+        check = partial(self._check_update, write, admission, new, old, sent)
         if strategy.reservations is None:
-            self._check_update(write, admission, new, old)
-        return new
+            check()
+        return new, check
 
     @staticmethod
-    def _check_update(write: Write, admission: Admission | None, new: Object, old: Object) -> None:
+    def _check_update(
+        write: Write, admission: Admission | None, new: Object, old: Object, sent: Object
+    ) -> None:
         """Refuse a change that is not valid (422), else show it to validating plugins."""
         strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_update(new, old, write.subresource, write.target.resource))
+        resource, subresource = write.target.resource, write.subresource
+        _refuse(write, new, strategy.validate_update(new, old, subresource, resource, sent))
         if not write.subresource:
             _warn(write, strategy.warnings(new, old))
         if admission is not None and admission.validates:
@@ -367,7 +385,7 @@ class WritePath:
         return await self._commit(Op(write.target.stored.prefix + live.key, None, live.revision), hold)
 
     async def _reserve(
-        self, write: Write, size: int, new: Object | None, old: Object | None, check: Callable[[], None]
+        self, write: Write, size: int, new: Object | None, old: Object | None, check: Check
     ) -> Hold | None:
         """Reserve what the write takes, then `check`; None where the kind takes nothing: it has been checked."""
         stored = write.target.stored

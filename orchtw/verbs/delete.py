@@ -31,9 +31,14 @@ async def delete(context: Writing, call: Call) -> Response:
 
 
 async def read_options(context: Writing, call: Call) -> DeleteOptions:
-    """The options from the body or, without one, the query."""
+    """The options from the body or, without one, the query; who leaves dependents alone unawares is warned."""
     body = await read_optional(context.offload, call.request, context.kinds.delete_options, context.negotiator)
-    return delete_options(call.request.params, body, context.naming)
+    options = delete_options(call.request.params, body, context.naming)
+    traits = call.target.stored.strategy.traits
+    silent = not options.propagation and options.orphan_dependents is None
+    if silent and traits.orphans_warning and call.target.resource.version in traits.orphans_in:
+        call.request.warnings.append(traits.orphans_warning)
+    return options
 
 
 def _success(resource: ResourceType, meta: Object) -> Object:

@@ -67,6 +67,11 @@ async def _read(context: Writing, call: Call) -> Object:
     eviction = await read(context.offload, call.request, context.kinds.eviction, context.negotiator, versions)
     if eviction["metadata"].get("name", call.info.name) != call.info.name:
         raise BadRequest("name in URL does not match name in Eviction object")
+    asked, given = call.request.params.get("dryRun"), (eviction.get("deleteOptions") or {}).get("dryRun")
+    if asked and given and asked != given:
+        lists = " and ".join(f"[{' '.join(each)}]" for each in (asked, given))
+        why = f"Non-matching dry-run options in request and content: {lists}"
+        raise BadRequest(f"invalid dryRun option: {why}")
     return eviction
 
 

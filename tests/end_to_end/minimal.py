@@ -32,6 +32,7 @@ EXTRA: dict[str, tuple[str, ...]] = {
     "ClusterRole": ("rules",),
     "ConfigMap": ("data",),
     "Container": ("image",),
+    "ControllerRevision": ("data",),
     "CustomResourceDefinitionVersion": ("schema",),
     "DaemonSet": ("spec",),
     "Deployment": ("spec",),
@@ -227,6 +228,7 @@ class Minimal:
         kind, spec = obj["kind"], obj.get("spec", {})
         if kind == "Job":
             spec["template"]["spec"]["restartPolicy"] = "Never"
+            spec |= {"manualSelector": True, "selector": {"matchLabels": LABELS}}  # not of the uid: it is foreseen
         elif kind == "CronJob":
             spec["jobTemplate"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
         elif kind == "Event":

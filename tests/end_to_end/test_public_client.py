@@ -96,7 +96,7 @@ class PublicClientTests(ServerCase):
             apps.replace_namespaced_deployment_scale("web", namespace, scale)
             live = apps.read_namespaced_deployment("web", namespace)
             self.assertEqual((live.spec.replicas, live.metadata.generation), (5, 2))
-            live.status.ready_replicas = 4
+            live.status.replicas, live.status.ready_replicas = 5, 4
             apps.replace_namespaced_deployment_status("web", namespace, live)
             listed = apps.list_namespaced_deployment(namespace).items
             self.assertEqual([(each.spec.replicas, each.status.ready_replicas) for each in listed], [(5, 4)])

@@ -168,6 +168,23 @@ class PropagationTests(DeletionCase):
         ):
             self.assertEqual(self.finalizers(present, **options), expected, f"{present} {options}")
 
+    def test_kinds_that_orphan(self) -> None:
+        """Some kinds leave their dependents alone if nobody says otherwise, in some of their versions."""
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        once = {"spec": {**template["spec"], "restartPolicy": "Never"}}
+        cron = {"schedule": "@daily", "jobTemplate": {"spec": {"template": once}}}
+        for plural, group_version, spec, expected in (
+            ("replicationcontrollers", "v1", {"template": template}, [ORPHAN]),
+            ("jobs", "batch/v1", {"template": once}, [ORPHAN]),
+            ("cronjobs", "batch/v1beta1", cron, [ORPHAN]),
+            ("cronjobs", "batch/v1", cron, None),
+        ):
+            obj: Object = {"metadata": {"name": group_version.replace("/", "-")}, "spec": spec}
+            self.world.run(self.world.client.create(self.world.resource(plural, group_version), "a", obj))
+            name, target = obj["metadata"]["name"], self.target(plural, group_version)
+            gone = self.delete(name, target)
+            self.assertEqual(None if gone else self.meta(name, plural, group_version)["finalizers"], expected)
+
     def test_without_collector(self) -> None:
         """Where nobody collects garbage, nobody would take such finalizers off: none are set."""
         self.config_map()

@@ -12,5 +12,8 @@ from orchtw.registry.strategy import Strategy
 @contextmanager
 def without_rules() -> Iterator[None]:
     """Within, nothing of an object is checked but its metadata."""
-    with patch.object(Strategy, "validate_content", lambda self, obj, old: []):
+    with (
+        patch.object(Strategy, "validate_content", lambda self, obj, old: []),
+        patch.object(Strategy, "validate_sent", lambda self, sent, old, subresource: []),
+    ):
         yield

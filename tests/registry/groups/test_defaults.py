@@ -407,7 +407,9 @@ class SecondWriteTests(TestCase):
         ("v1", "ReplicationController", "replicationcontrollers", {"template": TEMPLATE}),
         ("apps/v1", "StatefulSet", "statefulsets", {
             "serviceName": "s", "selector": {"matchLabels": LABELS}, "template": TEMPLATE}),
-        ("batch/v1", "Job", "jobs", {"template": TEMPLATE}),
+        ("batch/v1", "Job", "jobs", {
+            "manualSelector": True, "selector": {"matchLabels": LABELS},
+            "template": {**TEMPLATE, "spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}}),
         ("autoscaling/v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", {}),
         ("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", {"behavior": {}}),
         ("autoscaling/v2beta1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", {}),

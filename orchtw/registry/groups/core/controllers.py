@@ -1,19 +1,35 @@
-"""Replication controllers, and the labels that whatever makes pods takes from their template."""
+"""Replication controllers, and the labels that jobs too take from their template."""
 
 from __future__ import annotations
 
+from orchtw.errors import Cause
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.controller_rules import (
+    count_causes,
+    labels_of,
+    lasting_pod_causes,
+    shared_disk_causes,
+    unselected_causes,
+    warn_of_pods,
+)
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
+from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.tables import cells_workloads
+
+LABELS_TAIL = ("labels", "annotations", "ownerReferences", "finalizers", "clusterName", "managedFields")
+"""Keys of metadata in emission order, from the labels."""
+
+_COUNTS = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
 
 def set_replication_controller_defaults(controller: Object) -> None:
     """Labels and selector are those of the template where they are not given."""
     spec = controller["spec"]
-    labels = template_labels(spec)
+    labels = labels_of(spec)
     if labels:
         if not spec.get("selector"):
             put(spec, "selector", dict(labels), ("selector", "template"))
@@ -21,17 +37,29 @@ def set_replication_controller_defaults(controller: Object) -> None:
     set_pod_template_defaults(spec)
 
 
-def template_labels(spec: Object) -> dict[str, str]:
-    """The labels of a spec's pod template."""
-    template = spec.get("template") or {}
-    return template.get("metadata", {}).get("labels") or {}
-
-
 def label(obj: Object, labels: dict[str, str]) -> None:
     """Give `labels` to an object that has none."""
     meta = obj["metadata"]
     if labels and not meta.get("labels"):
-        put(meta, "labels", dict(labels), ("labels", "annotations", "ownerReferences", "finalizers", "managedFields"))
+        put(meta, "labels", dict(labels), LABELS_TAIL)
+
+
+def validate_replication_controller(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """Selector and template fit each other."""
+    spec = new["spec"]
+    if spec.get("template") is None:
+        return []
+    causes: list[Cause] = []
+    if selector := spec.get("selector"):
+        causes += unselected_causes(spec, selector_of_object({"matchLabels": selector}))
+    if (spec.get("replicas") or 0) > 1:
+        causes += shared_disk_causes(spec)
+    return causes + lasting_pod_causes(spec, "ReplicationController")
+
+
+def validate_replication_controller_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
+    """The counts fit each other."""
+    return count_causes(new.get("status") or {}, _COUNTS, "cannot be greater than readyReplicas")
 
 
 REPLICATION_CONTROLLER = Kind(
@@ -40,5 +68,8 @@ REPLICATION_CONTROLLER = Kind(
     generation=SPEC,
     orphans_in=("v1",),
     set_defaults=set_replication_controller_defaults,
+    validate=validate_replication_controller,
+    validate_status=validate_replication_controller_status,
+    warn=warn_of_pods,
     cells=cells_workloads.replication_controller,
 )

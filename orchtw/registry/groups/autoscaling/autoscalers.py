@@ -5,8 +5,11 @@ from __future__ import annotations
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.autoscaling.metric_validation import CONTAINER
+from orchtw.registry.groups.autoscaling.validation import as_hub, uses_containers, validate_autoscaler
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
+from orchtw.request import UserInfo
 from orchtw.schema.conversion.autoscaling import (
     AUTOSCALER_CONVERSIONS,
     DEFAULT_CPU_UTILIZATION,
@@ -71,18 +74,36 @@ def _scale_down() -> Object:
 
 
 class AutoscalerStrategy(Strategy):
-    """Defaults of the oldest version depend on annotations, whose names are the vocabulary's."""
+    """Defaults of the oldest version depend on annotations, whose names are the vocabulary's.
+
+    Metrics of containers are a feature that the release leaves off: they are dropped where none is stored yet.
+    """
 
     def set_defaults(self, obj: Object) -> None:
         set_autoscaler_defaults(obj, self.naming)
+
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
+        self._drop_containers(obj)
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        if not uses_containers(as_hub(old, self.naming)["spec"]):
+            self._drop_containers(new)
+        super().prepare_for_update(new, old)
+
+    def _drop_containers(self, obj: Object) -> None:
+        hub = as_hub(obj, self.naming)
+        if uses_containers(hub["spec"]):
+            metrics = [{key: metric[key] for key in metric if key != CONTAINER} for metric in hub["spec"]["metrics"]]
+            without = autoscaler_v2_to_v1({**hub, "spec": {**hub["spec"], "metrics": metrics}}, self.naming)
+            obj.update(metadata=without["metadata"], spec=without["spec"])
 
 
 HORIZONTAL_POD_AUTOSCALER = Kind(
     group="autoscaling",
     kind="HorizontalPodAutoscaler",
     strategy=AutoscalerStrategy,
+    validate_sent=validate_autoscaler,
     conversions=AUTOSCALER_CONVERSIONS,
     cells=cells_workloads.autoscaler,
 )
-
-KINDS = (HORIZONTAL_POD_AUTOSCALER,)

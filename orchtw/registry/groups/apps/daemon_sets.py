@@ -1,0 +1,121 @@
+"""Daemon sets."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.groups.apps.rolling_updates import ON_DELETE, ROLLING, set_rolling_defaults
+from orchtw.registry.groups.core.controller_rules import (
+    collision_causes,
+    empty_selector_causes,
+    lasting_pod_causes,
+    meaning,
+    shared_disk_causes,
+    unselected_causes,
+    warn_of_pods,
+)
+from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
+from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
+from orchtw.registry.system_metadata import put_annotation
+from orchtw.registry.traits import SPEC
+from orchtw.request import UserInfo
+from orchtw.rules.causes import invalid, not_supported, required
+from orchtw.rules.int_or_percent import amount, part_causes, share_causes
+from orchtw.schema.tables import cells_workloads
+
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+"""The annotation that counts the changes of the template; the server writes it (reference KIND-61)."""
+
+_INTEGER = re.compile("[+-]?[0-9]{1,18}")
+_STRATEGY = "spec.updateStrategy"
+
+
+class DaemonSetStrategy(Strategy):
+    """Templates are counted."""
+
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
+        _count(obj, _counted(obj))
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        changed = new["spec"].get("template") != old["spec"].get("template")
+        _count(new, _counted(old) + (1 if changed else 0))
+        super().prepare_for_update(new, old)
+
+    def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
+        kept = super().prepare_for_status(new, old, now)
+        kept["metadata"] = dict(kept["metadata"])
+        _count(kept, _counted(old))
+        return kept
+
+
+def _counted(obj: Object) -> int:
+    """How many templates the object has had, at least this one."""
+    text = (obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
+    return max(int(text), 1) if _INTEGER.fullmatch(text) else 1
+
+
+def _count(obj: Object, generation: int) -> None:
+    put_annotation(obj["metadata"], TEMPLATE_GENERATION, str(generation))
+
+
+def set_daemon_set_defaults(daemon_set: Object) -> None:
+    """One pod at a time is replaced, after it has gone."""
+    spec = daemon_set["spec"]
+    set_rolling_defaults(spec["updateStrategy"], 1, 0)
+    set_pod_template_defaults(spec)
+
+
+def validate_daemon_set(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """Selector, template and update strategy fit each other."""
+    spec = new["spec"]
+    causes = empty_selector_causes(spec, "daemonset") + unselected_causes(spec, meaning(spec.get("selector")))
+    causes += shared_disk_causes(spec) + lasting_pod_causes(spec, "DaemonSet")
+    return causes + _strategy_causes(spec.get("updateStrategy") or {})
+
+
+def _strategy_causes(strategy: Object) -> list[Cause]:
+    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+    if kind == ON_DELETE:
+        return []
+    if kind != ROLLING:
+        return [not_supported(_STRATEGY, strategy, (ROLLING, ON_DELETE))]
+    if rolling is None:
+        return [required(f"{_STRATEGY}.rollingUpdate")]
+    return _rolling_causes(f"{_STRATEGY}.rollingUpdate", rolling)
+
+
+def _rolling_causes(field: str, rolling: Object) -> list[Cause]:
+    """A node has either a pod too few for a while, or one too many."""
+    down, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+    causes = []
+    for key, value in (("maxUnavailable", down), ("maxSurge", surge)):
+        causes += share_causes(f"{field}.{key}", value) + part_causes(f"{field}.{key}", value)
+    if amount(down) and amount(surge):
+        causes.append(invalid(f"{field}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
+    elif not amount(down) and not amount(surge):
+        causes.append(required(f"{field}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
+    return causes
+
+
+def validate_daemon_set_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
+    """Collisions are counted up."""
+    return collision_causes(new.get("status") or {}, old.get("status") or {})
+
+
+DAEMON_SET = Kind(
+    group="apps",
+    kind="DaemonSet",
+    strategy=DaemonSetStrategy,
+    generation=SPEC,
+    set_defaults=set_daemon_set_defaults,
+    validate=validate_daemon_set,
+    validate_status=validate_daemon_set_status,
+    warn=warn_of_pods,
+    cells=cells_workloads.daemon_set,
+)

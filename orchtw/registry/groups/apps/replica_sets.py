@@ -1,0 +1,63 @@
+"""Replica sets, and what holds of the template of a deployment too."""
+
+from __future__ import annotations
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.groups.core.controller_rules import (
+    count_causes,
+    empty_selector_causes,
+    lasting_pod_causes,
+    meaning,
+    shared_disk_causes,
+    unselected_causes,
+    warn_of_pods,
+)
+from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
+from orchtw.registry.kind import Kind
+from orchtw.registry.traits import SPEC
+from orchtw.rules.causes import invalid
+from orchtw.rules.selectors import LabelSelector
+from orchtw.schema.tables import cells_workloads
+
+_COUNTS = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+
+
+def set_replica_set_defaults(replica_set: Object) -> None:
+    """The template alone; the rest is declared."""
+    set_pod_template_defaults(replica_set["spec"])
+
+
+def replicated_pod_causes(spec: Object, selector: LabelSelector) -> list[Cause]:
+    """The template's pods are selected, run for ever and can be there more than once."""
+    causes = [] if selector.empty else unselected_causes(spec, selector)
+    if (spec.get("replicas") or 0) > 1:
+        causes += shared_disk_causes(spec)
+    return causes + lasting_pod_causes(spec, "ReplicaSet")
+
+
+def validate_replica_set(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """Selector and template fit each other."""
+    spec = new["spec"]
+    causes = empty_selector_causes(spec, "deployment")
+    if (selector := meaning(spec.get("selector"))) is None:
+        return [*causes, invalid("spec.selector", spec.get("selector"), "invalid label selector")]
+    return causes + replicated_pod_causes(spec, selector)
+
+
+def validate_replica_set_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
+    """The counts fit each other."""
+    return count_causes(new.get("status") or {}, _COUNTS, "cannot be greater than readyReplicas")
+
+
+REPLICA_SET = Kind(
+    group="apps",
+    kind="ReplicaSet",
+    generation=SPEC,
+    set_defaults=set_replica_set_defaults,
+    validate=validate_replica_set,
+    validate_status=validate_replica_set_status,
+    warn=warn_of_pods,
+    cells=cells_workloads.replica_set,
+)

@@ -1,0 +1,17 @@
+"""How many pods an update replaces at a time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.objects import Object
+
+ROLLING: Final = "RollingUpdate"
+ON_DELETE: Final = "OnDelete"
+
+
+def set_rolling_defaults(strategy: Object, max_unavailable: int | str, max_surge: int | str) -> None:
+    """Complete the amounts of a strategy that rolls."""
+    if strategy["type"] == ROLLING:
+        given = strategy.get("rollingUpdate") or {}
+        strategy["rollingUpdate"] = {"maxUnavailable": max_unavailable, "maxSurge": max_surge, **given}

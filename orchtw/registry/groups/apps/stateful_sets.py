@@ -1,0 +1,140 @@
+"""Stateful sets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.apps.rolling_updates import ON_DELETE, ROLLING
+from orchtw.registry.groups.core.controller_rules import (
+    collision_causes,
+    count_causes,
+    empty_selector_causes,
+    lasting_pod_causes,
+    meaning,
+    template_of,
+    unselected_causes,
+    warn_of_pods,
+)
+from orchtw.registry.groups.core.pod_annotations import annotation_causes, keys_in
+from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
+from orchtw.registry.groups.core.volumes import set_claim_defaults
+from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
+from orchtw.registry.traits import SPEC
+from orchtw.request import UserInfo
+from orchtw.rules.causes import forbidden, invalid, required
+from orchtw.rules.metadata import validate_annotations, validate_labels
+from orchtw.schema.tables import cells_workloads
+
+_STRATEGY, _TEMPLATE = "spec.updateStrategy", "spec.template"
+_MANAGEMENT = ("OrderedReady", "Parallel")
+_RETENTION = "persistentVolumeClaimRetentionPolicy"
+_WRITABLE = frozenset({"replicas", "template", "updateStrategy", "minReadySeconds", _RETENTION})
+_FIXED: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "
+    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+_COUNTS = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+
+
+class StatefulSetStrategy(Strategy):
+    """Fields whose features the release leaves off are dropped, unless the stored object has them already."""
+
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
+        _drop_disabled(obj["spec"], {})
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        _drop_disabled(new["spec"], old["spec"])
+        super().prepare_for_update(new, old)
+
+
+def _drop_disabled(spec: Object, old: Object) -> None:
+    if old.get(_RETENTION) is None:
+        spec.pop(_RETENTION, None)
+    rolling = (spec.get("updateStrategy") or {}).get("rollingUpdate") or {}
+    if ((old.get("updateStrategy") or {}).get("rollingUpdate") or {}).get("maxUnavailable") is None:
+        rolling.pop("maxUnavailable", None)
+
+
+def set_stateful_set_defaults(stateful_set: Object) -> None:
+    """All pods are replaced; a set that names the type and no details keeps it so."""
+    spec = stateful_set["spec"]
+    strategy = spec["updateStrategy"]
+    if not strategy.get("type"):
+        put(strategy, "type", ROLLING, ("type", "rollingUpdate"))
+        strategy.setdefault("rollingUpdate", {})
+    if strategy["type"] == ROLLING and "rollingUpdate" in strategy:
+        strategy["rollingUpdate"] = {"partition": 0, **strategy["rollingUpdate"]}
+    set_pod_template_defaults(spec)
+    for claim in spec.get("volumeClaimTemplates") or ():
+        set_claim_defaults(claim)
+
+
+def validate_stateful_set(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """Selector, template and strategies fit each other, and what has to stay as it is does."""
+    spec = new["spec"]
+    causes = _management_causes(spec.get("podManagementPolicy")) + _strategy_causes(spec.get("updateStrategy") or {})
+    causes += empty_selector_causes(spec, "statefulset")
+    if (selector := meaning(spec.get("selector"))) is None:
+        causes.append(invalid("spec.selector", spec.get("selector"), ""))
+    else:
+        causes += [] if selector.empty else unselected_causes(spec, selector)
+        causes += _template_causes(template_of(spec), naming)
+    causes += lasting_pod_causes(spec, "StatefulSet")
+    if old is not None and _fixed(spec) != _fixed(old["spec"]):
+        causes.append(forbidden("spec", _FIXED))
+    return causes
+
+
+def _fixed(spec: Object) -> Object:
+    return {key: value for key, value in spec.items() if key not in _WRITABLE}
+
+
+def _management_causes(policy: str | None) -> list[Cause]:
+    if not policy or policy in _MANAGEMENT:
+        return []
+    return [invalid("spec.podManagementPolicy", policy, "must be '{}' or '{}'".format(*_MANAGEMENT))]
+
+
+def _strategy_causes(strategy: Object) -> list[Cause]:
+    kind, rolling = strategy.get("type", ""), strategy.get("rollingUpdate")
+    if not kind:
+        return [required(_STRATEGY)]
+    if kind not in (ROLLING, ON_DELETE):
+        return [invalid(_STRATEGY, strategy, f"must be '{ROLLING}' or '{ON_DELETE}'")]
+    if kind == ON_DELETE and rolling is not None:
+        return [invalid(f"{_STRATEGY}.rollingUpdate", rolling, f"only allowed for updateStrategy '{ROLLING}'")]
+    return []
+
+
+def _template_causes(template: Object, naming: Naming) -> list[Cause]:
+    """The template's metadata; its spec is not looked at, for what is to come of the claims is missing in it."""
+    meta = template.get("metadata") or {}
+    causes = validate_labels(meta.get("labels") or {}, f"{_TEMPLATE}.labels")
+    causes += validate_annotations(meta.get("annotations") or {}, f"{_TEMPLATE}.annotations")
+    return causes + annotation_causes(template, None, f"{_TEMPLATE}.annotations", keys_in(naming.vocabulary))
+
+
+def validate_stateful_set_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
+    """The counts fit each other."""
+    status = new.get("status") or {}
+    causes = count_causes(status, _COUNTS, "cannot be greater than status.readyReplicas")
+    return causes + collision_causes(status, old.get("status") or {})
+
+
+STATEFUL_SET = Kind(
+    group="apps",
+    kind="StatefulSet",
+    strategy=StatefulSetStrategy,
+    generation=SPEC,
+    set_defaults=set_stateful_set_defaults,
+    validate=validate_stateful_set,
+    validate_status=validate_stateful_set_status,
+    warn=warn_of_pods,
+    cells=cells_workloads.stateful_set,
+)

@@ -1,0 +1,7 @@
+"""Horizontal pod autoscalers."""
+
+from __future__ import annotations
+
+from orchtw.registry.groups.autoscaling.autoscalers import HORIZONTAL_POD_AUTOSCALER
+
+KINDS = (HORIZONTAL_POD_AUTOSCALER,)

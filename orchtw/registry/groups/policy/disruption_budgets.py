@@ -1,0 +1,54 @@
+"""Pod disruption budgets."""
+
+from __future__ import annotations
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.kind import Kind
+from orchtw.registry.traits import SPEC
+from orchtw.rules.causes import invalid
+from orchtw.rules.int_or_percent import part_causes, share_causes
+from orchtw.rules.names import PATH_SEGMENT_NAME
+from orchtw.schema.conversion.policy import BUDGET_CONVERSIONS
+from orchtw.schema.tables import cells_workloads
+
+_AMOUNTS = ("minAvailable", "maxUnavailable")
+_COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+
+
+def validate_disruption_budget(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """At most one of the two amounts is given, and each is a number or a share."""
+    spec = new["spec"]
+    given = {key: spec[key] for key in _AMOUNTS if spec.get(key) is not None}
+    causes = []
+    if len(given) > 1:
+        causes.append(invalid("spec", given, "minAvailable and maxUnavailable cannot be both set"))
+    for key, value in given.items():
+        causes += share_causes(f"spec.{key}", value) + part_causes(f"spec.{key}", value)
+    return causes
+
+
+def validate_sent_budget(sent: Object, old: Object | None, subresource: str, naming: Naming) -> list[Cause]:
+    """The counts of a status are not negative; older versions have never asked for that."""
+    if subresource != "status" or sent["apiVersion"] != "policy/v1":
+        return []
+    status = sent.get("status") or {}
+    return [
+        invalid(f"status.{key}", count, "must be greater than or equal to 0")
+        for key in _COUNTS
+        if (count := status.get(key) or 0) < 0
+    ]
+
+
+POD_DISRUPTION_BUDGET = Kind(
+    group="policy",
+    kind="PodDisruptionBudget",
+    generation=SPEC,
+    unconditional_update=False,
+    name_form=PATH_SEGMENT_NAME,
+    validate=validate_disruption_budget,
+    validate_sent=validate_sent_budget,
+    conversions=BUDGET_CONVERSIONS,
+    cells=cells_workloads.disruption_budget,
+)

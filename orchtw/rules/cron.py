@@ -1,0 +1,156 @@
+"""Schedules of cron jobs: five fields or a descriptor, with a time zone before them (reference KIND-62)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+from zoneinfo import ZoneInfo
+
+import attrs
+
+from orchtw.rules.causes import go_quote
+from orchtw.schema.times import parse_duration
+
+_SHOWN_CHARACTERS = 100  # of a part of a schedule in a message
+_SPACE = re.compile(r"[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_NUMBER = re.compile(r"([+-]?)0*([0-9]+)")
+_DIGITS = 19  # of a number of 64 bits
+
+_ZONES = ("TZ=", "CRON_TZ=")
+_EVERY = "@every "
+_DESCRIPTORS = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+
+
+_NO_NAMES: Final[Mapping[str, int]] = {}
+
+
+@attrs.frozen(slots=True)
+class _Field:
+    """The numbers that a field may hold, and their names in lower case."""
+
+    least: int
+    most: int
+    names: Mapping[str, int] = _NO_NAMES
+
+
+_FIELDS: Final = (
+    _Field(0, 59),
+    _Field(0, 23),
+    _Field(1, 31),
+    _Field(1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
+    _Field(0, 6, {name: number for number, name in enumerate(_DAYS)}),
+)
+"""Minute, hour, day of the month, month, day of the week."""
+
+
+class _Refused(ValueError):
+    """The text says why."""
+
+
+def schedule_error(schedule: str) -> str:
+    """What is wrong with a schedule; "": nothing."""
+    try:
+        _check(schedule)
+    except _Refused as refusal:
+        return str(refusal)
+    return ""
+
+
+def zone_error(name: str) -> str:
+    """What is wrong with the name of a time zone; "": nothing. An empty one is UTC."""
+    if ".." in name or name[:1] in ("/", "\\"):
+        return "time: invalid location name"
+    return "" if name in ("", "UTC", "Local") or _is_zone(name) else f"unknown time zone {_shown(name)}"
+
+
+@lru_cache(maxsize=64)
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # no such zone, no name of one, a directory of them
+        return False
+    return True
+
+
+def _check(schedule: str) -> None:
+    """Raise `_Refused` for a schedule that is none."""
+    if not schedule:
+        raise _Refused("empty spec string")
+    if schedule.startswith(_ZONES):
+        given, _, schedule = schedule.partition(" ")
+        zone = given.partition("=")[2]
+        if error := zone_error(zone):
+            raise _Refused(f"provided bad location {_shown(zone)}: {error}")
+        schedule = schedule.strip()
+    if schedule.startswith("@"):
+        _check_descriptor(schedule)
+        return
+    fields = [field for field in _SPACE.split(schedule) if field]
+    if len(fields) != len(_FIELDS):
+        shown = _shown(" ".join(fields))
+        raise _Refused(f"expected exactly {len(_FIELDS)} fields, found {len(fields)}: [{shown}]")
+    for text, field in zip(fields, _FIELDS, strict=True):
+        for part in filter(None, text.split(",")):
+            _check_range(part, field)
+
+
+def _check_descriptor(text: str) -> None:
+    if text in _DESCRIPTORS:
+        return
+    if not text.startswith(_EVERY):
+        raise _Refused(f"unrecognized descriptor: {_shown(text)}")
+    duration = text[len(_EVERY) :]
+    try:
+        parse_duration(duration)
+    except ValueError:
+        why = f"time: invalid duration {go_quote(_shown(duration))}"
+        raise _Refused(f"failed to parse duration {_shown(text)}: {why}") from None
+
+
+def _check_range(text: str, field: _Field) -> None:
+    """`5`, `1-5`, `*`, and each of them with `/step`."""
+    shown = _shown(text)
+    span, *steps = text.split("/", 2)
+    first, *rest = span.split("-", 2)
+    if first in ("*", "?"):
+        start, end = field.least, field.most
+    else:
+        start = end = _number(first, field.names)
+        if len(rest) == 1:
+            end = _number(rest[0], field.names)
+        elif rest:
+            raise _Refused(f"too many hyphens: {shown}")
+    step = 1
+    if len(steps) == 1:
+        step = _number(steps[0])
+        end = end if rest else field.most
+    elif steps:
+        raise _Refused(f"too many slashes: {shown}")
+    if start < field.least:
+        raise _Refused(f"beginning of range ({start}) below minimum ({field.least}): {shown}")
+    if end > field.most:
+        raise _Refused(f"end of range ({end}) above maximum ({field.most}): {shown}")
+    if start > end:
+        raise _Refused(f"beginning of range ({start}) beyond end of range ({end}): {shown}")
+    if step == 0:
+        raise _Refused(f"step of range should be a positive number: {shown}")
+
+
+def _number(text: str, names: Mapping[str, int] = _NO_NAMES) -> int:
+    if (named := names.get(text.lower())) is not None:
+        return named
+    found, shown = _NUMBER.fullmatch(text), _shown(text)
+    if found is None or len(found[2]) > _DIGITS:
+        why = "value out of range" if found else "invalid syntax"
+        raise _Refused(f"failed to parse int from {shown}: strconv.Atoi: parsing {go_quote(shown)}: {why}")
+    if found[1] == "-" and int(found[2]):
+        raise _Refused(f"negative number (-{found[2]}) not allowed: {shown}")
+    return int(found[2])
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
