@@ -74,7 +74,7 @@ def node_findings(node: Node, keys: Extensions) -> Iterator[Finding]:
     schema, path = node.schema, node.path
     if (found := schema.get("type")) is not None and found not in _TYPES:
         yield "types", not_supported(str(path / "type"), found, _TYPES)
-    if len(schema) > (found is not None):
+    if len(schema) > (found is not None) or found == "null":  # else there is nothing but a type
         for cause in _keyword_causes(node, keys):
             yield "", cause
         yield from _extension_findings(schema, path, keys)
