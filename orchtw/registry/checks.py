@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from orchtw.naming import Naming
-from orchtw.registry.groups.meta import selectors
+from orchtw.registry.groups.meta import conditions, selectors
 from orchtw.schema.validation.validators import Check
 
-_PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (selectors.checks,)
+_PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
+    conditions.checks,
+    selectors.checks,
+)
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
