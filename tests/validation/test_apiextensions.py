@@ -80,9 +80,7 @@ def refused(schema: Any, place: str, good: Any = None, detail: str = "") -> Refu
 def refused_elements(items: Any, place: str, good: Any = None, **extensions: Any) -> Refused:
     """The same of the elements of a list."""
     accepts = NONE if good is None else elements(good, **extensions)
-    return Refused(
-        change=elements(items, **extensions), accepts=accepts, field=f"{SCHEMA}.properties[a]{place}"
-    )
+    return Refused(change=elements(items, **extensions), accepts=accepts, field=f"{SCHEMA}.properties[a]{place}")
 
 
 def webhook(**settings: Any) -> Changes:
@@ -109,16 +107,24 @@ class DefinitionsTests(case.EntryCase):
         1: [
             Refused(
                 change={"spec.group": "orch.io"},
-                accepts={"spec.group": "x.orch.io", "metadata.name": "widgets.x.orch.io", APPROVED: "unapproved, test",
-                         "spec.names.plural": "widgets"},
+                accepts={
+                    "spec.group": "x.orch.io",
+                    "metadata.name": "widgets.x.orch.io",
+                    APPROVED: "unapproved, test",
+                    "spec.names.plural": "widgets",
+                },
             ),
             Refused(change={"spec.group": "a.orch.io"}),
             Shown(f"{__name__}.OlderTests.test_unapproved"),
         ],
         2: Refused(
             change={"spec.group": "orch.io", APPROVED: "yes"},
-            accepts={"spec.group": "orch.io", "spec.names.plural": "w", "metadata.name": "w.orch.io",
-                     APPROVED: "https://example.com/1"},
+            accepts={
+                "spec.group": "orch.io",
+                "spec.names.plural": "w",
+                "metadata.name": "w.orch.io",
+                APPROVED: "https://example.com/1",
+            },
         ),
         3: Refused(change={"spec.group": ""}),
         4: Refused(change={"spec.group": "Example.com"}),
@@ -180,7 +186,9 @@ class DefinitionsTests(case.EntryCase):
             Refused(change=webhook(clientConfig={"url": "https://a.b", "service": {"name": "a", "namespace": "b"}})),
         ],
         33: [
-            Refused(change=webhook(clientConfig={"url": "http://a.b"}), field="spec.conversion.webhookClientConfig.url"),
+            Refused(
+                change=webhook(clientConfig={"url": "http://a.b"}), field="spec.conversion.webhookClientConfig.url"
+            ),
             Refused(
                 change=webhook(clientConfig={"service": {"name": "a", "namespace": "b", "port": 70000}}),
                 accepts=webhook(clientConfig={"service": {"name": "a", "namespace": "b", "path": "/c"}}),
@@ -209,7 +217,9 @@ class DefinitionsTests(case.EntryCase):
         ],
         38: Refused(change={COLUMN: {**GOOD_COLUMN, "name": ""}}, accepts={COLUMN: GOOD_COLUMN}),
         39: Refused(change={COLUMN: {**GOOD_COLUMN, "type": ""}}),
-        40: Refused(change={COLUMN: {**GOOD_COLUMN, "type": "object"}}, accepts={COLUMN: {**GOOD_COLUMN, "type": "date"}}),
+        40: Refused(
+            change={COLUMN: {**GOOD_COLUMN, "type": "object"}}, accepts={COLUMN: {**GOOD_COLUMN, "type": "date"}}
+        ),
         41: Refused(
             change={COLUMN: {**GOOD_COLUMN, "format": "x"}}, accepts={COLUMN: {**GOOD_COLUMN, "format": "int32"}}
         ),
@@ -268,23 +278,45 @@ class DefinitionsTests(case.EntryCase):
                 field=f"{SCHEMA}.properties[{key}].default",
                 detail=f"must not be set in top-level {key}",
             )
-            for key, kind, value in (("metadata", "object", {}), ("kind", "string", "x"), ("apiVersion", "string", "x"))
+            for key, kind, value in (
+                ("metadata", "object", {}),
+                ("kind", "string", "x"),
+                ("apiVersion", "string", "x"),
+            )
         ],
         68: refused(
-            {**EMBEDDED, "properties": {"metadata": {"type": "object", "properties": {"labels": {
-                "type": "object", "additionalProperties": {"type": "string", "default": "x"}}}}}},
+            {
+                **EMBEDDED,
+                "properties": {
+                    "metadata": {
+                        "type": "object",
+                        "properties": {
+                            "labels": {"type": "object", "additionalProperties": {"type": "string", "default": "x"}}
+                        },
+                    }
+                },
+            },
             ".properties[metadata].properties[labels].additionalProperties.default",
         ),
         69: [
-            refused({"type": "integer", "default": 3, "maximum": 2}, ".default", {"type": "integer", "default": 3},
-                    "should be less than or equal to 2"),
-            refused({"type": "object", "default": {"b": "x"}, "properties": {"b": {"type": "string", "minLength": 2}}},
-                    ".default.b", None, "should be at least 2 chars long"),
+            refused(
+                {"type": "integer", "default": 3, "maximum": 2},
+                ".default",
+                {"type": "integer", "default": 3},
+                "should be less than or equal to 2",
+            ),
+            refused(
+                {"type": "object", "default": {"b": "x"}, "properties": {"b": {"type": "string", "minLength": 2}}},
+                ".default.b",
+                None,
+                "should be at least 2 chars long",
+            ),
             Shown(f"{__name__}.DefaultsTests.test_refused"),
         ],
         70: [
-            refused({"type": "object", "default": {"b": 1}}, ".default",
-                    {"type": "object", "default": {"b": 1}, **OPEN}),
+            refused(
+                {"type": "object", "default": {"b": 1}}, ".default", {"type": "object", "default": {"b": 1}, **OPEN}
+            ),
             refused_elements(
                 {"type": "object", "properties": {"b": {"type": "object", "default": {"c": 1}}}},
                 ".items.properties[b].default",
@@ -293,13 +325,28 @@ class DefinitionsTests(case.EntryCase):
         ],
         71: [
             refused(
-                {**EMBEDDED, "properties": {"metadata": {"type": "object", **OPEN, "default": {"labels": {"a": "$"}}}}},
+                {
+                    **EMBEDDED,
+                    "properties": {"metadata": {"type": "object", **OPEN, "default": {"labels": {"a": "$"}}}},
+                },
                 ".properties[metadata].default",
-                {**EMBEDDED, "properties": {"metadata": {"type": "object", **OPEN, "default": {"labels": {"a": "b"}}}}},
+                {
+                    **EMBEDDED,
+                    "properties": {"metadata": {"type": "object", **OPEN, "default": {"labels": {"a": "b"}}}},
+                },
             ),
             refused(
-                {**EMBEDDED, "properties": {"metadata": {"type": "object", "properties": {
-                    "finalizers": {"type": "array", "items": {"type": "string"}, "default": {"a": 1}}}}}},
+                {
+                    **EMBEDDED,
+                    "properties": {
+                        "metadata": {
+                            "type": "object",
+                            "properties": {
+                                "finalizers": {"type": "array", "items": {"type": "string"}, "default": {"a": 1}}
+                            },
+                        }
+                    },
+                },
                 ".properties[metadata].properties[finalizers].default",
             ),
         ],
@@ -377,9 +424,7 @@ class DefinitionsTests(case.EntryCase):
             accepts=member({"type": "object", "additionalProperties": {"type": "string"}}),
         ),
         105: refused({**EMBEDDED, **OPEN, "type": "string"}, ".type", {**EMBEDDED, **OPEN}),
-        106: refused(
-            {**EMBEDDED, **OPEN, "additionalProperties": {"type": "string"}}, ".additionalProperties"
-        ),
+        106: refused({**EMBEDDED, **OPEN, "additionalProperties": {"type": "string"}}, ".additionalProperties"),
         107: refused(EMBEDDED, ".properties", {**EMBEDDED, "properties": {"spec": {"type": "object"}}}),
         108: refused({"x-orch-int-or-string": True, **OPEN}, ".x-orch-preserve-unknown-fields"),
         109: refused({"x-orch-int-or-string": True, **EMBEDDED}, ".x-orch-embedded-resource"),
@@ -398,18 +443,29 @@ class DefinitionsTests(case.EntryCase):
                 refused({"type": "string", key: [{place: value}]}, f".{key}[0].{place}")
                 for key in ("allOf", "anyOf", "oneOf")
                 for place, value in (
-                    ("type", "string"), ("default", "x"), ("title", "x"), ("description", "x"),
-                    ("x-orch-list-map-keys", ["a"]), ("x-orch-list-type", "set"), ("x-orch-map-type", "atomic"),
+                    ("type", "string"),
+                    ("default", "x"),
+                    ("title", "x"),
+                    ("description", "x"),
+                    ("x-orch-list-map-keys", ["a"]),
+                    ("x-orch-list-type", "set"),
+                    ("x-orch-map-type", "atomic"),
                 )
             ),
             refused({"type": "string", "not": {"additionalProperties": True}}, ".not.additionalProperties"),
             *(
                 refused({"type": "string", "not": {place: True}}, f".not.{place}", None, "must be false to be")
-                for place in ("nullable", "x-orch-embedded-resource", "x-orch-int-or-string",
-                              "x-orch-preserve-unknown-fields")
+                for place in (
+                    "nullable",
+                    "x-orch-embedded-resource",
+                    "x-orch-int-or-string",
+                    "x-orch-preserve-unknown-fields",
+                )
             ),
-            refused({"x-orch-int-or-string": True, "anyOf": [*EITHER, {"maximum": 1, "type": "integer"}]},
-                    ".anyOf[2].type"),
+            refused(
+                {"x-orch-int-or-string": True, "anyOf": [*EITHER, {"maximum": 1, "type": "integer"}]},
+                ".anyOf[2].type",
+            ),
             Accepted(change=member({"x-orch-int-or-string": True, "anyOf": EITHER})),
             Accepted(change=member({"x-orch-int-or-string": True, "allOf": [{"anyOf": EITHER}, {"maximum": 3}]})),
         ],
@@ -464,9 +520,7 @@ class DefinitionsTests(case.EntryCase):
         130: Shown(f"{__name__}.WritesTests.test_finalizer"),
         131: [EXPRESSIONS, Stored(on="update", change=EXPRESSIONS.change, expected=EXPRESSIONS.expected)],
         132: Stored(on="status", change={"status.conditions": [ESTABLISHED]}, expected={"spec.group": "example.com"}),
-        133: Stored(
-            change={"spec.versions[0].deprecated": True, WARNING: "soon"}, expected={WARNING: "soon"}
-        ),
+        133: Stored(change={"spec.versions[0].deprecated": True, WARNING: "soon"}, expected={WARNING: "soon"}),
     }
 
     def fresh_name(self, obj: Object) -> dict[str, Any]:
@@ -576,14 +630,15 @@ class OlderTests(DefinitionCase):
         field = "spec.versions[1].schema.openAPIV3Schema"
         older = self.make_older({"spec.preserveUnknownFields": True, "spec.versions[1].schema": GONE})
         self.assertEqual(self.put(older, {"spec.scope": "Cluster"}), [])
-        answer = self.send("PUT", f"{DEFINITIONS}/widgets.example.com", changed(
-            self.done("GET", f"{DEFINITIONS}/widgets.example.com"), {"spec.preserveUnknownFields": False}))
+        answer = self.send(
+            "PUT",
+            f"{DEFINITIONS}/widgets.example.com",
+            changed(self.done("GET", f"{DEFINITIONS}/widgets.example.com"), {"spec.preserveUnknownFields": False}),
+        )
         (cause,) = answer.json["details"]["causes"]
         self.assertEqual((cause["field"], cause["reason"]), (field, "FieldValueRequired"))
         self.assertIn("because otherwise all fields are pruned", cause["message"])
-        self.assertEqual(
-            self.put(older, {"spec.preserveUnknownFields": False, "spec.versions[1].served": False}), []
-        )
+        self.assertEqual(self.put(older, {"spec.preserveUnknownFields": False, "spec.versions[1].served": False}), [])
 
     def test_preserving(self) -> None:
         """Unknown fields that were kept may be kept on."""
@@ -641,8 +696,18 @@ class DefaultsTests(DefinitionCase):
     def test_refused(self) -> None:
         """Each keyword counts."""
         for schema, default, place, message in (
-            ({"type": "integer"}, "x", "", 'Invalid value: "string": default in body must be of type integer: "string"'),
-            ({"type": "string"}, 1, "", 'Invalid value: "integer": default in body must be of type string: "integer"'),
+            (
+                {"type": "integer"},
+                "x",
+                "",
+                'Invalid value: "string": default in body must be of type integer: "string"',
+            ),
+            (
+                {"type": "string"},
+                1,
+                "",
+                'Invalid value: "integer": default in body must be of type string: "integer"',
+            ),
             ({"type": "boolean"}, [], "", 'must be of type boolean: "array"'),
             ({"x-orch-int-or-string": True}, 1.5, "", 'must be of type integer,string: "number"'),
             ({"type": "string", "enum": ["a", "b"]}, "c", "", 'Unsupported value: "c": supported values: "a", "b"'),
@@ -659,7 +724,12 @@ class DefaultsTests(DefinitionCase):
             ({"type": "object", "minProperties": 1}, {}, "", "should have at least 1 properties"),
             ({"type": "integer", "allOf": [{"minimum": 3}]}, 1, "", "greater than or equal to 3"),
             ({"type": "integer", "anyOf": [{"minimum": 3}, {"maximum": 0}]}, 1, "", "at least one schema (anyOf)"),
-            ({"type": "integer", "oneOf": [{"minimum": 3}, {"minimum": 4}]}, 5, "", "one and only one schema (oneOf)"),
+            (
+                {"type": "integer", "oneOf": [{"minimum": 3}, {"minimum": 4}]},
+                5,
+                "",
+                "one and only one schema (oneOf)",
+            ),
             ({"type": "integer", "not": {"minimum": 3}}, 5, "", "must not validate the schema (not)"),
         ):
             ((field, text),) = self.causes({**schema, "default": default})

@@ -113,7 +113,9 @@ def selected_by(**expression: Any) -> Changes:
 
 def observed(**change: Any) -> Changes:
     """A change that observes something."""
-    return {"status.conditions": [{key: value for key, value in {**CONDITION, **change}.items() if value is not GONE}]}
+    return {
+        "status.conditions": [{key: value for key, value in {**CONDITION, **change}.items() if value is not GONE}]
+    }
 
 
 def refused_selector(change: Changes, accepts: Changes, place: str) -> Refused:
@@ -150,26 +152,48 @@ class MetaTests(case.EntryCase):
         "ObjectMeta": Base(path=MAPS, obj=MAP),
         "LabelSelector": Base(path=POLICIES, obj=POLICY),
         "Condition": Base(path=POLICIES, obj=POLICY),
-        "Deployment": Base(path="/apis/apps/v1/namespaces/default/deployments", obj={
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": "a"},
-            "spec": {
-                "selector": {"matchLabels": {"a": "b"}},
-                "template": {"metadata": {"labels": {"a": "b"}},
-                             "spec": {"containers": [{"name": "c", "image": "i"}]}},
+        "Deployment": Base(
+            path="/apis/apps/v1/namespaces/default/deployments",
+            obj={
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "metadata": {"name": "a"},
+                "spec": {
+                    "selector": {"matchLabels": {"a": "b"}},
+                    "template": {
+                        "metadata": {"labels": {"a": "b"}},
+                        "spec": {"containers": [{"name": "c", "image": "i"}]},
+                    },
+                },
             },
-        }),
-        "PriorityClass": Base(path="/apis/scheduling.orch.io/v1/priorityclasses", obj={
-            "apiVersion": "scheduling.orch.io/v1", "kind": "PriorityClass", "metadata": {"name": "a"}, "value": 1,
-        }),
-        "Lease": Base(path="/apis/coordination.orch.io/v1/namespaces/default/leases", obj={
-            "apiVersion": "coordination.orch.io/v1", "kind": "Lease", "metadata": {"name": "a"}, "spec": {},
-        }),
-        "ClusterRole": Base(path="/apis/rbac.authorization.orch.io/v1/clusterroles", obj={
-            "apiVersion": "rbac.authorization.orch.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"},
-            "rules": [],
-        }),
+        ),
+        "PriorityClass": Base(
+            path="/apis/scheduling.orch.io/v1/priorityclasses",
+            obj={
+                "apiVersion": "scheduling.orch.io/v1",
+                "kind": "PriorityClass",
+                "metadata": {"name": "a"},
+                "value": 1,
+            },
+        ),
+        "Lease": Base(
+            path="/apis/coordination.orch.io/v1/namespaces/default/leases",
+            obj={
+                "apiVersion": "coordination.orch.io/v1",
+                "kind": "Lease",
+                "metadata": {"name": "a"},
+                "spec": {},
+            },
+        ),
+        "ClusterRole": Base(
+            path="/apis/rbac.authorization.orch.io/v1/clusterroles",
+            obj={
+                "apiVersion": "rbac.authorization.orch.io/v1",
+                "kind": "ClusterRole",
+                "metadata": {"name": "a"},
+                "rules": [],
+            },
+        ),
     }
     examples = {
         0: Refused(change={"metadata.name": GONE}, accepts={"metadata.name": GONE, "metadata.generateName": "a-"}),
@@ -178,7 +202,8 @@ class MetaTests(case.EntryCase):
             Shown("tests.rules.test_metadata.UpdateTests.test_old_names_live_on"),
         ],
         2: [
-            Refused(kind="ClusterRole", change={"metadata.name": name}, accepts=None) for name in (".", "..", "a/b", "a%")
+            Refused(kind="ClusterRole", change={"metadata.name": name}, accepts=None)
+            for name in (".", "..", "a/b", "a%")
         ],
         3: [
             Refused(change={"metadata.generateName": "A_"}),
@@ -206,7 +231,9 @@ class MetaTests(case.EntryCase):
         17: Refused(change=owned(uid="")),
         18: Refused(change=owned(kind="Event"), accepts=owned(kind="Event", apiVersion="events.orch.io/v1")),
         19: Refused(
-            change={"metadata.ownerReferences": [{**OWNER, "controller": True}, {**OWNER, "uid": "v", "controller": True}]},
+            change={
+                "metadata.ownerReferences": [{**OWNER, "controller": True}, {**OWNER, "uid": "v", "controller": True}]
+            },
             accepts={"metadata.ownerReferences": [{**OWNER, "controller": True}, {**OWNER, "uid": "v"}]},
             detail='Found "true" in references for Pod/p and Pod/p',
         ),
@@ -233,22 +260,28 @@ class MetaTests(case.EntryCase):
         24: Shown(f"{DELETION}.test_no_new_finalizers"),
         25: [
             Shown("tests.rules.test_field_managers.EntryTests.test_unknown"),
-            Stored(on="update", change=managed(operation="Delete"), expected={
-                "metadata.managedFields[0].operation": "Update"}),
+            Stored(
+                on="update",
+                change=managed(operation="Delete"),
+                expected={"metadata.managedFields[0].operation": "Update"},
+            ),
         ],
         26: Shown("tests.rules.test_field_managers.EntryTests.test_unknown"),
-        27: Refused(on="update", change=managed(manager=long(129)), accepts=managed(), detail="must have at most 128 bytes"),
+        27: Refused(
+            on="update", change=managed(manager=long(129)), accepts=managed(), detail="must have at most 128 bytes"
+        ),
         28: Refused(on="update", change=managed(manager="\x07")),
         29: Refused(
-            on="update",
-            change=managed(subresource=long(257)), field="metadata.managedFields[0].subresource"
+            on="update", change=managed(subresource=long(257)), field="metadata.managedFields[0].subresource"
         ),
         30: [
             Warned(change={"metadata.clusterName": "x"}, text="metadata.clusterName was specified."),
             Stored(change={"metadata.clusterName": "x"}, expected={"metadata.clusterName": GONE}),
         ],
         31: Refused(kind="Lease", change={"metadata.resourceVersion": GONE}),
-        32: Refused(change={"metadata.resourceVersion": "1"}, code=409, detail="the object has been modified; please apply"),
+        32: Refused(
+            change={"metadata.resourceVersion": "1"}, code=409, detail="the object has been modified; please apply"
+        ),
         33: Shown("tests.rules.test_metadata.UpdateTests.test_generation"),
         34: [
             Shown("tests.rules.test_metadata.UpdateTests.test_immutable"),
@@ -259,14 +292,17 @@ class MetaTests(case.EntryCase):
             Refused(change={"metadata.namespace": "other"}, code=400, detail="does not match the namespace"),
         ],
         36: [
-            Refused(change={"metadata.uid": "other"}, code=409, detail="Precondition failed: UID in precondition: other"),
+            Refused(
+                change={"metadata.uid": "other"}, code=409, detail="Precondition failed: UID in precondition: other"
+            ),
             Shown("tests.rules.test_metadata.UpdateTests.test_immutable"),
         ],
         37: Shown(f"{__name__}.ServerFieldsTests.test_update"),
         38: Shown(f"{__name__}.ServerFieldsTests.test_update"),
         39: Shown(f"{__name__}.ServerFieldsTests.test_update"),
         40: Stored(
-            change={"metadata.deletionTimestamp": "2024-01-01T00:00:00Z"}, expected={"metadata.deletionTimestamp": GONE}
+            change={"metadata.deletionTimestamp": "2024-01-01T00:00:00Z"},
+            expected={"metadata.deletionTimestamp": GONE},
         ),
         41: Stored(
             change={"metadata.deletionGracePeriodSeconds": 3}, expected={"metadata.deletionGracePeriodSeconds": GONE}
@@ -327,8 +363,12 @@ class MetaTests(case.EntryCase):
             Shown(f"{OPTIONS}.DeleteOptionsTests.test_negative_grace"),
         ],
         58: [
-            Asked(method="DELETE", body={"preconditions": {"uid": "x"}}, code=409,
-                  text=r"the UID in the precondition \(x\) does not match the UID in record"),
+            Asked(
+                method="DELETE",
+                body={"preconditions": {"uid": "x"}},
+                code=409,
+                text=r"the UID in the precondition \(x\) does not match the UID in record",
+            ),
             Shown(f"{DELETION}.test_preconditions"),
         ],
         59: Asked(
@@ -352,8 +392,12 @@ class MetaTests(case.EntryCase):
         78: Asked(method="PATCH", body=MAP, headers=APPLY),
         **options("PATCH", 79, body={}, headers=MERGE),
         83: [
-            Asked(method="GET", query="?includeObject=All", code=400,
-                  headers={"accept": "application/json;as=Table;v=v1;g=meta.orch.io"}),
+            Asked(
+                method="GET",
+                query="?includeObject=All",
+                code=400,
+                headers={"accept": "application/json;as=Table;v=v1;g=meta.orch.io"},
+            ),
             Shown(f"{OPTIONS}.OtherParametersTests.test_include_object"),
         ],
         84: refused_selector(selected(matchLabels={"a b": "c"}), selected(matchLabels={"x.y/a": "c"}), "matchLabels"),
@@ -364,14 +408,16 @@ class MetaTests(case.EntryCase):
         ),
         88: [
             refused_selector(
-                selected_by(operator=operator), selected_by(operator=operator, values=["b"]),
+                selected_by(operator=operator),
+                selected_by(operator=operator, values=["b"]),
                 "matchExpressions[0].values",
             )
             for operator in ("In", "NotIn")
         ],
         89: [
             refused_selector(
-                selected_by(operator=operator, values=["b"]), selected_by(operator=operator),
+                selected_by(operator=operator, values=["b"]),
+                selected_by(operator=operator),
                 "matchExpressions[0].values",
             )
             for operator in ("Exists", "DoesNotExist")
@@ -437,11 +483,14 @@ class ServerFieldsTests(case.ServedCase):
     def test_update(self) -> None:
         """Times of creation and deletion stay as they are, without a word."""
         made = self.done("POST", MAPS, MAP)
-        sent = changed(made, {
-            "metadata.creationTimestamp": "2001-01-01T00:00:00Z",
-            "metadata.deletionTimestamp": "2001-01-01T00:00:00Z",
-            "metadata.deletionGracePeriodSeconds": 3,
-        })
+        sent = changed(
+            made,
+            {
+                "metadata.creationTimestamp": "2001-01-01T00:00:00Z",
+                "metadata.deletionTimestamp": "2001-01-01T00:00:00Z",
+                "metadata.deletionGracePeriodSeconds": 3,
+            },
+        )
         meta = self.done("PUT", f"{MAPS}/a", sent)["metadata"]
         self.assertEqual(meta["creationTimestamp"], made["metadata"]["creationTimestamp"])
         self.assertNotIn("deletionTimestamp", meta)

@@ -20,9 +20,7 @@ Found = dict[str, list[Cause]]
 _STRUCTURAL = "structural"
 
 
-def schema_causes(
-    spec: Mapping[str, Any], old: Mapping[str, Any] | None, naming: Naming
-) -> list[Cause]:
+def schema_causes(spec: Mapping[str, Any], old: Mapping[str, Any] | None, naming: Naming) -> list[Cause]:
     """Every reason why the schemas are invalid.
 
     What a definition did before a rule was there, it may do on; unless all that its schemas do not know is dropped.
