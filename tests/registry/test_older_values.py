@@ -76,7 +76,8 @@ OLD: list[tuple[str, str, Object, dict[str, Any]]] = [
         "spec.selector.matchLabels.a": "b", "spec.templateGeneration": GONE,
         "metadata.annotations": {"deprecated.daemonset.template.generation": "7"}}),
     ("apps/v1beta2", "DaemonSet", {"spec": SELECTED}, {"spec.selector.matchLabels.a": "b"}),
-    ("extensions/v1beta1", "ReplicaSet", {"spec": WORKLOAD}, {"spec.selector.matchLabels.a": "b", "spec.replicas": 1}),
+    ("extensions/v1beta1", "ReplicaSet", {"spec": WORKLOAD}, {
+        "spec.selector.matchLabels.a": "b", "spec.replicas": 1}),
     ("apps/v1beta2", "ReplicaSet", {"spec": SELECTED}, {"spec.selector.matchLabels.a": "b"}),
     ("apps/v1beta1", "StatefulSet", {"spec": {**WORKLOAD, "serviceName": "s"}}, {
         "spec.selector.matchLabels.a": "b", "spec.serviceName": "s"}),
@@ -128,7 +129,8 @@ OLD: list[tuple[str, str, Object, dict[str, Any]]] = [
     ("scheduling.orch.io/v1alpha1", "PriorityClass", {"value": 3}, {"value": 3}),
     ("scheduling.orch.io/v1beta1", "PriorityClass", {"value": 3}, {"value": 3}),
     ("coordination.orch.io/v1beta1", "Lease", {"spec": {"holderIdentity": "h"}}, {"spec.holderIdentity": "h"}),
-    ("storage.orch.io/v1beta1", "StorageClass", {"provisioner": "p"}, {"provisioner": "p", "reclaimPolicy": "Delete"}),
+    ("storage.orch.io/v1beta1", "StorageClass", {"provisioner": "p"}, {
+        "provisioner": "p", "reclaimPolicy": "Delete"}),
     ("storage.orch.io/v1beta1", "CSIDriver", {"spec": {"podInfoOnMount": True}}, {"spec.podInfoOnMount": True}),
     ("storage.orch.io/v1beta1", "CSINode", {"spec": {"drivers": [{"name": "d", "nodeID": "n"}]}}, {
         "spec.drivers[0].nodeID": "n"}),
@@ -206,7 +208,8 @@ class ReadingTests(SynchronousTestCase):
             each.kind: home_of("", each.kind).api_version for each in CATALOGUE.resources if each.storage_version
         }
         versions = {each.api_version for each in CATALOGUE.resources} | {
-            "extensions/v1beta1", "apps/v1beta1", "apps/v1beta2", "networking.orch.io/v1beta1", "node.orch.io/v1alpha1",
+            "extensions/v1beta1", "apps/v1beta1", "apps/v1beta2", "networking.orch.io/v1beta1",
+            "node.orch.io/v1alpha1",
             "rbac.authorization.orch.io/v1alpha1", "rbac.authorization.orch.io/v1beta1", "storage.orch.io/v1alpha1",
             "scheduling.orch.io/v1alpha1", "scheduling.orch.io/v1beta1", "coordination.orch.io/v1beta1",
             "flowcontrol.apiserver.orch.io/v1alpha1", "admissionregistration.orch.io/v1beta1",

@@ -22,6 +22,7 @@ from tests.validation.examples import (
     Stored,
 )
 from tests.validation.paths import changed
+from tests.verbs.served import ServedCase
 
 DEFINITIONS = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
 SCHEMA = "spec.versions[0].schema.openAPIV3Schema"
@@ -473,7 +474,7 @@ class DefinitionsTests(case.EntryCase):
             change=root(anyOf=[{"properties": {"b": {"maximum": 3}}}]),
             accepts=root(anyOf=[{"properties": {"b": {"maximum": 3}}}], properties={"b": {"type": "integer"}}),
             field=f"{SCHEMA}.properties[b]",
-            detail=r"because it is defined in spec\.versions\[0\]\.schema\.openAPIV3Schema\.anyOf\[0\]\.properties\[b\]",
+            detail=r"because it is defined in .*\.openAPIV3Schema\.anyOf\[0\]\.properties\[b\]$",
         ),
         116: Refused(
             change=root(anyOf=[{"properties": {"metadata": {"required": ["a"]}}}]),
@@ -533,7 +534,7 @@ class DefinitionsTests(case.EntryCase):
         return [each for each in super().entries() if each.fact["kind"] == "CustomResourceDefinition"]
 
 
-class DefinitionCase(case.ServedCase):
+class DefinitionCase(ServedCase):
     """A test of one definition."""
 
     def make(self, changes: Changes = NONE) -> Object:

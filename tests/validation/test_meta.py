@@ -28,7 +28,7 @@ from tests.validation.examples import (
     Warned,
 )
 from tests.validation.paths import changed
-from tests.verbs.served import APPLY, MERGE
+from tests.verbs.served import APPLY, MERGE, ServedCase
 
 NAMESPACED = "/api/v1/namespaces/default"
 MAPS = f"{NAMESPACED}/configmaps"
@@ -460,7 +460,7 @@ class MetaTests(case.EntryCase):
         return [each for each in super().entries() if each.number not in self.OTHERS]
 
 
-class ServerFieldsTests(case.ServedCase):
+class ServerFieldsTests(ServedCase):
     """What the server writes of metadata, whatever clients send (reference OBJ-3)."""
 
     def test_create(self) -> None:
@@ -505,7 +505,7 @@ class ServerFieldsTests(case.ServedCase):
         self.assertEqual(fields[0], "metadata.labels")
 
 
-class DeletionTests(case.ServedCase):
+class DeletionTests(ServedCase):
     def test_events(self) -> None:
         """An event that is deleted is gone, whatever is asked about dependents."""
         event = {"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}}
@@ -530,7 +530,7 @@ ANSWERED = (
 )  # fmt: skip
 
 
-class NameTests(case.ServedCase):
+class NameTests(ServedCase):
     """Forms of names (reference OBJ-20)."""
 
     FORMS: dict[int, NameForm] = {
@@ -568,7 +568,7 @@ class NameTests(case.ServedCase):
         self.assertIn(text, said["metadata.name"])
 
 
-class FormatTests(case.ServedCase):
+class FormatTests(ServedCase):
     """The forms of texts that many kinds share."""
 
     def test_formats(self) -> None:

@@ -34,7 +34,8 @@ OWN: dict[tuple[str, str], tuple[str, ...]] = {
 
 PLAIN = {
     "v1": (
-        "ConfigMap Endpoints LimitRange PersistentVolume PersistentVolumeClaim PodTemplate ResourceQuota ServiceAccount"
+        "ConfigMap Endpoints LimitRange PersistentVolume PersistentVolumeClaim PodTemplate ResourceQuota "
+        "ServiceAccount"
     ),
     "admissionregistration.orch.io/v1": "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
     "apiextensions.orch.io/v1": "CustomResourceDefinition",
@@ -140,8 +141,8 @@ class EveryKindTests(ServedCase):
                 self.assertEqual((answer.code, answer.json["message"]), (400, self.refusal(resource)))
 
 
-POD = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-TEMPLATE = {
+POD: Object = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+TEMPLATE: Object = {
     "metadata": {"labels": {"a": "b"}},
     "spec": {"containers": [{"name": "c", "image": "i"}]},
 }
