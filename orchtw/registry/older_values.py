@@ -1,4 +1,4 @@
-"""Reads what was stored in another version, or another form, than objects of its kind are now (reference VER-6)."""
+"""Reads what was stored in another version, or another form, than objects of its kind are now (reference VER-18)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Syntax of the regular expressions in schemas: those that can be matched in linear time (reference CRD-9).
+"""Syntax of the regular expressions in schemas: those that can be matched in linear time (reference CRD-27).
 
 There are no references to groups and no looking around. Nothing here recurses.
 """

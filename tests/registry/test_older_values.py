@@ -1,4 +1,4 @@
-"""What was ever stored stays readable: every version of 1.16 to 1.24 that objects may lie in (reference VER-6)."""
+"""What was ever stored stays readable: every version of 1.16 to 1.24 that objects may lie in (reference VER-18)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Syntax of the regular expressions in schemas (reference CRD-9)."""
+"""Syntax of the regular expressions in schemas (reference CRD-27)."""
 
 from __future__ import annotations
 

@@ -6,14 +6,15 @@ import re
 from typing import Any
 
 import attrs
+from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.strategies import KINDS
 from orchtw.registry.traits import GENERIC
-from orchtw.rules.names import LABEL_1035_NAME, LABEL_NAME, PATH_SEGMENT_NAME, SUBDOMAIN_NAME, NameForm
+from orchtw.rules import names
+from orchtw.rules.names import LABEL_1035_NAME, LABEL_NAME, PATH_SEGMENT_NAME, SUBDOMAIN_NAME, Check, NameForm
 from orchtw.schema.catalogue import Catalogue
-from orchtw.schema.validation.formats import FORMATS
 from tests.validation import case
 from tests.validation.examples import (
     GONE,
@@ -437,7 +438,7 @@ class MetaTests(case.EntryCase):
         97: refused_condition(observed(reason="A1_,:b"), reason="1A"),
         98: refused_condition(observed(reason=long(1024)), reason=long(1025)),
         99: refused_condition(observed(message=long(32768)), message=long(32769)),
-        **dict.fromkeys(range(100, 125), Shown(f"{__name__}.FormatTests.test_formats")),
+        **dict.fromkeys((100, 101, 102, 104, 105, 110), Shown(f"{__name__}.FormatTests.test_formats")),
         **dict.fromkeys(range(125, 130), Shown(f"{__name__}.NameTests.test_forms")),
         130: Shown("tests.validation.test_apiextensions.DefinitionsTests.test_examples"),
         133: Shown(f"{__name__}.NameTests.test_cron_job"),
@@ -455,9 +456,15 @@ class MetaTests(case.EntryCase):
     OTHERS = frozenset({131, 132, 134})
     """Names of kinds whose own files say the same."""
 
+    def facts(self) -> list[Entry]:
+        """Every entry of the file."""
+        return super().entries()
+
     def entries(self) -> list[Entry]:
-        """Those that no other file repeats."""
-        return [each for each in super().entries() if each.number not in self.OTHERS]
+        """Those that no other test repeats: forms of few kinds are shown with the fields that have them."""
+        formats = FormatTests.FORMS
+        shown = [each for each in self.facts() if each.fact["kind"] != "(formats)" or each.number in formats]
+        return [each for each in shown if each.number not in self.OTHERS]
 
 
 class ServerFieldsTests(ServedCase):
@@ -540,7 +547,7 @@ class NameTests(ServedCase):
     def test_forms(self) -> None:
         """The kinds that the file names have these forms."""
         forms = {kind.kind: kind.name_form for kind in KINDS.values()}
-        entries = MetaTests("test_every_entry").entries()
+        entries = MetaTests("test_every_entry").facts()
         for number, form in self.FORMS.items():
             kinds = re.findall(r"[A-Z]\w+", re.sub(r" \(v1\)", "", entries[number].fact["when"]))
             for kind in kinds:
@@ -568,9 +575,33 @@ class NameTests(ServedCase):
         self.assertIn(text, said["metadata.name"])
 
 
-class FormatTests(ServedCase):
+class FormatTests(SynchronousTestCase):
     """The forms of texts that many kinds share."""
 
+    FORMS: dict[int, tuple[Check, tuple[str, ...], tuple[str, ...]]] = {
+        100: (names.dns_label, ("a", "1-a", long(63)), ("", "-a", "a-", "A", "a.b", long(64))),
+        101: (
+            names.dns_subdomain,
+            ("a", "a.b-c.1", f"{long(63)}.{long(63)}"),
+            ("", "a..b", "a.-b", "A.b", long(254)),
+        ),
+        102: (names.dns_1035_label, ("a", "a-1"), ("1a", "-a", "a.b", long(64))),
+        104: (
+            names.qualified_name,
+            ("a", "A.b_c-1", "x.y/a", f"x/{long(63)}"),
+            ("", "/a", "x/", "x/y/z", "X/a", "a b", f"x/{long(64)}"),
+        ),
+        105: (names.label_value, ("", "A.b_c-1"), ("-a", "a-", "a b", long(64))),
+        110: (names.config_key, ("a", ".a", "A_b-c.d"), (".", "..", "..a", "a b", "", long(254))),
+    }
+    """Those that metadata and references of every kind have; the others are shown with the fields that have them."""
+
     def test_formats(self) -> None:
-        """Each accepts what is right and refuses what is not."""
-        self.assertTrue(FORMATS)
+        """Each accepts what is right, refuses what is not, and says how long is too long."""
+        facts = {each.number: each for each in MetaTests("test_every_entry").facts()}
+        for number, (check, good, bad) in self.FORMS.items():
+            rule = facts[number].fact["path"]
+            self.assertEqual([value for value in good if check(value)], [], rule)
+            self.assertEqual([value for value in bad if not check(value)], [], rule)
+            for detail in filter(None, facts[number].details):
+                self.assertTrue(any(re.search(detail, text) for text in check(bad[-1])), rule)

@@ -1,4 +1,4 @@
-"""Defaults in a schema: they fit it, name only what it knows, and leave metadata valid (reference CRD-16)."""
+"""Defaults in a schema: they fit it, name only what it knows, and leave metadata valid (reference CRD-27)."""
 
 from __future__ import annotations
 
