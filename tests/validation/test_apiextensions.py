@@ -588,6 +588,22 @@ class WritesTests(DefinitionCase):
         """The beta version of definitions is not served (reference CRD-5)."""
         self.assertEqual(self.code("GET", DEFINITIONS.replace("v1", "v1beta1")), 404)
 
+    def test_other_vocabulary(self) -> None:
+        """Extensions, the API's groups and the approval have the names that are served."""
+        naming = Naming.kubernetes()
+        sets = {"x-kubernetes-list-type": "bag", "type": "array", "items": {"type": "string"}}
+        for group in ("k8s.io", "a.k8s.io", "kubernetes.io", "b.kubernetes.io"):
+            given = changed(DEFINITION, {**member(sets), "spec.group": group, "metadata.name": f"widgets.{group}"})
+            given["spec"]["names"].update(singular="widget", listKind="WidgetList")
+            causes = validate_definition({**given, "status": {"storedVersions": ["v1"]}}, None, naming)
+            self.assertEqual(
+                [each.field for each in causes],
+                [
+                    "metadata.annotations[api-approved.kubernetes.io]",
+                    f"{SCHEMA}.properties[a].x-kubernetes-list-type",
+                ],
+            )
+
     def test_many(self) -> None:
         """A definition in which everything is wrong gets as many causes as any object, in linear time."""
         bad = {f"a{number}": {"type": "array"} for number in range(20_000)}

@@ -1,4 +1,4 @@
-"""The schemas of a definition's versions: the rules for them, and which spare older definitions (reference CRD-26)."""
+"""The schemas of a definition: the rules that hold for them, and which spare older ones (reference CRD-26)."""
 
 from __future__ import annotations
 
