@@ -29,7 +29,7 @@ from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.system_metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
-from orchtw.rules.metadata import generate_name
+from orchtw.rules.metadata import drop_repeated_owners, generate_name
 from orchtw.rules.options import DeleteOptions
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import MAX_KEYS, check_parts
@@ -139,6 +139,8 @@ class WritePath:
         """The object as the store keeps it, with what the server makes up; and whether that is its name."""
         obj = write.target.store_form(obj if admission is None else admission.outcome())
         meta = obj["metadata"]
+        if admission is not None:
+            _warn(write, drop_repeated_owners(meta, admitted=True))
         match_namespace(write, meta)
         if write.name:
             match_name(write, meta)
@@ -267,6 +269,8 @@ class WritePath:
         """The object as the store keeps it, in which what the write may not change has been restored."""
         strategy, old = write.target.stored.strategy, change.old
         new = write.target.store_form(change.wanted if admission is None else admission.outcome())
+        if admission is not None:
+            _warn(write, drop_repeated_owners(new["metadata"], admitted=True))
         if write.subresource:
             new = self._subresource(write, new, old)
             strategy.keep_metadata(new, old)

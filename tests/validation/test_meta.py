@@ -239,6 +239,7 @@ class MetaTests(case.EntryCase):
             detail='Found "true" in references for Pod/p and Pod/p',
         ),
         20: [
+            Shown(f"{__name__}.OwnerTests.test_after_admission"),
             Warned(
                 change={"metadata.ownerReferences": [OWNER, OWNER]},
                 text=".metadata.ownerReferences contains duplicate entries",
@@ -510,6 +511,26 @@ class ServerFieldsTests(ServedCase):
         answer = self.send("PUT", f"{MAPS}/a", {**bad, "data": {"a b": "c"}})
         fields = [each["field"] for each in answer.json["details"]["causes"]]
         self.assertEqual(fields[0], "metadata.labels")
+
+
+class OwnerTests(ServedCase):
+    def warnings(self, method: str, path: str, body: Object, headers: Any = None) -> str:
+        """The warnings of a request, which leaves one owner."""
+        answer = self.send(method, path, body, headers)
+        self.assertEqual(len(answer.json["metadata"]["ownerReferences"]), 1)
+        return answer.headers.get("warning", "")
+
+    def test_after_admission(self) -> None:
+        """In patches, and where admission repeats an owner, the warning says so."""
+        twice = {"ownerReferences": [OWNER, OWNER]}
+        sent = self.warnings("POST", MAPS, {**MAP, "metadata": {**MAP["metadata"], **twice}})
+        self.assertIn("contains duplicate entries; ", sent)
+        patched = self.warnings("PATCH", f"{MAPS}/a", {"metadata": twice}, MERGE)
+        self.assertIn("contains duplicate entries after mutating admission happens; ", patched)
+        self.plugin.mutate = lambda attributes: attributes.obj["metadata"].update(ownerReferences=[OWNER, OWNER])
+        for method, path in (("POST", MAPS), ("PUT", f"{MAPS}/b")):
+            admitted = self.warnings(method, path, {**MAP, "metadata": {"name": "b"}})
+            self.assertIn("after mutating admission happens", admitted)
 
 
 class DeletionTests(ServedCase):
