@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import orjson
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -18,6 +21,8 @@ from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.storage.interface import Op
+from tests.properties import examples
+from tests.schema.arbitrary import Arbitrary
 from tests.validation.paths import GONE, value_at
 from tests.verbs.served import MERGE, ServedCase
 
@@ -230,6 +235,20 @@ class ReadingTests(SynchronousTestCase):
             codec = CODECS.kind(home.api_version, kind)
             found = reader_of(home).read(stored(api_version, kind, obj))
             again = codec.decode_protobuf(codec.encode_protobuf(found))
+            self.assertEqual({**again, "metadata": {**again["metadata"], "resourceVersion": ""}}, found)
+
+    @given(seed=st.integers(min_value=0, max_value=2**32))
+    @examples(15)
+    def test_any(self, seed: int) -> None:
+        """Whatever an object of an older version holds, it is read, and comes out canonical."""
+        for api_version, kind, _, _ in OLD:
+            home, drawn = (
+                home_of(api_version, kind),
+                Arbitrary(Random(seed)).struct(CODECS.kind(api_version, kind).schema),
+            )
+            meta = {**(drawn.get("metadata") or {}), "name": "x"}
+            found = reader_of(home).read(stored(api_version, kind, {**drawn, "metadata": meta}))
+            again = CODECS.kind(home.api_version, kind).normalise(found)
             self.assertEqual({**again, "metadata": {**again["metadata"], "resourceVersion": ""}}, found)
 
     def test_json(self) -> None:

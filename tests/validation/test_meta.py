@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.admission.attributes import Attributes
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.strategies import KINDS
@@ -527,7 +528,12 @@ class OwnerTests(ServedCase):
         self.assertIn("contains duplicate entries; ", sent)
         patched = self.warnings("PATCH", f"{MAPS}/a", {"metadata": twice}, MERGE)
         self.assertIn("contains duplicate entries after mutating admission happens; ", patched)
-        self.plugin.mutate = lambda attributes: attributes.obj["metadata"].update(ownerReferences=[OWNER, OWNER])
+
+        def repeat(attributes: Attributes) -> None:
+            assert attributes.obj is not None
+            attributes.obj["metadata"].update(twice)
+
+        self.plugin.mutate = repeat
         for method, path in (("POST", MAPS), ("PUT", f"{MAPS}/b")):
             admitted = self.warnings(method, path, {**MAP, "metadata": {"name": "b"}})
             self.assertIn("after mutating admission happens", admitted)

@@ -54,7 +54,7 @@ def _backend(backend: Mapping[str, Any]) -> Object:
 
 def deployment_to_apps_v1(deployment: Object, naming: Naming) -> Object:
     """The revision to roll back to is an annotation."""
-    spec = dict(deployment["spec"])
+    spec = dict(deployment.get("spec") or {})
     rollback = spec.pop("rollbackTo", None)
     selected = _selected({**deployment, "spec": spec})
     return selected if rollback is None else _annotated(selected, _ROLLBACK, str(rollback.get("revision", 0)))
@@ -62,7 +62,7 @@ def deployment_to_apps_v1(deployment: Object, naming: Naming) -> Object:
 
 def daemon_set_to_apps_v1(daemon_set: Object, naming: Naming) -> Object:
     """The generation of the template is an annotation."""
-    spec = dict(daemon_set["spec"])
+    spec = dict(daemon_set.get("spec") or {})
     generation = spec.pop("templateGeneration", 0)
     selected = _selected({**daemon_set, "spec": spec})
     return _annotated(selected, _TEMPLATE_GENERATION, str(generation)) if generation else selected
