@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.registry.groups.apiextensions.validation import validate_definition
+from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
+from orchtw.schema.catalogue import Catalogue
+from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.nodes import StructSchema
+from tests.properties import examples
 from tests.registry.unchecked import without_rules
+from tests.schema.arbitrary import Arbitrary
 from tests.validation import case
 from tests.validation.examples import (
     GONE,
@@ -24,6 +34,11 @@ from tests.validation.examples import (
 from tests.validation.paths import changed
 from tests.verbs.served import ServedCase
 
+CODECS = Codecs(Catalogue.load(Naming.orch()))
+WORDS = (
+    "", "a", "object", "array", "string", "integer", "number", "null", "map", "set", "atomic", "granular", "metadata",
+    "kind", "labels", "(?=", "^a$", "v1", "None", "Webhook", "\x00", "k" * 130,
+)  # fmt: skip
 DEFINITIONS = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
 SCHEMA = "spec.versions[0].schema.openAPIV3Schema"
 STATUS = "spec.versions[0].subresources.status"
@@ -778,3 +793,38 @@ class DefaultsTests(DefinitionCase):
         )
         self.assertEqual(field, SCHEMA)
         self.assertIn("too much work", message)
+
+
+class Small(Arbitrary):
+    """Schemas that say little each, so that all of them are looked at."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random, WORDS)
+        self._chosen = random
+
+    def struct(self, schema: StructSchema) -> dict[str, Any]:
+        self._depth += 1
+        few = min(4, len(schema.keys)) if self._depth < 7 else 0
+        keys = self._chosen.sample(sorted(schema.keys), self._chosen.randint(0, few))
+        found = {key: self.value(schema.keys[key].node) for key in keys}
+        self._depth -= 1
+        return found
+
+
+class ArbitraryTests(SynchronousTestCase):
+    """Whatever a definition holds, its rules find causes and never fail."""
+
+    @given(seed=st.integers(min_value=0, max_value=2**32))
+    @examples(200)
+    def test_never_fails(self, seed: int) -> None:
+        """Of any definition, of any schema in an otherwise good one, and of any change of one."""
+        codec = CODECS.kind("apiextensions.orch.io/v1", "CustomResourceDefinition")
+        node = CODECS.schemas.struct("orch.io.apiextensions_apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps")
+        drawn, naming = Small(Random(seed)), Naming.orch()
+        drafts = [drawn.struct(codec.schema), *(changed(DEFINITION, {SCHEMA: drawn.struct(node)}) for _ in range(3))]
+        definitions = [codec.normalise(draft) for draft in drafts]
+        for new in definitions:
+            for old in (None, *definitions):
+                validate_definition(new, old, naming)
+                if old is not None:
+                    validate_definition_status(new, old, naming)
