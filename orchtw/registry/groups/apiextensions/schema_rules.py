@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final, Literal
 
-from orchtw.errors import Cause
+from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.registry.groups.apiextensions.schema_nodes import Extensions, Node, Path, Schema
 from orchtw.rules.causes import forbidden, invalid, not_supported, required
 
@@ -77,7 +78,7 @@ def node_findings(node: Node, keys: Extensions) -> Iterator[Finding]:
     if len(schema) > (found is not None) or found == "null":  # else there is nothing but a type
         for cause in _keyword_causes(node, keys):
             yield "", cause
-        yield from _extension_findings(schema, path, keys)
+        yield from islice(_extension_findings(schema, path, keys), MAX_CAUSES)
 
 
 def _keyword_causes(node: Node, keys: Extensions) -> Iterator[Cause]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from orchtw.errors import MAX_CAUSES, Cause
@@ -55,7 +56,7 @@ def _find(schema: Schema, path: Path, has_status: bool, found: Found, naming: Na
     found[""] += root_causes(schema, path, keys, has_status)
     supported, unstructured = True, list[Cause]()
     for node in walk(schema, path, keys):
-        if len(found[""]) > MAX_CAUSES or len(unstructured) > MAX_CAUSES:
+        if len(unstructured) > MAX_CAUSES or any(len(causes) > MAX_CAUSES for causes in found.values()):
             break
         supported = supported and is_supported(node.schema)
         for leniency, cause in node_findings(node, keys):
@@ -64,10 +65,10 @@ def _find(schema: Schema, path: Path, has_status: bool, found: Found, naming: Na
             unstructured += structural.node_causes(node, keys)
     if not supported:
         return
-    unstructured += structural.completeness_causes(schema, path)
+    unstructured += islice(structural.completeness_causes(schema, path), MAX_CAUSES)
     found[_STRUCTURAL] += unstructured
     if not unstructured:
-        for lenient, cause in default_findings(schema, path, naming):
+        for lenient, cause in islice(default_findings(schema, path, naming), MAX_CAUSES):
             found[lenient].append(cause)
 
 
