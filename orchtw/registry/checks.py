@@ -24,10 +24,11 @@ from orchtw.registry.groups.core import (
     volume_files,
     volume_sources,
 )
-from orchtw.registry.groups.meta import selectors
+from orchtw.registry.groups.meta import conditions, selectors
 from orchtw.schema.validation.validators import Check, Consequence
 
 _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
+    conditions.checks,
     selectors.checks,
     volume_sources.checks,
     volume_files.checks,

@@ -133,10 +133,12 @@ class Deletion:
 
     def _finalizers(self, write: Write, options: DeleteOptions, present: list[str]) -> list[str]:
         """The finalizers after the propagation policy has had its say (reference DEL-5)."""
-        if not self._collects_garbage or not write.target.stored.strategy.traits.collected:
+        if not self._collects_garbage:
             return present
         resource = write.target.resource
         policy = options.propagation or _from_orphan_dependents(options.orphan_dependents)
+        if not write.target.stored.strategy.traits.collected:
+            policy = "Background"
         chosen = ORPHAN in present or FOREGROUND in present
         if not policy and not chosen and resource.version in write.target.stored.strategy.traits.orphans_in:
             policy = "Orphan"

@@ -30,7 +30,7 @@ from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.system_metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.target import Target
 from orchtw.registry.write import Transform, Write, Written
-from orchtw.rules.metadata import generate_name
+from orchtw.rules.metadata import drop_repeated_owners, generate_name
 from orchtw.rules.options import DeleteOptions
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import MAX_KEYS, check_parts
@@ -146,6 +146,8 @@ class WritePath:
         sent = obj if admission is None else admission.outcome()
         obj = write.target.store_form(sent)
         meta = obj["metadata"]
+        if admission is not None:
+            _warn(write, drop_repeated_owners(meta, admitted=True))
         match_namespace(write, meta)
         if write.name:
             match_name(write, meta)
@@ -279,6 +281,8 @@ class WritePath:
         strategy, old = write.target.stored.strategy, change.old
         sent = change.wanted if admission is None else admission.outcome()
         new = write.target.store_form(sent)
+        if admission is not None:
+            _warn(write, drop_repeated_owners(new["metadata"], admitted=True))
         if write.subresource:
             new = self._subresource(write, new, old)
             strategy.keep_metadata(new, old)

@@ -43,9 +43,11 @@ _IMMUTABLE: Final = (
 _CLUSTER_NAME: Final = (
     "metadata.clusterName was specified. This field is not preserved and will be removed from the schema in 1.25"
 )
-_REPEATED_OWNERS: Final = (
-    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may "
-    "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+_REPEATED_OWNERS: Final = ".metadata.ownerReferences contains duplicate entries"
+_ADMITTED: Final = " after mutating admission happens"
+_REPEATED_OWNERS_TAIL: Final = (
+    "; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your "
+    "requests; duplicate UID(s) observed: "
 )
 
 
@@ -54,19 +56,26 @@ def generate_name(prefix: str, random: Random) -> str:
     return prefix[:_PREFIX_LIMIT] + "".join(random.choices(_SUFFIX_ALPHABET, k=_SUFFIX_LENGTH))
 
 
-def drop_unstored(meta: dict[str, Any]) -> list[str]:
-    """Take out of `meta` what is not stored, a clusterName and repeated owners; returns a warning for each."""
-    warnings = []
-    if meta.pop("clusterName", None):
-        warnings.append(_CLUSTER_NAME)
+def drop_unstored(meta: dict[str, Any], *, admitted: bool = False) -> list[str]:
+    """Take out of `meta` what is not stored, a clusterName and repeated owners; returns a warning for each.
+
+    `admitted`: the warning says that mutating admission has been (reference ERR-53).
+    """
+    warnings = [_CLUSTER_NAME] if meta.pop("clusterName", None) else []
+    return warnings + drop_repeated_owners(meta, admitted=admitted)
+
+
+def drop_repeated_owners(meta: dict[str, Any], *, admitted: bool) -> list[str]:
+    """The same of owners alone."""
     owners = meta.get("ownerReferences")
-    if owners and len(owners) > 1:
-        kept, repeated = _without_repeated(owners)
-        if repeated:
-            shown = [uid[:_SHOWN_UID] for uid in sorted(repeated)[:_SHOWN_UIDS]]
-            warnings.append(_REPEATED_OWNERS + ", ".join(shown))
-            meta["ownerReferences"] = kept
-    return warnings
+    if not owners or len(owners) < 2:
+        return []
+    kept, repeated = _without_repeated(owners)
+    if not repeated:
+        return []
+    meta["ownerReferences"] = kept
+    shown = [uid[:_SHOWN_UID] for uid in sorted(repeated)[:_SHOWN_UIDS]]
+    return [_REPEATED_OWNERS + (_ADMITTED if admitted else "") + _REPEATED_OWNERS_TAIL + ", ".join(shown)]
 
 
 def _without_repeated(owners: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], set[str]]:
@@ -229,13 +238,13 @@ def _finalizers(finalizers: Iterable[str], free: bool, naming: Naming) -> list[C
     causes: list[Cause] = []
     standard = (naming.namespace_finalizer, ORPHAN, FOREGROUND)
     finalizers = list(finalizers)
-    for name in finalizers:
+    for index, name in enumerate(finalizers):
         if len(causes) > MAX_CAUSES:
             break
-        errors: Iterable[str] = names.qualified_name(name)
-        if not errors and not free and "/" not in name and name not in standard:
-            errors = ("name is neither a standard finalizer name nor is it fully qualified",)
-        causes += [invalid(field, name, text) for text in errors]
+        causes += [invalid(field, name, text) for text in names.qualified_name(name)]
+        if not free and "/" not in name and name not in standard:
+            text = "name is neither a standard finalizer name nor is it fully qualified"
+            causes.append(invalid(f"{field}[{index}]", name, text))
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         causes.append(invalid(field, finalizers, f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"))
     return causes

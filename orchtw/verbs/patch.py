@@ -81,7 +81,7 @@ class Changes:
             quoted = go_quote(_guarded(self._mechanism.quote, document, patched))
             cause = Cause("FieldValueInvalid", f"Invalid value: {quoted}: {error.message}", "patch")
             raise Invalid.of("", "", "", [cause]) from error
-        self._request.warnings += drop_unstored(obj["metadata"])
+        self._request.warnings += drop_unstored(obj["metadata"], admitted=True)
         if obj["metadata"].get("resourceVersion") == present:
             obj["metadata"].pop("resourceVersion", None)
         return obj
