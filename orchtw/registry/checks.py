@@ -10,9 +10,14 @@ from types import MappingProxyType
 
 from orchtw.naming import Naming
 from orchtw.registry.groups.meta import selectors
+from orchtw.registry.groups.networking import ingress_classes, network_policies
 from orchtw.schema.validation.validators import Check
 
-_PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (selectors.checks,)
+_PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
+    selectors.checks,
+    ingress_classes.checks,
+    network_policies.checks,
+)
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:
