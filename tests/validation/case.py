@@ -37,8 +37,8 @@ class EntryCase(ServedCase):
 
     def entries(self) -> list[Entry]:
         """Those of the file."""
-        facts = orjson.loads((FILES / self.file).read_bytes())["entries"] if self.file else []
-        return [Entry(number, fact) for number, fact in enumerate(facts)]
+        found = orjson.loads((FILES / self.file).read_bytes())["entries"]
+        return [Entry(number, fact) for number, fact in enumerate(found)]
 
     def test_every_entry(self) -> None:
         """No entry is without an example."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.registry.unchecked import without_rules
 from tests.verbs.answered import Case
 
 NAMESPACES = "/api/v1/namespaces"
@@ -71,7 +72,8 @@ class SelectorTests(Case):
         """There is no Scale of a workload without a readable selector, and no way to apply one."""
         for number, selector in enumerate(self.NONSENSE):
             spec = {"selector": selector, "template": {}}
-            await self.send("POST", DEPLOYMENTS, 201, {"metadata": {"name": f"d{number}"}, "spec": spec})
+            with without_rules():
+                await self.send("POST", DEPLOYMENTS, 201, {"metadata": {"name": f"d{number}"}, "spec": spec})
             url = f"{DEPLOYMENTS}/d{number}"
             await self.send("GET", f"{url}/scale", 400)
             applied = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 7}}
@@ -82,7 +84,8 @@ class SelectorTests(Case):
         """A budget without a readable selector protects no pod."""
         for number, selector in enumerate(self.NONSENSE):
             spec = {"selector": selector}
-            await self.send("POST", BUDGETS, 201, {"metadata": {"name": f"b{number}"}, "spec": spec})
+            with without_rules():
+                await self.send("POST", BUDGETS, 201, {"metadata": {"name": f"b{number}"}, "spec": spec})
         await self.send("POST", PODS, 201, {"metadata": {"name": "p", "labels": {"a": "b"}}})
         status = {"metadata": {"name": "p"}, "status": {"phase": "Running"}}
         await self.send("PUT", f"{PODS}/p/status", 200, status)
