@@ -139,6 +139,11 @@ def qualified_name(value: str) -> tuple[str, ...]:
     return _qualified(value)
 
 
+def csi_driver(value: str) -> tuple[str, ...]:
+    """What is wrong with the name of a CSI driver, a subdomain in letters of either case, but for its length."""
+    return dns_subdomain(value.lower())
+
+
 def config_key(value: str) -> tuple[str, ...]:
     """What is wrong with a key of ConfigMap or Secret data."""
     if value in (".", ".."):

@@ -34,7 +34,7 @@ def validate_role(new: Object, old: Object | None, naming: Naming) -> list[Cause
 
 
 def validate_cluster_role(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
-    """Rules of the cluster are about resources or about paths; an aggregation selects the roles that it is made of."""
+    """Rules of the cluster are about resources or about paths; an aggregation selects roles to be made of."""
     causes = _rule_causes(new, namespaced=False)
     aggregation = new.get("aggregationRule")
     if aggregation is None:

@@ -15,5 +15,6 @@ FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "qualified_name": names.qualified_name,
     "config_key": names.config_key,
     "path_segment": names.path_segment,
+    "csi_driver": names.csi_driver,
 }
 """By name: what is wrong with a value, nothing if it is fine."""
