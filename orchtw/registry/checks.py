@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from orchtw.naming import Naming
+from orchtw.registry.groups.admissionregistration import hooks
 from orchtw.registry.groups.meta import selectors
 from orchtw.registry.groups.networking import ingress_classes, network_policies
 from orchtw.schema.validation.validators import Check
 
 _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     selectors.checks,
+    hooks.checks,
     ingress_classes.checks,
     network_policies.checks,
 )

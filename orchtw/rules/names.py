@@ -153,6 +153,14 @@ def config_key(value: str) -> tuple[str, ...]:
     return _config_key(value)
 
 
+def fully_qualified_name(value: str) -> tuple[str, ...]:
+    """What is wrong with a name of three or more parts, all in one text."""
+    if errors := dns_subdomain(value):
+        return (",".join(errors),)
+    parts = value.count(".") + 1
+    return () if parts > 2 else ("should be a domain with at least three segments separated by dots",)
+
+
 def path_segment(value: str) -> tuple[str, ...]:
     """What keeps `value` from standing in a path as one segment."""
     if value in (".", ".."):

@@ -16,5 +16,6 @@ FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "config_key": names.config_key,
     "path_segment": names.path_segment,
     "csi_driver": names.csi_driver,
+    "fully_qualified_name": names.fully_qualified_name,
 }
 """By name: what is wrong with a value, nothing if it is fine."""
