@@ -145,8 +145,8 @@ class WritePath:
         generated = not meta.get("name") and bool(meta.get("generateName"))
         if generated:
             meta["name"] = generate_name(meta["generateName"], self._random)
-        write.target.stored.strategy.prepare_for_create(obj, write.user)
         self._stamp.created(meta)
+        write.target.stored.strategy.prepare_for_create(obj, write.user)
         obj["metadata"] = ordered(meta)
         if write.target.stored.strategy.reservations is None:
             self._check_create(write, admission, obj)
