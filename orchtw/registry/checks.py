@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from orchtw.naming import Naming
 from orchtw.registry.groups.admissionregistration import hooks
+from orchtw.registry.groups.flowcontrol import flow_schemas, priority_levels
 from orchtw.registry.groups.meta import selectors
 from orchtw.registry.groups.networking import ingress_classes, network_policies
 from orchtw.schema.validation.validators import Check
@@ -17,6 +18,8 @@ from orchtw.schema.validation.validators import Check
 _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     selectors.checks,
     hooks.checks,
+    flow_schemas.checks,
+    priority_levels.checks,
     ingress_classes.checks,
     network_policies.checks,
 )
