@@ -159,7 +159,7 @@ class Warned(Example):
         for changes, expected in ((self.change, True), (self.accepts, False)):
             answer = self.write(case, entry, changes)
             assert answer.code in (200, 201), (answer.code, answer.body[:600])
-            warnings = answer.headers.get("Warning", "").replace('\\"', '"')
+            warnings = answer.headers.get("warning", "").replace('\\"', '"')
             assert (self.text in warnings) is expected, warnings
 
 

@@ -236,7 +236,7 @@ class FlowcontrolTests(case.EntryCase):
         """Each request in v1beta1 is told that it is deprecated."""
         for path in (SCHEMAS, LEVELS):
             answer = self.send("GET", path.replace("v1beta2", "v1beta1"))
-            self.assertIn("is deprecated in v1.23+, unavailable in v1.26+", answer.headers["Warning"])
+            self.assertIn("is deprecated in v1.23+, unavailable in v1.26+", answer.headers["warning"])
 
     def test_default_precedence(self) -> None:
         """One who does not say has a precedence of 1000."""

@@ -278,7 +278,7 @@ class NetworkingTests(case.EntryCase):
         """The annotation of old is not warned of."""
         classed = changed(INGRESS, {"metadata.annotations": {"orch.io/ingress.class": "a"}})
         answer = self.send("POST", f"{NAMESPACE}/ingresses", classed)
-        self.assertEqual((answer.code, answer.headers.get("Warning")), (201, None))
+        self.assertEqual((answer.code, answer.headers.get("warning")), (201, None))
 
     def test_scope(self) -> None:
         """Parameters without a scope, which defaults rule out, are refused."""

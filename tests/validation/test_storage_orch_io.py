@@ -273,7 +273,7 @@ class StorageTests(case.EntryCase):
         """Labels of nodes that are deprecated are not warned of."""
         terms = [{"matchLabelExpressions": [{"key": "failure-domain.beta.orch.io/zone", "values": ["a"]}]}]
         answer = self.send("POST", f"{ALL}/storageclasses", {**CLASS, "allowedTopologies": terms})
-        self.assertEqual((answer.code, answer.headers.get("Warning")), (201, None))
+        self.assertEqual((answer.code, answer.headers.get("warning")), (201, None))
 
     def test_long_attacher(self) -> None:
         """The name of a driver has at most 63 bytes."""
