@@ -13,8 +13,8 @@ CLASSES = "/apis/scheduling.orch.io/v1/priorityclasses"
 PODS = f"{DEFAULT}/pods"
 
 
-class PriorityTests(ServedCase):
-    """The plugin in a whole server."""
+class PriorityCase(ServedCase):
+    """Makes classes and pods."""
 
     def priority_class(self, name: str, value: int, **more: Any) -> Object:
         return self.done("POST", CLASSES, {"metadata": {"name": name}, "value": value, **more})
@@ -32,6 +32,10 @@ class PriorityTests(ServedCase):
         message: str = answer.json["message"]
         return message
 
+
+class PriorityTests(PriorityCase):
+    """The plugin in a whole server."""
+
     def test_class(self) -> None:
         """A pod gets value and policy of the class that it names, one of the system's too."""
         self.priority_class("high", 1000, preemptionPolicy="Never")
@@ -48,16 +52,6 @@ class PriorityTests(ServedCase):
         self.assertEqual(self.done("GET", f"{PODS}/a")["spec"]["priority"], 0)
         self.done("DELETE", f"{CLASSES}/usual")
         self.assertEqual(self.priority_of(self.pod("c")), (None, 0, "PreemptLowerPriority"))
-
-    def test_lowest_default(self) -> None:
-        """Of two defaults, which servers let in at the same time, the lowest counts."""
-
-        async def let_in(plugin: Priority, attributes: Attributes) -> None: ...
-
-        self.patch(Priority, "validate", let_in)
-        for name, value in (("a", 7), ("b", 5), ("c", 9)):
-            self.priority_class(name, value, globalDefault=True)
-        self.assertEqual(self.priority_of(self.pod("p")), ("b", 5, "PreemptLowerPriority"))
 
     def test_no_class(self) -> None:
         """A class that is not there is a 403."""
@@ -107,3 +101,19 @@ class PriorityTests(ServedCase):
         self.done("PUT", f"{CLASSES}/a", {**first, "description": "usual"})
         self.done("PUT", f"{CLASSES}/a", {**self.done("GET", f"{CLASSES}/a"), "globalDefault": False})
         self.done("PUT", f"{CLASSES}/b", {**second, "globalDefault": True})
+
+
+class SeveralDefaultsTests(PriorityCase):
+    """Servers that share a store may let in a default class each."""
+
+    def setUp(self) -> None:
+        async def let_in(plugin: Priority, attributes: Attributes) -> None: ...
+
+        self.patch(Priority, "validate", let_in)
+        super().setUp()
+
+    def test_lowest_default(self) -> None:
+        """Of several defaults the lowest counts."""
+        for name, value in (("a", 7), ("b", 5), ("c", 9)):
+            self.priority_class(name, value, globalDefault=True)
+        self.assertEqual(self.priority_of(self.pod("p")), ("b", 5, "PreemptLowerPriority"))
