@@ -159,7 +159,11 @@ VALUES: dict[tuple[str, str], Any] = {
 }
 
 # Names with more to them than a DNS label.
-NAMES = {"APIService": "v1.example.com", "CustomResourceDefinition": "widgets.example.com"}
+NAMES = {
+    "APIService": "v1.example.com",
+    "CustomResourceDefinition": "widgets.example.com",
+    "StorageVersion": "example.com.widgets",
+}
 
 
 _MADE_ELSEWHERE = ("kind", "apiVersion", "metadata", "status")

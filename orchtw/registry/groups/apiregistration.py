@@ -1,4 +1,4 @@
-"""The aggregator's own group: who serves which API."""
+"""The aggregator's own group: who serves which API (reference AGG-1)."""
 
 from __future__ import annotations
 

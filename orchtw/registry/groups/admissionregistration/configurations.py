@@ -1,4 +1,4 @@
-"""Configurations of webhooks: what is asked whom, and what its answer may be (reference HOOK-1)."""
+"""Configurations of webhooks: what is asked whom, and what its answer may be (reference HOOK-1, HOOK-4)."""
 
 from __future__ import annotations
 

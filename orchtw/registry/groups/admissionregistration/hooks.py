@@ -1,4 +1,4 @@
-"""Webhooks: how each is reached, and what it is asked about."""
+"""Webhooks: how each is reached, and what it is asked about (reference HOOK-3, HOOK-4)."""
 
 from __future__ import annotations
 

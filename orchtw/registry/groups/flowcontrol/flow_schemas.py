@@ -1,4 +1,4 @@
-"""Flow schemas: which requests go to which priority level."""
+"""Flow schemas: which requests go to which priority level (reference FLOW-3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Priority levels: how much is served at once, and what becomes of the rest."""
+"""Priority levels: how much is served at once, and what becomes of the rest (reference FLOW-2, FLOW-4)."""
 
 from __future__ import annotations
 

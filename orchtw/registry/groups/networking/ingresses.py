@@ -1,4 +1,4 @@
-"""Ingresses: which requests from outside go to which services (reference KIND-29)."""
+"""Ingresses: which requests from outside go to which services (reference KIND-29, KIND-34)."""
 
 from __future__ import annotations
 

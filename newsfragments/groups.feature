@@ -1,0 +1,1 @@
+Ingresses, network policies, roles and bindings, storage classes, drivers and attachments, certificate signing requests, webhook configurations, APIServices, flow schemas, priority levels and access reviews are validated as the release does, each refusal with all of its causes; pods get the priority of their class, and there is one default class at most.
