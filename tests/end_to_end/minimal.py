@@ -86,6 +86,7 @@ EXTRA: dict[str, tuple[str, ...]] = {
     "Service": ("spec",),
     "ServiceSpec": ("ports", "selector"),
     "StatefulSet": ("spec",),
+    "StorageVersionCondition": ("message",),
     "SubjectAccessReviewSpec": ("user", "resourceAttributes"),
     "TokenReviewSpec": ("token",),
     "VolumeAttachmentSource": ("persistentVolumeName",),
