@@ -177,6 +177,10 @@ class Config:
     disable_admission_plugins: tuple[str, ...] = attrs.field(
         default=(), metadata=_about("Admission", "Admission plugins not to run, default ones included.", LIST)
     )
+    allow_privileged: bool = attrs.field(
+        default=False,
+        metadata=_about("Cluster", "Pods may have privileged containers, and processes of windows nodes.", BOOLEAN),
+    )
     service_cluster_ip_range: tuple[str, ...] = attrs.field(
         default=("10.0.0.0/24",),
         metadata=_about(

@@ -31,7 +31,7 @@ class Resources:
         self.store = store
         self.offload = Offload(reactor)
         self.catalogue = Catalogue.load(naming)
-        self.codecs = Codecs(self.catalogue, checks(naming))
+        self.codecs = Codecs(self.catalogue, checks(naming, allow_privileged=config.allow_privileged))
         self.enabled = enabled(self.catalogue, config.runtime_config)
         self.targets = Targets(self.catalogue, self.codecs, self.enabled)
         self.cacher = Cacher(

@@ -5,11 +5,24 @@ What holds for a kind as a whole is in its record (`Traits.validate`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from orchtw.errors import Cause
 from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.registry.groups.admissionregistration import hooks
+from orchtw.registry.groups.core import (
+    containers,
+    pod_annotations,
+    pod_containers,
+    pod_security,
+    pod_specs,
+    privileges,
+    scheduling_terms,
+    volume_files,
+    volume_sources,
+)
 from orchtw.registry.groups.flowcontrol import flow_schemas, priority_levels
 from orchtw.registry.groups.meta import selectors
 from orchtw.registry.groups.networking import ingress_classes, network_policies
@@ -22,12 +35,38 @@ _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     priority_levels.checks,
     ingress_classes.checks,
     network_policies.checks,
+    volume_sources.checks,
+    volume_files.checks,
+    scheduling_terms.checks,
+    pod_annotations.checks,
+    pod_security.checks,
+    pod_specs.checks,
+    containers.checks,
+    pod_containers.checks,
 )
 
 
-def checks(naming: Naming) -> Mapping[str, Check]:
-    """All of them by the full name of the message, for `Codecs`; `naming` is that of the objects."""
-    made: dict[str, Check] = {}
-    for part in _PARTS:
-        made.update(part(naming))
-    return MappingProxyType(made)
+def checks(naming: Naming, *, allow_privileged: bool = True) -> Mapping[str, Check]:
+    """All of them by the full name of the message, for `Codecs`; `naming` is that of the objects.
+
+    `allow_privileged`: pods may have all rights on their node (reference KIND-32).
+    """
+    found: dict[str, list[Check]] = {}
+    for part in _PARTS if allow_privileged else (*_PARTS, privileges.checks):
+        for message, check in part(naming).items():
+            found.setdefault(message, []).append(check)
+    return MappingProxyType({message: _combined(parts) for message, parts in found.items()})
+
+
+def _combined(parts: Sequence[Check]) -> Check:
+    """One check that adds up the causes of several."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def check(new: Object, old: Object | None) -> list[Cause]:
+        causes: list[Cause] = []
+        for part in parts:
+            causes += part(new, old)
+        return causes
+
+    return check

@@ -142,10 +142,14 @@ class Strategy:
 
         The status, which such a write cannot change, is not looked at: it may be older than its rules.
         """
-        declared, own = self._codec.validator, self.traits.validate
-        shown = {key: value for key, value in obj.items() if key != "status"} if self.has_status else obj
-        causes = [] if declared is None else declared(shown, old)
+        causes, own = self.validate_declared(obj, old), self.traits.validate
         return causes if own is None else causes + own(obj, old, self.naming)
+
+    def validate_declared(self, obj: Object, old: Object | None) -> list[Cause]:
+        """What the schema declares for all but the status."""
+        declared = self._codec.validator
+        shown = {key: value for key, value in obj.items() if key != "status"} if self.has_status else obj
+        return [] if declared is None else declared(shown, old)
 
     def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
         """The same for a write to a sub-resource: to /status what holds of the status, to others all but that."""

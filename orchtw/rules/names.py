@@ -20,6 +20,8 @@ _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_QUALIFIED})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
+_VARIABLE = "[-._a-zA-Z][-._a-zA-Z0-9]*"
+_HEADER = "[-A-Za-z0-9]+"
 _KEPT = 4096  # label keys, values and names repeat; so many short ones are about 1 MiB
 _LONGEST_MATCHED = 4096  # characters: that longer ones are too long says enough
 _LONGEST_KEPT = 320  # characters: every valid value is shorter, and a client's long ones are not worth the memory
@@ -78,6 +80,19 @@ _CONFIG_KEY_TEXT = regex_text(
     "KEY_NAME",
     "key-name",
 )
+_VARIABLE_TEXT = regex_text(
+    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not "
+    "start with a digit",
+    _VARIABLE,
+    "my.env-name",
+    "MY_ENV.NAME",
+    "MyEnvName1",
+)
+_HEADER_TEXT = regex_text(
+    "a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name"
+)
+_is_variable = re.compile(_VARIABLE).fullmatch
+_is_header = re.compile(_HEADER).fullmatch
 
 
 def _form(pattern: str, limit: int, text: str) -> Check:
@@ -140,17 +155,32 @@ def qualified_name(value: str) -> tuple[str, ...]:
 
 
 def csi_driver(value: str) -> tuple[str, ...]:
-    """What is wrong with the name of a CSI driver, a subdomain in letters of either case, but for its length."""
+    """What is wrong with the name of a CSI driver, but for its length: a subdomain, in letters of either case."""
     return dns_subdomain(value.lower())
 
 
 def config_key(value: str) -> tuple[str, ...]:
     """What is wrong with a key of ConfigMap or Secret data."""
+    return (*_config_key(value), *_dots(value)) if value.startswith(".") else _config_key(value)
+
+
+def _dots(value: str) -> tuple[str, ...]:
+    """What keeps a name from being that of a file: it leads to a folder."""
     if value in (".", ".."):
-        return (*_config_key(value), f"must not be '{value}'")
-    if value.startswith(".."):
-        return (*_config_key(value), "must not start with '..'")
-    return _config_key(value)
+        return (f"must not be '{value}'",)
+    return ("must not start with '..'",) if value.startswith("..") else ()
+
+
+def environment_variable(value: str) -> tuple[str, ...]:
+    """What is wrong with the name of an environment variable, or with the beginning of one."""
+    if _is_variable(value) is None:
+        return (_VARIABLE_TEXT, *_dots(value))
+    return _dots(value) if value.startswith(".") else ()
+
+
+def http_header(value: str) -> tuple[str, ...]:
+    """What is wrong with the name of an HTTP header."""
+    return () if _is_header(value) else (_HEADER_TEXT,)
 
 
 def fully_qualified_name(value: str) -> tuple[str, ...]:

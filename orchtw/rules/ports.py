@@ -11,6 +11,7 @@ HIGHEST: Final = 65535
 _LONGEST_NAME: Final = 15
 _ALLOWED: Final = re.compile("[-a-z0-9]+")
 _LETTER: Final = re.compile("[a-z]")
+_is_usual = re.compile("[a-z](?:-?[a-z0-9])*").fullmatch
 
 
 def port_number(value: int) -> tuple[str, ...]:
@@ -20,6 +21,8 @@ def port_number(value: int) -> tuple[str, ...]:
 
 def port_name(value: str) -> tuple[str, ...]:
     """What is wrong with the name of a port: everything, as no other form does."""
+    if len(value) <= _LONGEST_NAME and _is_usual(value):
+        return ()
     errors = []
     if len(value.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
         errors.append(max_length_text(_LONGEST_NAME))
@@ -32,3 +35,8 @@ def port_name(value: str) -> tuple[str, ...]:
     if value[:1] == "-" or value[-1:] == "-":
         errors.append("must not begin or end with a hyphen")
     return tuple(errors)
+
+
+def port(value: int | str) -> tuple[str, ...]:
+    """What is wrong with the number or name of a port."""
+    return port_name(value) if isinstance(value, str) else port_number(value)

@@ -55,6 +55,22 @@ class Quantity:
             mantissa, exponent = _LARGEST_BINARY, 0
         return cls(-mantissa if match[1] == "-" else mantissa, exponent, family)
 
+    @property
+    def whole(self) -> bool:
+        """Whether it has no fraction."""
+        return self.exponent >= 0 or self.mantissa % 10**-self.exponent == 0
+
+    def compare(self, other: Quantity) -> int:
+        """Below, at or above 0 as this is less than, equal to or more than `other`; cheap for any exponents."""
+        left, right = self.mantissa, other.mantissa
+        if left == 0 or right == 0 or (left < 0) != (right < 0):
+            return _sign(left) - _sign(right)
+        difference = _order(self) - _order(other)
+        if difference:
+            return difference * _sign(left)
+        least = min(self.exponent, other.exponent)  # of equal order: they differ by no more than the digits there are
+        return left * 10 ** (self.exponent - least) - right * 10 ** (other.exponent - least)
+
     def canonical(self) -> str:
         """The canonical text."""
         mantissa, exponent = _without_zeros(self.mantissa, self.exponent)
@@ -67,6 +83,12 @@ class Quantity:
         if self.family == "exponent" or exponent not in _DECIMAL_SUFFIXES:
             return f"{mantissa}e{exponent}" if exponent else str(mantissa)
         return f"{mantissa}{_DECIMAL_SUFFIXES[exponent]}"
+
+
+@lru_cache(maxsize=8192)  # as below
+def quantity(text: str) -> Quantity:
+    """The quantity of a text that is one."""
+    return Quantity.parse(text)
 
 
 @lru_cache(maxsize=8192)  # clusters use the same few amounts over and over
@@ -83,6 +105,15 @@ def _rounded(mantissa: int, exponent: int) -> tuple[int, int]:
     if dropped > _LONGEST:  # more digits than there can be
         return 1, _FINEST
     return -(-mantissa // 10**dropped), _FINEST
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
+def _order(amount: Quantity) -> int:
+    """The power of ten below which an amount that is not 0 lies."""
+    return len(str(abs(amount.mantissa))) + amount.exponent
 
 
 def _exceeds(mantissa: int, exponent: int, limit: int) -> bool:

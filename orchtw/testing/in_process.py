@@ -37,7 +37,7 @@ TOKENS = f'{TOKEN},admin,admin,"system:masters"\n'
 
 @attrs.frozen(slots=True)
 class Answer:
-    """A complete response: `json` is None for bodies that are not JSON."""
+    """A complete response. Names of headers are in lower case, and the values of one that is repeated are joined."""
 
     code: int
     headers: Mapping[str, str]
@@ -110,5 +110,9 @@ def _answer(response: Response) -> Answer:
     pieces = [response.body] if isinstance(response.body, bytes) else response.body
     body = b"".join(pieces if response.parts is None else response.parts)
     response.end(Ending.COMPLETE)
-    headers = {name.lower(): value for name, value in response.headers}
-    return Answer(response.code, {"content-type": response.content_type, **headers}, body)
+    headers = {"content-type": response.content_type}
+    repeated: dict[str, list[str]] = {}
+    for name, value in response.headers:
+        repeated.setdefault(name.lower(), []).append(value)
+    headers |= {name: ", ".join(values) for name, values in repeated.items()}
+    return Answer(response.code, headers, body)

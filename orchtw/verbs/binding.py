@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from orchtw.errors import BadRequest, Conflict, NotFound
+from orchtw.errors import BadRequest, Cause, Conflict, Invalid, NotFound
 from orchtw.objects import Object
 from orchtw.registry.admissions import Submission
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
 from orchtw.request import Request, Response
+from orchtw.rules.causes import not_supported, required
 from orchtw.rules.options import create_options
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.call import Call
@@ -16,7 +17,11 @@ from orchtw.verbs.request_bodies import read
 
 
 async def bind_pod(context: Writing, call: Call) -> Response:
-    """POST on pods/binding: 201 and a Status. Raises NotFound (404), Conflict (409, the pod has a node)."""
+    """POST on pods/binding: 201 and a Status.
+
+    Raises BadRequest (400, another pod's name), Invalid (422), NotFound (404), Conflict (409, the pod has a node or
+    is being deleted).
+    """
     options = create_options(call.request.params, context.naming)
     binding = await read(context.offload, call.request, context.kinds.binding, context.negotiator)
     await _bind(context, call.target, call.submission("CREATE", binding, options))
@@ -53,9 +58,12 @@ async def create_binding(context: Writing, pods: Target, acceptance: Acceptance,
 async def _bind(context: Writing, pods: Target, asked: Submission) -> None:
     """Bind the pod; admission sees the creation of the Binding, and not the pod's update."""
     binding, name = await context.writes.permit(asked, context.kinds.binding), asked.name
-    node = binding["target"].get("name", "")
-    if not node:
-        raise BadRequest("target.name is required: the node that is to run the pod")
+    if binding["metadata"].get("name", name) != name:
+        raise BadRequest("name in URL does not match name in Binding object")
+    target: Object = binding.get("target") or {}
+    if causes := _target_causes(target):
+        raise Invalid.of("Binding", "", name, causes)
+    node = target["name"]
     now = context.writes.timestamp()
     write = Write(
         target=pods,
@@ -71,6 +79,9 @@ async def _bind(context: Writing, pods: Target, asked: Submission) -> None:
         """The pod with its node, the binding's annotations and condition PodScheduled."""
         if live is None:
             raise NotFound.of("pods", "", name)
+        if live["metadata"].get("deletionTimestamp"):
+            why = f"pod {name} is being deleted, cannot be assigned to a host"
+            raise Conflict.of("pods/binding", "", name, why)
         present = live["spec"].get("nodeName")
         if present:
             why = f'pod {name} is already assigned to node "{present}"'
@@ -92,6 +103,16 @@ async def _bind(context: Writing, pods: Target, asked: Submission) -> None:
         )
 
     await context.writes.update(write, assign)
+
+
+def _target_causes(target: Object) -> list[Cause]:
+    """What is wrong with what a pod is bound to: it is a node."""
+    causes = []
+    if (kind := target.get("kind")) and kind != "Node":
+        causes.append(not_supported("target.kind", kind, ("Node", "<empty>")))
+    if not target.get("name"):
+        causes.append(required("target.name"))
+    return causes
 
 
 def _created() -> Object:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 import attrs
 
-from orchtw.errors import BadRequest, Cause, Forbidden, InternalError, TooManyRequests
+from orchtw.errors import BadRequest, Cause, Conflict, Forbidden, InternalError, TooManyRequests
 from orchtw.objects import Object
 from orchtw.registry.bootstrap.maker import system_user
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
+from orchtw.registry.write_path import MAX_ATTEMPTS
 from orchtw.request import Response
-from orchtw.rules.options import create_options, delete_options
+from orchtw.rules.options import DeleteOptions, create_options, delete_options
 from orchtw.rules.selectors import selector_of_object
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
@@ -22,8 +23,6 @@ from orchtw.watch.entry import Entry
 
 MAX_DISRUPTED_PODS = 2000
 """Evictions that a budget's controller has not yet seen, at the most."""
-
-UNPROTECTED_PHASES = frozenset({"Pending", "Succeeded", "Failed"})
 
 
 async def evict(context: Writing, budgets: Target, call: Call) -> Response:
@@ -38,12 +37,28 @@ async def evict(context: Writing, budgets: Target, call: Call) -> Response:
     eviction = await context.writes.permit(call.submission("CREATE", eviction, options), context.kinds.eviction)
     how = delete_options({}, eviction.get("deleteOptions") or {}, context.naming)
     how = attrs.evolve(how, dry_run=options.dry_run or how.dry_run)
-    pod = call.target.load(await find_most_recent(call))
-    if not _unprotected(pod):
-        await _charge(context, budgets, call, pod, dry_run=how.dry_run)
-    await context.deletion.delete(call.write(how, admitted=True), how)
+    await _delete(context, budgets, call, how)
     status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return context.representations.obj(status, context.representations.untransformed(call.accept), 201)
+
+
+async def _delete(context: Writing, budgets: Target, call: Call, asked: DeleteOptions) -> None:
+    """Delete the pod: one that costs its budget nothing only as it is now, lest it became healthy meanwhile."""
+    for _ in range(MAX_ATTEMPTS):
+        entry, how = await find_most_recent(call), asked
+        pod = call.target.load(entry)
+        charged = _has_ended(pod) or (
+            _phase(pod) != "Pending" and await _charge(context, budgets, call, pod, dry_run=asked.dry_run)
+        )
+        if not charged and not asked.precondition_version:
+            how = attrs.evolve(asked, precondition_version=str(entry.revision))
+        try:
+            await context.deletion.delete(call.write(how, admitted=True), how)
+            return
+        except Conflict:
+            if how is asked or asked.precondition_uid:
+                raise
+    raise Conflict.modified("pods", "", call.info.name)
 
 
 async def _read(context: Writing, call: Call) -> Object:
@@ -55,22 +70,36 @@ async def _read(context: Writing, call: Call) -> Object:
     return eviction
 
 
-def _unprotected(pod: Object) -> bool:
-    return pod.get("status", {}).get("phase") in UNPROTECTED_PHASES or bool(pod["metadata"].get("deletionTimestamp"))
+def _has_ended(pod: Object) -> bool:
+    return _phase(pod) in ("Succeeded", "Failed") or bool(pod["metadata"].get("deletionTimestamp"))
 
 
-async def _charge(context: Writing, budgets: Target, call: Call, pod: Object, *, dry_run: bool) -> None:
-    """Take one disruption from the pod's budget, if it has one."""
+def _phase(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("phase", ""))
+
+
+def _is_ready(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+async def _charge(context: Writing, budgets: Target, call: Call, pod: Object, *, dry_run: bool) -> bool:
+    """Take one disruption from the pod's budget; whether the pod may go whatever becomes of it.
+
+    A budget with enough healthy pods is not charged for one that is not ready.
+    """
     labels = pod["metadata"].get("labels") or {}
     namespace = call.info.namespace
     present = budgets.stored.cache.snapshot(namespace)
     size = sum(len(entry.raw) for entry in present)
     found = await context.offload.run(size, lambda: [each for each in present if _selects(budgets, each, labels)])
     if not found:
-        return
+        return True
     if len(found) > 1:
         text = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         raise InternalError(text)
+    if not _is_ready(pod) and _is_healthy(budgets.stored.load(found[0])):
+        return False
     write = Write(
         target=budgets,
         namespace=namespace,
@@ -84,12 +113,18 @@ async def _charge(context: Writing, budgets: Target, call: Call, pod: Object, *,
     def take(live: Object | None) -> Object:
         assert live is not None
         status = dict(live.get("status") or {})
-        _check_budget(live, status)
+        check_budget(live, status)
         status["disruptionsAllowed"] -= 1
         status["disruptedPods"] = {**(status.get("disruptedPods") or {}), pod_name: now}
         return budgets.codec.normalise({**live, "status": status})
 
     await context.writes.update(write, take)
+    return True
+
+
+def _is_healthy(budget: Object) -> bool:
+    status: Mapping[str, int] = budget.get("status") or {}
+    return status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0
 
 
 def _selects(budgets: Target, budget: Entry, labels: Mapping[str, str]) -> bool:
@@ -100,7 +135,8 @@ def _selects(budgets: Target, budget: Entry, labels: Mapping[str, str]) -> bool:
         return False
 
 
-def _check_budget(budget: Object, status: Object) -> None:
+def check_budget(budget: Object, status: Object) -> None:
+    """Raises TooManyRequests (429) and Forbidden (403) where a budget with this status allows no disruption."""
     name = budget["metadata"]["name"]
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         text = f"The disruption budget {name} is still being processed by the server."

@@ -39,7 +39,7 @@ class ManifestTests(TestCase):
         skip = NO_KUBECTL
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.server = ServerProcess(reactor, self.mktemp(), "--vocabulary=kubernetes")
+        self.server = ServerProcess(reactor, self.mktemp(), "--vocabulary=kubernetes", "--allow-privileged")
         await self.server.start()
         self.addCleanup(self.server.terminate)
         self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())

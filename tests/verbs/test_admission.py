@@ -198,7 +198,8 @@ class EvictionTests(AdmissionCase):
         """The budget's use is the server's own write, not the requester's."""
         budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
         self.pod(node="n")
-        self.done("PATCH", "pods/p/status", {"status": {"phase": "Running"}}, MERGE)
+        running = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        self.done("PATCH", "pods/p/status", {"status": running}, MERGE)
         self.done("POST", budgets, PDB)
         status = {"disruptionsAllowed": 1, "observedGeneration": 1, "currentHealthy": 2, "desiredHealthy": 1}
         self.done("PATCH", f"{budgets}/b/status", {"status": {**status, "expectedPods": 2}}, MERGE)

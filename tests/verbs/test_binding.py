@@ -49,9 +49,28 @@ class BindingTests(Case):
         self.assertIn('pod p is already assigned to node "n1"', message)
         self.assertEqual((await self.pod())["spec"]["nodeName"], "n1")
 
+    async def test_of_a_pod_that_ends(self) -> None:
+        """A pod that is being deleted gets no node."""
+        pod = await self.pod()
+        held = {**pod, "metadata": {**pod["metadata"], "finalizers": ["example.com/a"]}}
+        await self.send("PUT", f"{PODS}/p", 200, held)
+        await self.send("DELETE", f"{PODS}/p", 200)
+        message = await self.message("POST", BINDINGS, 409, binding())
+        self.assertIn("pod p is being deleted, cannot be assigned to a host", message)
+
+    async def test_to_something_else(self) -> None:
+        """A pod is bound to a node, which the binding names."""
+        wrong = {**binding(), "target": {"kind": "Pod", "name": ""}}
+        causes = (await self.send("POST", f"{PODS}/p/binding", 422, wrong)).json["details"]["causes"]
+        kind, name = sorted(causes, key=lambda cause: str(cause["field"]))
+        self.assertEqual((kind["field"], kind["reason"]), ("target.kind", "FieldValueNotSupported"))
+        self.assertIn('supported values: "Node", "<empty>"', kind["message"])
+        self.assertEqual((name["field"], name["reason"]), ("target.name", "FieldValueRequired"))
+
     async def test_incomplete(self) -> None:
-        """A binding without a node, or in the collection without a name, is a 400; one of no pod a 404."""
-        self.assertIn("target.name is required", await self.message("POST", BINDINGS, 400, binding("")))
+        """A binding without a name, or with another one than the path has, is a 400; one of no pod a 404."""
         self.assertIn("name is required", await self.message("POST", BINDINGS, 400, binding(name="")))
+        message = await self.message("POST", f"{PODS}/p/binding", 400, binding(name="q"))
+        self.assertEqual(message, "name in URL does not match name in Binding object")
         await self.send("POST", BINDINGS, 404, binding(name="nobody"))
         await self.send("POST", f"{PODS}/nobody/binding", 404, binding(name="nobody"))

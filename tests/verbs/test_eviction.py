@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchtw.errors import Forbidden
+from orchtw.verbs.eviction import check_budget
 from tests.verbs.answered import Case
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -14,11 +16,12 @@ SPEC = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}
 
 
 class EvictionTests(Case):
-    async def pod(self, phase: str = "Running", **labels: str) -> None:
+    async def pod(self, phase: str = "Running", ready: bool = True, **labels: str) -> None:
         """Pod `p`, which runs on a node."""
         await self.send("POST", PODS, 201, {"metadata": {"name": "p", "labels": labels}, "spec": SPEC})
         pod = (await self.send("GET", f"{PODS}/p", 200)).json
-        await self.send("PUT", f"{PODS}/p/status", 200, {**pod, "status": {"phase": phase}})
+        status = {"phase": phase, "conditions": [{"type": "Ready", "status": str(ready)}]}
+        await self.send("PUT", f"{PODS}/p/status", 200, {**pod, "status": status})
 
     async def budget(self, name: str = "b", **status: Any) -> None:
         """A budget for pods with `app: web`, whose controller has said this."""
@@ -79,6 +82,36 @@ class EvictionTests(Case):
         status = await self.evict(429)
         self.assertEqual(status["details"]["retryAfterSeconds"], 10)
         self.assertIn("is still being processed", status["details"]["causes"][0]["message"])
+
+    async def test_unready(self) -> None:
+        """A pod that is not ready costs a budget nothing that has enough healthy ones."""
+        await self.budget(desiredHealthy=2, currentHealthy=2)
+        await self.pod(ready=False, app="web")
+        await self.evict(201)
+        self.assertEqual(await self.charged(), (0, []))
+        self.assertTrue(await self.is_going())
+
+    async def test_unready_and_needed(self) -> None:
+        """Without enough healthy pods an unready one is protected as all are."""
+        await self.budget(desiredHealthy=3, currentHealthy=2)
+        await self.pod(ready=False, app="web")
+        await self.evict(429)
+
+    async def test_every_pod(self) -> None:
+        """An empty selector means every pod of the namespace in policy/v1, and none in policy/v1beta1."""
+        await self.pod(app="web")
+        older = BUDGETS.replace("v1/", "v1beta1/", 1)
+        await self.send("POST", older, 201, {"metadata": {"name": "older"}, "spec": {"selector": {}}})
+        await self.evict(201, query="?dryRun=All")
+        await self.send("POST", BUDGETS, 201, {"metadata": {"name": "b"}, "spec": {"selector": {}}})
+        await self.evict(429)
+
+    def test_broken_budgets(self) -> None:
+        """A budget with impossible figures, or with too many evictions to confirm, refuses with 403."""
+        budget = {"metadata": {"name": "b"}}
+        crowd = dict.fromkeys(map(str, range(2001)), "2024-05-06T07:08:09Z")
+        for status, why in [({"disruptionsAllowed": -1}, "is negative"), ({"disruptedPods": crowd}, "map too big")]:
+            self.assertIn(why, self.assertRaises(Forbidden, check_budget, budget, status).message)
 
     async def test_out_of_order(self) -> None:
         """More than one budget for a pod is the server's failure to serve it: 500."""

@@ -9,6 +9,7 @@ from tests.verbs.answered import Case
 
 NAMESPACES = "/api/v1/namespaces"
 PODS = "/api/v1/namespaces/default/pods"
+SPEC = {"containers": [{"name": "c", "image": "i"}]}
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 CONTROLLERS = "/api/v1/namespaces/default/replicationcontrollers"
@@ -40,7 +41,7 @@ class VersionTests(Case):
 
     async def test_long(self) -> None:
         """One of 5,000 digits is a 400, and as a precondition of a delete one that does not hold."""
-        await self.send("POST", PODS, 201, {"metadata": {"name": "a"}})
+        await self.send("POST", PODS, 201, {"metadata": {"name": "a"}, "spec": SPEC})
         for version in (MANY_DIGITS, "\u0663", "-1", "1.0"):
             body = {"metadata": {"name": "a", "resourceVersion": version}}
             merge = {"content-type": "application/merge-patch+json"}
@@ -53,7 +54,7 @@ class VersionTests(Case):
 
     async def test_applied(self) -> None:
         """The same in an apply."""
-        await self.send("POST", PODS, 201, {"metadata": {"name": "a"}})
+        await self.send("POST", PODS, 201, {"metadata": {"name": "a"}, "spec": SPEC})
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "resourceVersion": MANY_DIGITS}}
         await self.send("PATCH", f"{PODS}/a?fieldManager=m", 400, body, APPLY)
 
@@ -86,7 +87,7 @@ class SelectorTests(Case):
             spec = {"selector": selector}
             with without_rules():
                 await self.send("POST", BUDGETS, 201, {"metadata": {"name": f"b{number}"}, "spec": spec})
-        await self.send("POST", PODS, 201, {"metadata": {"name": "p", "labels": {"a": "b"}}})
+        await self.send("POST", PODS, 201, {"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": SPEC})
         status = {"metadata": {"name": "p"}, "status": {"phase": "Running"}}
         await self.send("PUT", f"{PODS}/p/status", 200, status)
         await self.send("POST", f"{PODS}/p/eviction", 201, {"metadata": {"name": "p"}})
@@ -99,7 +100,7 @@ class SelectorTests(Case):
             ({"annotations": {"note": "policy/v1beta1"}}, ""),
             ({"annotations": long}, "policy/v1beta1"),
         ):
-            await self.send("POST", PODS, 201, {"metadata": {"name": "p"}})
+            await self.send("POST", PODS, 201, {"metadata": {"name": "p"}, "spec": SPEC})
             body = {"metadata": {"name": "p", **meta}, "kind": "Eviction", "apiVersion": version}
             await self.send("POST", f"{PODS}/p/eviction", 201, body)
 
@@ -118,7 +119,7 @@ class GraceTests(Case):
 
     async def test_deletion(self) -> None:
         """A pod's end is as far away as Go's durations reach, 292 years; its namespace can be deleted."""
-        spec = {"nodeName": "n", "terminationGracePeriodSeconds": self.LONGEST}
+        spec = {**SPEC, "nodeName": "n", "terminationGracePeriodSeconds": self.LONGEST}
         for name, query in (("a", ""), ("b", f"?gracePeriodSeconds={self.LONGEST}")):
             await self.send("POST", PODS, 201, {"metadata": {"name": name}, "spec": spec})
             meta = (await self.send("DELETE", f"{PODS}/{name}{query}", 200)).json["metadata"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from orchtw.rules import names
+from orchtw.rules import file_paths, names, ports
 
 FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "dns_label": names.dns_label,
@@ -17,5 +17,11 @@ FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "path_segment": names.path_segment,
     "csi_driver": names.csi_driver,
     "fully_qualified_name": names.fully_qualified_name,
+    "absolute_path": file_paths.absolute_path,
+    "descending_path": file_paths.descending_path,
+    "file_path": file_paths.file_path,
+    "no_backsteps": file_paths.no_backsteps,
+    "port": ports.port,
+    "port_name": ports.port_name,
 }
 """By name: what is wrong with a value, nothing if it is fine."""

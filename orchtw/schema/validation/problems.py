@@ -13,7 +13,8 @@ from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.nodes import Rules
 
 IMMUTABLE: Final = "field is immutable"
-_UNSET: Final[tuple[object, ...]] = (None, "", [])
+UNSET: Final[tuple[object, ...]] = (None, "", [])
+"""What chooses nothing."""
 
 
 def at(place: int | str) -> str:
@@ -47,11 +48,6 @@ def too_few(place: str, value: Sequence[Any] | Mapping[str, Any], least: int) ->
     return invalid(place, len(value), f"must have at least {least} items") if value else required(place)
 
 
-def unset(obj: Mapping[str, Any], key: str) -> bool:
-    """Whether nothing has been chosen by `key`."""
-    return obj.get(key) in _UNSET
-
-
 def identity(value: Any) -> bytes:
     """What equal elements of a list have in common."""
     return orjson.dumps(value)
@@ -59,6 +55,7 @@ def identity(value: Any) -> bytes:
 
 GIVEN: Final[Mapping[str, Any]] = {
     "IMMUTABLE": IMMUTABLE,
+    "UNSET": UNSET,
     "at": at,
     "beyond": beyond,
     "duplicate": duplicate,
@@ -70,7 +67,6 @@ GIVEN: Final[Mapping[str, Any]] = {
     "too_few": too_few,
     "too_long": too_long,
     "too_many": too_many,
-    "unset": unset,
     "within": within,
 }
 """What the source of a validator finds under its name."""

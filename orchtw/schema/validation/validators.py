@@ -80,13 +80,21 @@ class Validators:
         if field.unchecked or (field.rules is None and not self._concerns(field.node)):
             return
         key = repr(field.name)
-        w(f"v0 = new.get({key})")
         at = _Place("v0", f"None if old is None else old.get({key})", key, 0)
-        with _where_present(rules, field.pointer, at, w):
-            self._write_value(field.node, rules, at, w)
+        if rules.required or rules.immutable:
+            w(f"v0 = new.get({key})")
+            self._write_present(field, rules, at, w)
+        else:
+            with w.block(f"if {key} in new:"):  # most fields of most structs are absent
+                w(f"v0 = new[{key}]")
+                self._write_present(field, rules, at, w)
         if rules.immutable:
             with w.block(f"if old is not None and old.get({key}) != v0:"):
                 w(f"out.append(invalid({key}, v0, IMMUTABLE))")
+
+    def _write_present(self, field: Field, rules: Rules, at: _Place, w: Writer) -> None:
+        with _where_present(rules, field.pointer, at, w):
+            self._write_value(field.node, rules, at, w)
 
     def _write_value(self, node: Node, rules: Rules, at: _Place, w: Writer) -> None:
         _check_fit(node, rules)
@@ -217,12 +225,14 @@ def _write_format(rules: Rules, at: _Place, w: Writer) -> None:
 
 
 def _write_one_of(one_of: OneOf, w: Writer) -> None:
-    w(f"given = [key for key in {one_of.keys!r} if not unset(new, key)]")
-    with w.block("for key in given[1:]:"):
-        w(f"out.append(forbidden(key, {one_of.too_many!r}))")
-    if one_of.missing:
-        with w.block("if not given:"):
-            w(f"out.append(required('', {one_of.missing!r}))")
+    given = " + ".join(f"({key!r} in new and new[{key!r}] not in UNSET)" for key in one_of.keys)
+    with w.block(f"if {given} {'!=' if one_of.missing else '>'} 1:"):
+        w(f"given = [key for key in {one_of.keys!r} if new.get(key) not in UNSET]")
+        with w.block("for key in given[1:]:"):
+            w(f"out.append(forbidden(key, {one_of.too_many!r}))")
+        if one_of.missing:
+            with w.block("if not given:"):
+                w(f"out.append(required('', {one_of.missing!r}))")
 
 
 def _check_fit(node: Node, rules: Rules) -> None:

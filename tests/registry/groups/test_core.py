@@ -95,20 +95,6 @@ class NamespaceTests(SynchronousTestCase):
         self.assertEqual(result, {**old, "spec": {"finalizers": ["x/y"]}})
 
 
-class PodTests(SynchronousTestCase):
-    """Reference DEL-6."""
-
-    def test_grace(self) -> None:
-        """Only a pod that a node runs is deleted gracefully; its own period is the default."""
-        pods = strategy("", "v1", "pods")
-        bound: dict[str, Any] = {"spec": {"nodeName": "n", "terminationGracePeriodSeconds": 7}, "status": {}}
-        self.assertEqual(pods.grace_period_s({"spec": {}, "status": {}}, None), 0)
-        self.assertEqual(pods.grace_period_s(bound, None), 7)
-        self.assertEqual(pods.grace_period_s(bound, 3), 3)
-        self.assertEqual(pods.grace_period_s(bound, 0), 0)
-        self.assertEqual(pods.grace_period_s({**bound, "status": {"phase": "Succeeded"}}, 9), 0)
-
-
 class GenerationTests(SynchronousTestCase):
     """Reference OBJ-6."""
 

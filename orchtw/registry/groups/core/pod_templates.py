@@ -7,6 +7,7 @@ from functools import lru_cache
 from orchtw.objects import Object
 from orchtw.registry.amounts import round_up
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.pod_warnings import warn_of_template
 from orchtw.registry.groups.core.volumes import set_claim_spec_defaults
 from orchtw.registry.kind import Kind
 from orchtw.schema.tables import cells_workloads
@@ -50,6 +51,8 @@ def set_pod_spec_defaults(spec: Object) -> None:
         set_volume_defaults(volume)
     if "overhead" in spec:
         round_up(spec, "overhead")
+    for constraint in spec.get("topologySpreadConstraints") or ():
+        constraint.pop("minDomains", None)  # its feature, MinDomainsInPodTopologySpread, is not there
 
 
 def set_container_defaults(container: Object) -> None:
@@ -105,5 +108,6 @@ POD_TEMPLATE = Kind(
     kind="PodTemplate",
     generation=(("template",),),
     set_defaults=set_pod_template_defaults,
+    warn=warn_of_template,
     cells=cells_workloads.pod_template,
 )

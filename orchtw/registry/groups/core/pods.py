@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from orchtw.errors import Cause
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.pod_annotations import synchronise_seccomp
+from orchtw.registry.groups.core.pod_statuses import validate_pod_status
 from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING, set_pod_spec_defaults
+from orchtw.registry.groups.core.pod_updates import ephemeral_update_causes
+from orchtw.registry.groups.core.pod_validation import pod_causes, validate_pod
+from orchtw.registry.groups.core.pod_warnings import warn_of_pod
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
+from orchtw.request import UserInfo
 from orchtw.schema.tables import cells_pod
 
 _COMPUTE = ("cpu", "memory")
+_EPHEMERAL_TAIL = (
+    *("ephemeralContainers", "restartPolicy", "terminationGracePeriodSeconds", "activeDeadlineSeconds", "dnsPolicy"),
+    *("nodeSelector", *POD_SPEC_TAIL),
+)
+_QOS_TAIL = ("qosClass", "ephemeralContainerStatuses")
 _SERVICE_LINKS_TAIL = POD_SPEC_TAIL[POD_SPEC_TAIL.index("enableServiceLinks") :]
 
 
@@ -18,8 +30,29 @@ class PodStrategy(Strategy):
 
     DEFAULT_GRACE_S = 30
 
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
+        synchronise_seccomp(obj, self.naming)
+
     def reset_status(self, obj: Object) -> None:
         obj["status"] = {"phase": "Pending", "qosClass": qos_class(obj["spec"])}
+
+    def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
+        kept = super().prepare_for_status(new, old, now)
+        status, qos = kept.get("status") or {}, old.get("status", {}).get("qosClass")
+        if qos and not status.get("qosClass"):
+            kept["status"] = dict(status)
+            put(kept["status"], "qosClass", qos, _QOS_TAIL)
+        return kept
+
+    def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
+        """A binding is valid by itself; ephemeral containers are added beside a spec that stays."""
+        if name == "binding":
+            return []
+        if name == "ephemeralcontainers":
+            causes = self.validate_declared(new, old) + pod_causes(new, old, self.naming)
+            return causes + ephemeral_update_causes(new["spec"], old["spec"])
+        return super().validate_subresource(name, new, old)
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
         spec = obj.get("spec", {})
@@ -35,8 +68,9 @@ class PodStrategy(Strategy):
         if name != "ephemeralcontainers":
             return super().prepare_for_subresource(name, new, old, now)
         spec = dict(old["spec"])
-        if added := new.get("spec", {}).get("ephemeralContainers"):
-            spec["ephemeralContainers"] = added
+        spec.pop("ephemeralContainers", None)
+        if wanted := new.get("spec", {}).get("ephemeralContainers"):
+            put(spec, "ephemeralContainers", wanted, _EPHEMERAL_TAIL)
         return {**old, "spec": spec}
 
 
@@ -82,5 +116,8 @@ POD = Kind(
     strategy=PodStrategy,
     status_ignores=("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
     set_defaults=set_pod_defaults,
+    validate=validate_pod,
+    validate_status=validate_pod_status,
+    warn=warn_of_pod,
     cells=cells_pod.pod,
 )

@@ -1,0 +1,117 @@
+"""Containers of every sort, in pods and in templates: what compares their fields (reference KIND-38)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.groups.core.container_environment import import_causes, variable_causes
+from orchtw.registry.groups.core.container_mounts import mount_causes
+from orchtw.registry.groups.core.container_resources import resource_causes
+from orchtw.registry.groups.core.container_security import (
+    check_seccomp_profile,
+    check_security_context,
+    check_windows_options,
+)
+from orchtw.rules.causes import forbidden, invalid, required
+from orchtw.rules.names import dns_label, http_header
+from orchtw.schema.validation.validators import Check
+
+_CORE = "orch.io.api.core.v1."
+_POLICIES: Final = frozenset(("File", "FallbackToLogsOnError"))
+_POLICY_TEXT: Final = "must be 'File' or 'FallbackToLogsOnError'"
+_RUN_ONCE: Final = ("livenessProbe", "startupProbe")
+_NOT_EPHEMERAL: Final = ("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_NOT_EPHEMERAL_TEXT: Final = "cannot be set for an Ephemeral Container"
+
+
+def _container_check(naming: Naming) -> Check:
+    def check_container(new: Object, old: Object | None) -> list[Cause]:
+        """The parts that most containers have come first; what is in them is looked at only where they are."""
+        get = new.get
+        causes: list[Cause] = []
+        if get("terminationMessagePolicy") not in _POLICIES:
+            causes += _policy_causes(new)
+        if variables := get("env"):
+            causes += variable_causes(variables)
+        if imports := get("envFrom"):
+            causes += import_causes(imports)
+        if resources := get("resources"):
+            causes += resource_causes(resources, naming)
+        if "volumeMounts" in new or "volumeDevices" in new:
+            causes += mount_causes(new)
+        if "livenessProbe" in new or "readinessProbe" in new or "startupProbe" in new:
+            causes += _probe_causes(new)
+        return causes
+
+    return check_container
+
+
+def _policy_causes(container: Object) -> list[Cause]:
+    place, policy = "terminationMessagePolicy", container.get("terminationMessagePolicy")
+    return [invalid(place, policy, _POLICY_TEXT) if policy else required(place, _POLICY_TEXT)]
+
+
+def _probe_causes(container: Object) -> list[Cause]:
+    """One success is enough where the kind of probe decides on a restart; readiness decides on none."""
+    causes = []
+    for key in _RUN_ONCE:
+        probe = container.get(key)
+        if probe and (threshold := probe.get("successThreshold", 1)) != 1:
+            causes.append(invalid(f"{key}.successThreshold", threshold, "must be 1"))
+    readiness = container.get("readinessProbe")
+    if readiness and (grace := readiness.get("terminationGracePeriodSeconds")) is not None:
+        text = "must not be set for readinessProbes"
+        causes.append(invalid("readinessProbe.terminationGracePeriodSeconds", grace, text))
+    return causes
+
+
+def check_ephemeral_container(new: Object, old: Object | None) -> list[Cause]:
+    """It has a name, an image that can be pulled, and nothing that a container needs to serve others."""
+    name, image = new.get("name"), new.get("image") or ""
+    if not name:
+        return [required("", "ephemeralContainer requires a name")]
+    causes = [invalid("name", name, text) for text in dns_label(name)]
+    if image.strip() != image:
+        causes.append(invalid("image", image, UNTRIMMED))
+    causes += [forbidden(key, _NOT_EPHEMERAL_TEXT) for key in _NOT_EPHEMERAL if new.get(key)]
+    for index, mount in enumerate(new.get("volumeMounts") or ()):
+        if len(causes) > MAX_CAUSES:
+            break
+        causes += [
+            forbidden(f"volumeMounts[{index}].{key}", _NOT_EPHEMERAL_TEXT)
+            for key in ("subPath", "subPathExpr")
+            if mount.get(key)
+        ]
+    return causes
+
+
+UNTRIMMED: Final = "must not have leading or trailing whitespace"
+"""Of an image."""
+
+
+def check_http_get(new: Object, old: Object | None) -> list[Cause]:
+    """Headers have names of their form; what is wrong is told of all of them together."""
+    causes: list[Cause] = []
+    for header in new.get("httpHeaders") or ():
+        name = header.get("name", "")
+        causes += [invalid("httpHeaders", name, text) for text in http_header(name)]
+        if len(causes) > MAX_CAUSES:
+            break
+    return causes
+
+
+def checks(naming: Naming) -> Mapping[str, Check]:
+    """By message."""
+    return {
+        _CORE + "Container": _container_check(naming),
+        _CORE + "EphemeralContainerCommon": _container_check(naming),
+        _CORE + "EphemeralContainer": check_ephemeral_container,
+        _CORE + "HTTPGetAction": check_http_get,
+        _CORE + "SecurityContext": check_security_context,
+        _CORE + "SeccompProfile": check_seccomp_profile,
+        _CORE + "WindowsSecurityContextOptions": check_windows_options,
+    }

@@ -1,0 +1,209 @@
+"""The containers of a pod among each other and with the rest of its spec (reference KIND-38, KIND-39)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.groups.core.container_mounts import reference_causes
+from orchtw.registry.groups.core.container_resources import are_plain, huge_page_causes
+from orchtw.registry.groups.core.containers import UNTRIMMED
+from orchtw.registry.groups.core.pod_annotations import containers_of
+from orchtw.rules.causes import duplicate, forbidden, invalid, not_found
+from orchtw.schema.validation.problems import within
+from orchtw.schema.validation.validators import Check
+
+_CORE = "orch.io.api.core.v1."
+_NOT_INITIAL: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+_NOT_ON_WINDOWS: Final = (
+    *("seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged"),
+    *("allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"),
+)
+
+
+def check_containers(new: Object, old: Object | None) -> list[Cause]:
+    """What few pod specs have is looked at only where it is."""
+    initial, containers = new.get("initContainers"), new.get("containers") or ()
+    ephemeral = new.get("ephemeralContainers")
+    every = [*(initial or ()), *containers, *(ephemeral or ())] if initial or ephemeral else containers
+    causes: list[Cause] = []
+    if len({container.get("name") for container in every}) < len(every):
+        causes += _name_causes(new)
+    if initial:
+        causes += _initial_causes(initial)
+    if ephemeral:
+        causes += _target_causes(ephemeral, [*(initial or ()), *containers])
+    volumes = {volume.get("name", ""): volume for volume in new.get("volumes") or ()}
+    if not all(_is_plain(container, volumes) for container in every):
+        causes += _reference_causes(new, volumes) + _port_causes(new) + _huge_page_causes(new, old)
+    if "os" in new or (new.get("securityContext") or {}).get("windowsOptions"):
+        causes += _system_causes(new)
+    return causes
+
+
+def _is_plain(container: Object, volumes: Mapping[str, Object]) -> bool:
+    """Whether it mounts folders of the pod's volumes, opens no port of the host and wants no special resources."""
+    for mount in container.get("volumeMounts") or ():
+        if mount.get("name") not in volumes:
+            return False
+    for port in container.get("ports") or ():
+        if "hostPort" in port:
+            return False
+    resources = container.get("resources")
+    return "volumeDevices" not in container and (not resources or are_plain(resources))
+
+
+def _name_causes(spec: Object) -> list[Cause]:
+    """Each container has a name of its own among all of the pod."""
+    causes: list[Cause] = []
+    seen: set[str] = set()
+    for key in ("containers", "initContainers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(key) or ()):
+            name = container.get("name")
+            if name and name in seen:
+                causes.append(duplicate(f"{key}[{index}].name", name))
+            if len(causes) > MAX_CAUSES:
+                return causes
+            seen.add(name)
+    return causes
+
+
+def _initial_causes(containers: Sequence[Object]) -> list[Cause]:
+    """What ends before others start is neither probed nor told of its end."""
+    causes: list[Cause] = []
+    for index, container in enumerate(containers):
+        for key in _NOT_INITIAL:
+            if container.get(key) is not None:
+                place = f"initContainers[{index}].{key}"
+                causes.append(invalid(place, container[key], "must not be set for init containers"))
+        if len(causes) > MAX_CAUSES:
+            break
+    return causes
+
+
+def _target_causes(ephemeral: Sequence[Object], others: Sequence[Object]) -> list[Cause]:
+    """An ephemeral container joins one that is none."""
+    names = {container.get("name") for container in others}
+    causes: list[Cause] = []
+    for index, container in enumerate(ephemeral):
+        target = container.get("targetContainerName")
+        if target and target not in names:
+            causes.append(not_found(f"ephemeralContainers[{index}].targetContainerName", target))
+        if len(causes) > MAX_CAUSES:
+            break
+    return causes
+
+
+def _reference_causes(spec: Object, volumes: Mapping[str, Object]) -> list[Cause]:
+    causes: list[Cause] = []
+    for place, container in containers_of(spec):
+        causes += within(place, reference_causes(container, volumes))
+        if len(causes) > MAX_CAUSES:
+            break
+    return causes
+
+
+def _port_causes(spec: Object) -> list[Cause]:
+    """Containers that run at a time share the ports of the host, on whose network both numbers of a port are one."""
+    causes: list[Cause] = []
+    for index, container in enumerate(spec.get("initContainers") or ()):
+        causes += within(f"initContainers[{index}]", _host_port_causes(container, set()))
+    taken: set[tuple[str, str, int]] = set()
+    for index, container in enumerate(spec.get("containers") or ()):
+        if len(causes) > MAX_CAUSES:
+            break
+        found = _host_port_causes(container, taken)
+        if spec.get("hostNetwork"):
+            found += _network_causes(container)
+        causes += within(f"containers[{index}]", found)
+    return causes
+
+
+def _host_port_causes(container: Object, taken: set[tuple[str, str, int]]) -> list[Cause]:
+    causes: list[Cause] = []
+    for index, port in enumerate(container.get("ports") or ()):
+        if not (number := port.get("hostPort")):
+            continue
+        key = (port.get("protocol", ""), port.get("hostIP", ""), number)
+        if key in taken:
+            causes.append(duplicate(f"ports[{index}].hostPort", "/".join(map(str, key))))
+            if len(causes) > MAX_CAUSES:
+                break
+        taken.add(key)
+    return causes
+
+
+def _network_causes(container: Object) -> list[Cause]:
+    causes: list[Cause] = []
+    for index, port in enumerate(container.get("ports") or ()):
+        number = port.get("containerPort", 0)
+        if port.get("hostPort", 0) != number:
+            text = "must match `hostPort` when `hostNetwork` is true"
+            causes.append(invalid(f"ports[{index}].containerPort", number, text))
+            if len(causes) > MAX_CAUSES:
+                break
+    return causes
+
+
+def _huge_page_causes(new: Object, old: Object | None) -> list[Cause]:
+    """Huge pages are asked for as a whole, unless the stored spec does otherwise already."""
+    if old is not None and _huge_page_causes(old, None):
+        return []
+    causes: list[Cause] = []
+    for place, container in containers_of(new):
+        if resources := container.get("resources"):
+            causes += within(place, huge_page_causes(resources))
+        if len(causes) > MAX_CAUSES:
+            break
+    return causes
+
+
+def _system_causes(spec: Object) -> list[Cause]:
+    """What containers may not say under the pod's operating system, or differently from the pod."""
+    name = (spec.get("os") or {}).get("name")
+    pod_windows = (spec.get("securityContext") or {}).get("windowsOptions") or {}
+    causes: list[Cause] = []
+    for place, container in containers_of(spec):
+        security = container.get("securityContext") or {}
+        place += ".securityContext"
+        if name == "linux" and security.get("windowsOptions") is not None:
+            causes.append(forbidden(f"{place}.windowsOptions", "windows options cannot be set for a linux pod"))
+        if name == "windows":
+            unknown = [key for key in _NOT_ON_WINDOWS if security.get(key) is not None]
+            causes += [forbidden(f"{place}.{key}", "cannot be set for a windows pod") for key in unknown]
+        shared = pod_windows.get("hostProcess")
+        own = (security.get("windowsOptions") or {}).get("hostProcess")
+        if shared is not None and own is not None and own != shared:
+            text = f"pod hostProcess value must be identical if both are specified, was {str(shared).lower()}"
+            causes.append(invalid(f"{place}.windowsOptions.hostProcess", own, text))
+        if len(causes) > MAX_CAUSES:
+            break
+    return causes
+
+
+def image_causes(spec: Object) -> list[Cause]:
+    """Images of a pod that cannot be pulled because of space around them; templates may have them."""
+    causes: list[Cause] = []
+    for key in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(key) or ()):
+            image = container.get("image") or ""
+            if image.strip() != image:
+                causes.append(invalid(f"spec.{key}[{index}].image", image, UNTRIMMED))
+                if len(causes) > MAX_CAUSES:
+                    return causes
+    return causes
+
+
+def check_template(new: Object, old: Object | None) -> list[Cause]:
+    """Ephemeral containers are for pods that run."""
+    if not (new.get("spec") or {}).get("ephemeralContainers"):
+        return []
+    return [forbidden("spec.ephemeralContainers", "ephemeral containers not allowed in pod template")]
+
+
+def checks(naming: Naming) -> Mapping[str, Check]:
+    """By message."""
+    return {_CORE + "PodSpec": check_containers, _CORE + "PodTemplateSpec": check_template}

@@ -1,0 +1,85 @@
+"""What a write to the status of a pod may say (reference KIND-39)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.groups.core.pod_annotations import annotation_update_causes
+from orchtw.rules import names
+from orchtw.rules.addresses import ip, parse_ip
+from orchtw.rules.causes import duplicate, forbidden, invalid
+
+_KNOWN_CONDITIONS: Final = frozenset(("PodScheduled", "Ready", "Initialized"))
+_LISTS: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+_FAMILIES: Final = 2
+
+
+def validate_pod_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
+    """Every reason why a write to /status may not make `old` the pod `new`."""
+    status, before = new.get("status") or {}, old.get("status") or {}
+    causes = annotation_update_causes(new, old, naming)
+    causes += _conditions(status.get("conditions") or ())
+    if status.get("nominatedNodeName") != before.get("nominatedNodeName"):
+        node = status.get("nominatedNodeName") or ""
+        errors = names.dns_subdomain(node) if node else ()
+        causes += [invalid("status.nominatedNodeName", node, text) for text in errors]
+    restart = (old.get("spec") or {}).get("restartPolicy", "Always")
+    for key in _LISTS:
+        policy = "Never" if key == "ephemeralContainerStatuses" else restart
+        if policy != "Always" and (stored := before.get(key)):
+            causes += _revived(status.get(key) or (), stored, f"status.{key}", policy)
+    if addresses := status.get("podIPs"):
+        causes += _addresses([each.get("ip", "") for each in addresses])
+    return causes
+
+
+def _conditions(conditions: Sequence[Object]) -> list[Cause]:
+    causes: list[Cause] = []
+    for index, condition in enumerate(conditions):
+        if len(causes) > MAX_CAUSES:
+            break
+        kind = condition.get("type", "")
+        if kind not in _KNOWN_CONDITIONS:
+            place = f"metadata.conditions[{index}].Type"
+            causes += [invalid(place, kind, text) for text in names.qualified_name(kind)]
+    return causes
+
+
+def _revived(after: Sequence[Object], before: Sequence[Object], place: str, restart: str) -> list[Cause]:
+    """A container that ended for good does not run again."""
+    running = {each.get("name") for each in after if (each.get("state") or {}).get("terminated") is None}
+    causes: list[Cause] = []
+    for index, status in enumerate(before):
+        if len(causes) > MAX_CAUSES:
+            break
+        terminated = (status.get("state") or {}).get("terminated")
+        if terminated is None or (restart == "OnFailure" and terminated.get("exitCode")):
+            continue
+        if status.get("name") in running:
+            text = "may not be transitioned to non-terminated state"
+            causes.append(forbidden(f"{place}[{index}].state", text))
+    return causes
+
+
+def _addresses(addresses: list[str]) -> list[Cause]:
+    """Addresses of a pod: each is one, of each family there is at most one, and none comes twice."""
+    place = "status.podIPs"
+    causes: list[Cause] = []
+    seen: set[str] = set()
+    versions: set[int] = set()
+    for index, address in enumerate(addresses):
+        if len(causes) > MAX_CAUSES:
+            break
+        causes += [invalid(f"{place}[{index}]", address, text) for text in ip(address)]
+        if (parsed := parse_ip(address)) is not None:
+            versions.add(parsed.version)
+        if address in seen:
+            causes.append(duplicate(f"{place}[{index}]", {"ip": address}))
+        seen.add(address)
+    if len(addresses) > _FAMILIES or (len(addresses) == _FAMILIES and len(versions) != _FAMILIES):
+        causes.append(invalid(place, addresses, "may specify no more than one IP for each IP family"))
+    return causes

@@ -1,0 +1,31 @@
+"""What pods may not have where `--allow-privileged` is off (reference KIND-32)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.groups.core.pod_security import are_host_processes
+from orchtw.rules.causes import forbidden
+from orchtw.schema.validation.validators import Check
+
+_CORE = "orch.io.api.core.v1."
+
+
+def check_privileged(new: Object, old: Object | None) -> list[Cause]:
+    """No container has all rights on its node."""
+    return [forbidden("privileged", "disallowed by cluster policy")] if new.get("privileged") else []
+
+
+def check_host_processes(new: Object, old: Object | None) -> list[Cause]:
+    """None is a process of a windows node itself."""
+    if True not in are_host_processes(new):
+        return []
+    return [forbidden("", "hostProcess containers are disallowed by cluster policy")]
+
+
+def checks(naming: Naming) -> Mapping[str, Check]:
+    """By message."""
+    return {_CORE + "SecurityContext": check_privileged, _CORE + "PodSpec": check_host_processes}

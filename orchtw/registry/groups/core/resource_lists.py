@@ -1,0 +1,39 @@
+"""Lists of resources: names and amounts in quotas, nodes and wherever else things are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.rules.causes import invalid
+from orchtw.rules.resource_names import is_counted
+from orchtw.schema.quantity import quantity
+from orchtw.schema.validation.problems import at
+
+NEGATIVE = "must be greater than or equal to 0"
+NOT_WHOLE = "must be an integer"
+
+
+def check_amount(path: str, name: str, text: str, naming: Naming) -> list[Cause]:
+    """An amount is not negative, and whole where there are no fractions of the resource."""
+    amount = quantity(text)
+    causes = [invalid(path, text, NEGATIVE)] if amount.mantissa < 0 else []
+    if is_counted(name, naming) and not amount.whole:
+        causes.append(invalid(path, text, NOT_WHOLE))
+    return causes
+
+
+def check_amounts(
+    path: str, amounts: Mapping[str, str], naming: Naming, name_form: Callable[[str], tuple[str, ...]] | None = None
+) -> list[Cause]:
+    """All of a list; the names have `name_form`."""
+    causes: list[Cause] = []
+    for name, text in amounts.items():
+        place = path + at(name)
+        if name_form is not None:
+            causes += [invalid(place, name, wrong) for wrong in name_form(name)]
+        causes += check_amount(place, name, text, naming)
+        if len(causes) > MAX_CAUSES:
+            break
+    return causes

@@ -1,0 +1,124 @@
+"""What places a pod: terms on nodes and pods, tolerations, spreading (reference KIND-36)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.rules import names
+from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required
+from orchtw.schema.validation.validators import Check
+
+_CORE = "orch.io.api.core.v1."
+_OPERATOR: Final = "not a valid selector operator"
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+"""Of taints."""
+
+
+def check_node_term(term: Object, old: Object | None) -> list[Cause]:
+    """Requirements on labels and on fields of nodes have an operator, and as many values as it takes."""
+    causes: list[Cause] = []
+    for key, check in (("matchExpressions", _labels), ("matchFields", _fields)):
+        for index, requirement in enumerate(term.get(key) or ()):
+            if len(causes) > MAX_CAUSES:
+                return causes
+            causes += check(requirement, f"{key}[{index}]")
+    return causes
+
+
+def _labels(requirement: Object, place: str) -> list[Cause]:
+    causes = []
+    operator, values = requirement.get("operator", ""), requirement.get("values") or ()
+    if operator in ("In", "NotIn"):
+        if not values:
+            causes.append(required(f"{place}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            causes.append(forbidden(f"{place}.values", text))
+    elif operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            causes.append(required(f"{place}.values", text))
+    else:
+        causes.append(invalid(f"{place}.operator", operator, _OPERATOR))
+    key = requirement.get("key", "")
+    return causes + [invalid(f"{place}.key", key, text) for text in names.qualified_name(key)]
+
+
+def _fields(requirement: Object, place: str) -> list[Cause]:
+    causes = []
+    key, operator = requirement.get("key", ""), requirement.get("operator", "")
+    values = requirement.get("values") or ()
+    if operator not in ("In", "NotIn"):
+        causes.append(invalid(f"{place}.operator", operator, _OPERATOR))
+    elif len(values) != 1:
+        text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        causes.append(required(f"{place}.values", text))
+    if key != "metadata.name":
+        causes.append(invalid(f"{place}.key", key, "not a valid field selector key"))
+        return causes
+    for index, value in enumerate(values):
+        if len(causes) > MAX_CAUSES:
+            break
+        causes += [invalid(f"{place}.values[{index}]", value, text) for text in names.dns_subdomain(value)]
+    return causes
+
+
+def check_pod_term(term: Object, old: Object | None) -> list[Cause]:
+    """The namespaces whose pods are meant are names of namespaces."""
+    causes: list[Cause] = []
+    for namespace in term.get("namespaces") or ():
+        if len(causes) > MAX_CAUSES:
+            break
+        causes += [invalid("namespace", namespace, text) for text in names.dns_label(namespace)]
+    return causes
+
+
+def check_toleration(toleration: Object, old: Object | None) -> list[Cause]:
+    """Key, operator and value go together, and so do effect and seconds."""
+    get = toleration.get
+    key, operator, value, effect = get("key"), get("operator", ""), get("value", ""), get("effect", "")
+    causes: list[Cause] = []
+    if key:
+        causes += [invalid("key", key, text) for text in names.qualified_name(key)]
+    elif operator != "Exists":
+        text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        causes.append(invalid("operator", operator, text))
+    if effect != "NoExecute" and get("tolerationSeconds") is not None:
+        causes.append(invalid("effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"))
+    if operator in ("Equal", ""):
+        if value and (errors := names.label_value(value)):
+            causes.append(invalid("operator", value, ";".join(errors)))
+    elif operator != "Exists":
+        causes.append(not_supported("operator", operator, ("Equal", "Exists")))
+    elif value:
+        causes.append(invalid("operator", toleration, "value must be empty when `operator` is 'Exists'"))
+    if effect and effect not in EFFECTS:
+        causes.append(not_supported("effect", effect, EFFECTS))
+    return causes
+
+
+def spread_causes(constraints: Sequence[Object]) -> list[Cause]:
+    """No two constraints have the same key and action; the first of them is told."""
+    causes: list[Cause] = []
+    seen: set[tuple[Any, Any]] = set()
+    for index in range(len(constraints) - 1, -1, -1):
+        key, action = constraints[index].get("topologyKey"), constraints[index].get("whenUnsatisfiable")
+        if (key, action) in seen:
+            place = f"topologySpreadConstraints[{index}].{{topologyKey, whenUnsatisfiable}}"
+            causes.append(duplicate(place, f"{{{key}, {action}}}"))
+        seen.add((key, action))
+    return causes[::-1][: MAX_CAUSES + 1]
+
+
+def checks(naming: Naming) -> Mapping[str, Check]:
+    """By message."""
+    return {
+        _CORE + "NodeSelectorTerm": check_node_term,
+        _CORE + "PodAffinityTerm": check_pod_term,
+        _CORE + "Toleration": check_toleration,
+    }

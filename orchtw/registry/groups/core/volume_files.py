@@ -1,0 +1,103 @@
+"""Volumes of files that the node writes: values of the pod, and projections of several sources into one folder
+(reference KIND-35).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.groups.core.field_references import VOLUME_FIELDS, field_ref_causes, resource_ref_causes
+from orchtw.rules import file_paths
+from orchtw.rules.causes import forbidden, invalid, required
+from orchtw.schema.validation.problems import within
+from orchtw.schema.validation.validators import Check
+
+_CORE = "orch.io.api.core.v1."
+_SOURCES = frozenset(("secret", "configMap", "downwardAPI", "serviceAccountToken"))
+_SHORTEST_TOKEN_S: Final = 600
+_LONGEST_TOKEN_S: Final = 1 << 32
+
+
+def check_pod_values(source: Object, old: Object | None) -> list[Cause]:
+    """Each file has a path and shows one thing; what is wrong with that is told of the volume as a whole."""
+    causes: list[Cause] = []
+    for index, item in enumerate(source.get("items") or ()):
+        if len(causes) > MAX_CAUSES:
+            break
+        causes += _path(item.get("path"))
+        field, resource = item.get("fieldRef"), item.get("resourceFieldRef")
+        if field is not None:
+            causes += within(f"items[{index}].fieldRef", field_ref_causes(field, VOLUME_FIELDS))
+            if resource is not None:
+                text = "fieldRef and resourceFieldRef can not be specified simultaneously"
+                causes.append(invalid("", "resource", text))
+        elif resource is not None:
+            causes += within(f"items[{index}].resourceFieldRef", resource_ref_causes(resource, in_volume=True))
+        else:
+            causes.append(required("", "one of fieldRef and resourceFieldRef is required"))
+    return causes
+
+
+def _path(path: str | None) -> list[Cause]:
+    if not path:
+        return [required("path")]
+    return [invalid("path", path, text) for text in file_paths.file_path(path)]
+
+
+def check_projection(source: Object, old: Object | None) -> list[Cause]:
+    """At most one source."""
+    given = len(source) > 1 and len(_SOURCES.intersection(source)) > 1
+    return [forbidden("", "may not specify more than 1 volume type")] if given else []
+
+
+def check_projected(volume: Object, old: Object | None) -> list[Cause]:
+    """No two files have the same path; what is wrong with the path of a token is told of the volume."""
+    causes: list[Cause] = []
+    seen: set[str] = set()
+    for index, source in enumerate(volume.get("sources") or ()):
+        for path, owner in _files(source):
+            if path in seen:
+                causes.append(invalid("", owner, "conflicting duplicate paths"))
+            seen.add(path)
+            if len(causes) > MAX_CAUSES:
+                return causes
+        if (token := source.get("serviceAccountToken")) is not None:
+            causes += _token(token, f"sources[{index}].serviceAccountToken")
+    return causes
+
+
+def _files(source: Object) -> Iterator[tuple[str, str]]:
+    """The path of each file, and what is shown of it when another one has the same."""
+    for key in ("secret", "configMap", "downwardAPI"):
+        if (part := source.get(key)) is not None:
+            for item in part.get("items") or ():
+                if path := item.get("path"):
+                    yield path, path if key == "downwardAPI" else part.get("name", "")
+
+
+def _token(token: Object, place: str) -> list[Cause]:
+    causes = []
+    lasts_s = token.get("expirationSeconds", _SHORTEST_TOKEN_S)
+    if lasts_s < _SHORTEST_TOKEN_S:
+        text = "may not specify a duration less than 10 minutes"
+        causes.append(invalid(f"{place}.expirationSeconds", lasts_s, text))
+    if lasts_s > _LONGEST_TOKEN_S:
+        text = "may not specify a duration larger than 2^32 seconds"
+        causes.append(invalid(f"{place}.expirationSeconds", lasts_s, text))
+    if not token.get("path"):
+        causes.append(required("path"))
+    return causes
+
+
+def checks(naming: Naming) -> Mapping[str, Check]:
+    """By message."""
+    return {
+        _CORE + "DownwardAPIVolumeSource": check_pod_values,
+        _CORE + "DownwardAPIProjection": check_pod_values,
+        _CORE + "ProjectedVolumeSource": check_projected,
+        _CORE + "VolumeProjection": check_projection,
+    }

@@ -1,0 +1,89 @@
+"""Names of what can be asked for, limited and counted: `cpu`, `requests.storage`, `hugepages-2Mi`, `example.com/gpu`.
+
+Each check returns the texts of what is wrong, none when the name is fine. A name with a domain is anybody's own.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.naming import Naming
+from orchtw.rules.names import qualified_name
+
+_COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
+_OBJECTS: Final = (
+    *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps"),
+    *("persistentvolumeclaims", "services.nodeports", "services.loadbalancers"),
+)
+_QUOTA: Final = frozenset(
+    (
+        *(*_COMPUTE, *_OBJECTS, "requests.storage"),
+        *(f"requests.{name}" for name in _COMPUTE),
+        *(f"limits.{name}" for name in _COMPUTE),
+    )
+)
+_STANDARD: Final = _QUOTA | {"storage"}
+_CONTAINER: Final = frozenset(_COMPUTE)
+_COUNTS: Final = frozenset(_OBJECTS)
+_HUGE_PAGES: Final = "hugepages-"
+_REQUESTS: Final = "requests."
+
+
+def is_huge_pages(name: str) -> bool:
+    """Whether it is memory in huge pages of one size."""
+    return name.startswith(_HUGE_PAGES)
+
+
+def is_quota_resource(name: str) -> bool:
+    """Whether quotas know it without a domain."""
+    return name in _QUOTA or name.startswith((_HUGE_PAGES, _REQUESTS + _HUGE_PAGES))
+
+
+def is_native(name: str, naming: Naming) -> bool:
+    """Whether it is the product's own: without a domain, or under that of its labels."""
+    return "/" not in name or f"{naming.label_domain}/" in name
+
+
+def is_extended(name: str, naming: Naming) -> bool:
+    """Whether it is a resource that others have added, such as a device."""
+    if is_native(name, naming) or name.startswith(_REQUESTS):
+        return False
+    return not qualified_name(_REQUESTS + name)
+
+
+def is_counted(name: str, naming: Naming) -> bool:
+    """Whether there are whole numbers of it only."""
+    return name in _COUNTS or is_extended(name, naming)
+
+
+def may_overcommit(name: str, naming: Naming) -> bool:
+    """Whether limits may be above requests."""
+    return is_native(name, naming) and not is_huge_pages(name)
+
+
+def resource_name(name: str) -> tuple[str, ...]:
+    """What is wrong with the name of any resource."""
+    texts = qualified_name(name)
+    if not texts and "/" not in name and name not in _STANDARD and not is_quota_resource(name):
+        return ("must be a standard resource type or fully qualified",)
+    return texts
+
+
+def container_resource_name(name: str, naming: Naming) -> tuple[str, ...]:
+    """What is wrong with the name of a resource of a container."""
+    if name in _CONTAINER:
+        return ()
+    texts = resource_name(name)
+    if "/" not in name:
+        return texts if is_huge_pages(name) else (*texts, "must be a standard resource for containers")
+    if not is_native(name, naming) and not is_extended(name, naming):
+        return (*texts, "doesn't follow extended resource name standard")
+    return texts
+
+
+def quota_resource_name(name: str) -> tuple[str, ...]:
+    """What is wrong with the name of a resource in a quota."""
+    if name in _QUOTA:
+        return ()
+    texts = resource_name(name)
+    return texts if "/" in name or is_quota_resource(name) else (*texts, "must be a standard resource for quota")

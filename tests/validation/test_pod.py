@@ -1,0 +1,98 @@
+"""Pods and templates of pods, but for their containers (reference KIND-35, KIND-36, KIND-37, KIND-38)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.testing.in_process import Answer
+from tests.validation import case
+from tests.validation.examples import Base, Entry
+from tests.validation.pod_lives import LIVES
+from tests.validation.pod_specs import SPECS
+from tests.validation.pod_volumes import VOLUMES
+
+CONTAINERS = [{"name": "c", "image": "i:1"}]
+SPEC = {"containers": CONTAINERS}
+POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": SPEC}
+TEMPLATE = {
+    "apiVersion": "v1",
+    "kind": "PodTemplate",
+    "metadata": {"name": "a"},
+    "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": CONTAINERS}},
+}
+TEMPLATES = Base(path="/api/v1/namespaces/default/podtemplates", obj=TEMPLATE)
+
+
+class PodTests(case.EntryCase):
+    file = "pod.json"
+    bases = {
+        "Pod": Base(path="/api/v1/namespaces/default/pods", obj=POD),
+        "PodTemplate": TEMPLATES,
+        "PodTemplateSpec": TEMPLATES,
+    }
+    examples = {**VOLUMES, **SPECS, **LIVES}
+
+    def entries(self) -> list[Entry]:
+        """Those that are not about containers."""
+        return [each for each in super().entries() if "ontainers" not in each.fact["path"]]
+
+    def pod(self, name: str, **more: Any) -> dict[str, Any]:
+        """A pod that was created with this in its spec."""
+        return self.done("POST", "pods", {**POD, "metadata": {"name": name}, "spec": {**POD["spec"], **more}})
+
+    def refusal(self, answer: Answer, code: int) -> Any:
+        """What an answer with this code says."""
+        self.assertEqual(answer.code, code, answer.body)
+        return answer.json
+
+    def test_ended_containers(self) -> None:
+        """A container that ended stays so unless the pod's policy starts it again."""
+        ended, failed = ({"terminated": {"exitCode": code}} for code in (0, 1))
+        for key in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+            restarted = 422 if key.startswith("ephemeral") else 200
+            for policy, state, code in [
+                ("Never", ended, 422),
+                ("Never", failed, 422),
+                ("OnFailure", ended, 422),
+                ("OnFailure", failed, restarted),
+                ("Always", ended, restarted),
+            ]:
+                name = f"{policy}-{key}-{state['terminated']['exitCode']}".lower()
+                pod = self.pod(name, restartPolicy=policy)
+                status: dict[str, Any] = {"name": "c", "image": "", "imageID": "", "ready": False, "restartCount": 0}
+                pod["status"][key] = [{**status, "state": state}]
+                pod = self.done("PUT", f"pods/{name}/status", pod)
+                pod["status"][key] = [{**status, "state": {"running": {}}}]
+                answer = self.send("PUT", f"pods/{name}/status", pod)
+                self.assertEqual(answer.code, code, (policy, key, state))
+                if code == 422:
+                    (cause,) = answer.json["details"]["causes"]
+                    self.assertEqual(cause["field"], f"status.{key}[0].state")
+                    self.assertEqual(cause["message"], "Forbidden: may not be transitioned to non-terminated state")
+
+    def test_log_options(self) -> None:
+        """Options of a log are numbers that make sense, and say once from when on."""
+        self.pod("a")
+        for query, field, message in [
+            ("tailLines=-1", "tailLines", "must be greater than or equal to 0"),
+            ("limitBytes=0", "limitBytes", "must be greater than 0"),
+            ("sinceSeconds=0", "sinceSeconds", "must be greater than 0"),
+            ("sinceSeconds=1&sinceTime=2024-05-06T07:08:09Z", "", "at most one of `sinceTime` or `sinceSeconds`"),
+        ]:
+            (cause,) = self.refusal(self.send("GET", f"pods/a/log?{query}"), 422)["details"]["causes"]
+            self.assertIn(message, cause["message"])
+            self.assertIn(field, cause["field"])
+
+    def test_log_containers(self) -> None:
+        """A log is that of one container."""
+        self.pod("a", containers=[{"name": "a", "image": "i"}, {"name": "b", "image": "i"}])
+        said = self.refusal(self.send("GET", "pods/a/log"), 400)["message"]
+        self.assertEqual(said, "a container name must be specified for pod a, choose one of: [a b]")
+        said = self.refusal(self.send("GET", "pods/a/log?container=c"), 400)["message"]
+        self.assertEqual(said, "container c is not valid for pod a")
+
+    def test_no_warning(self) -> None:
+        """A negative period of grace is accepted as it is."""
+        spec = {**POD["spec"], "terminationGracePeriodSeconds": -1}
+        answer = self.send("POST", "pods", {**POD, "spec": spec})
+        self.assertEqual((answer.code, answer.headers.get("warning")), (201, None))
