@@ -6,16 +6,20 @@ its resourceVersion from the commit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import orjson
 
 from orchtw.objects import Object
 from orchtw.schema.codec.codecs import KindCodec
-from orchtw.schema.codec.envelope import unwrap, wrap
+from orchtw.schema.codec.envelope import envelope_head, unwrap, wrap
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import set_protobuf_version
 from orchtw.schema.codec.strict_fields import TYPE_KEYS
+
+ReadOlder = Callable[[bytes], Object]
+"""Reads a value of the store that is not of the present version and form, as a canonical dict of that version."""
 
 
 class AtRest(Protocol):
@@ -46,8 +50,10 @@ class AtRest(Protocol):
 class ProtobufAtRest:
     """The inner Protobuf message; the store keeps it in its envelope."""
 
-    def __init__(self, codec: KindCodec) -> None:
+    def __init__(self, codec: KindCodec, read_older: ReadOlder | None = None) -> None:
         self._codec = codec
+        self._head = envelope_head(codec.api_version, codec.kind)
+        self._read_older = read_older
         self.decode = codec.decode_protobuf
         self.metadata = codec.decode_metadata
         self._length = len(codec.type_prefix)
@@ -66,7 +72,9 @@ class ProtobufAtRest:
         return wrap(self._codec.api_version, self._codec.kind, raw)
 
     def raw(self, value: bytes) -> bytes:
-        return unwrap(value)[2]
+        if self._read_older is None or value.startswith(self._head):
+            return unwrap(value)[2]
+        return self._codec.encode_protobuf(self._read_older(value))
 
 
 class JsonAtRest:
@@ -104,6 +112,6 @@ class JsonAtRest:
         return orjson.dumps({key: obj[key] for key in obj if key not in TYPE_KEYS})[1:]
 
 
-def at_rest(codec: KindCodec) -> AtRest:
-    """The form of a kind's objects."""
-    return ProtobufAtRest(codec) if codec.protobuf else JsonAtRest(codec)
+def at_rest(codec: KindCodec, read_older: ReadOlder | None = None) -> AtRest:
+    """The form of a kind's objects. Without `read_older` all of them are taken for objects of the present version."""
+    return ProtobufAtRest(codec, read_older) if codec.protobuf else JsonAtRest(codec)

@@ -24,11 +24,12 @@ from orchtw.registry.groups.core import (
     volume_sources,
 )
 from orchtw.registry.groups.flowcontrol import flow_schemas, priority_levels
-from orchtw.registry.groups.meta import selectors
+from orchtw.registry.groups.meta import conditions, selectors
 from orchtw.registry.groups.networking import ingress_classes, network_policies
 from orchtw.schema.validation.validators import Check
 
 _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
+    conditions.checks,
     selectors.checks,
     hooks.checks,
     flow_schemas.checks,

@@ -137,6 +137,8 @@ class Deletion:
             return present
         resource = write.target.resource
         policy = options.propagation or _from_orphan_dependents(options.orphan_dependents)
+        if not write.target.stored.strategy.traits.owns:
+            policy = "Background"
         chosen = ORPHAN in present or FOREGROUND in present
         if not policy and not chosen and resource.version in write.target.stored.strategy.traits.orphans_in:
             policy = "Orphan"

@@ -8,7 +8,7 @@ from orchtw.naming import Naming
 from orchtw.registry.targets import storage_prefix
 from orchtw.renaming.whole_objects import Objects
 from orchtw.schema.catalogue import Catalogue, ResourceType
-from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.codec.envelope import unwrap, wrap
 from orchtw.schema.kinds import GroupKind
 
@@ -20,6 +20,7 @@ class StoredNames:
         catalogue = Catalogue.load(new)
         self._codecs = Codecs(catalogue)
         self._objects = Objects(old, self._codecs)
+        self._old = old
         self._naming = new
         self._homes = {storage_prefix(each, new): each for each in _homes(catalogue)}
 
@@ -38,11 +39,20 @@ class StoredNames:
         found = self._find(key)
         if found is None:
             return value
-        codec = self._codecs.kind(found[1].api_version, found[1].kind)
-        raw = unwrap(value)[2]
+        codec, raw = self._unwrapped(value, found[1])
         obj = codec.decode_protobuf(raw)
         new = self._objects.translate(obj)
         return wrap(codec.api_version, codec.kind, raw if new is obj else codec.encode_protobuf(new))
+
+    def _unwrapped(self, value: bytes, home: ResourceType) -> tuple[KindCodec, bytes]:
+        """The inner message and its codec: that of the version that the value says, which it keeps."""
+        api_version, kind, raw = unwrap(value)
+        group, slash, version = api_version.rpartition("/")
+        renamed = f"{self._naming.group(self._old.neutral(group))}{slash}{version}"
+        try:
+            return self._codecs.kind(renamed, kind), raw
+        except KeyError:
+            raise ValueError(f"{kind} of {api_version} is stored where {home.kind} should be") from None
 
     def _find(self, key: str) -> tuple[str, ResourceType, Sequence[str]] | None:
         """The prefix, the resource and the parts below the prefix; the core group's prefixes have one part less."""

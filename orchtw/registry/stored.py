@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from orchtw.objects import Object
-from orchtw.registry.at_rest import at_rest
+from orchtw.registry.at_rest import ReadOlder, at_rest
 from orchtw.registry.strategy import Strategy
 from orchtw.rules.selectors import field_value
 from orchtw.schema.catalogue import ResourceType
@@ -30,7 +30,13 @@ class Stored:
     """
 
     def __init__(
-        self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str, field_names: tuple[str, ...]
+        self,
+        resource: ResourceType,
+        codec: KindCodec,
+        strategy: Strategy,
+        prefix: str,
+        field_names: tuple[str, ...],
+        read_older: ReadOlder | None = None,
     ) -> None:
         self.resource = resource
         self.codec = codec
@@ -40,7 +46,7 @@ class Stored:
         self.cache: ResourceCache
         self._readers: tuple[Callable[[dict[str, Any]], str], ...] = tuple(map(field_value, self.field_names))
         self._prefix_length = len(codec.type_prefix)
-        self._at_rest = at_rest(codec)
+        self._at_rest = at_rest(codec, read_older)
 
     def tail(self, namespace: str, name: str) -> str:
         """The key of an object below `prefix`."""

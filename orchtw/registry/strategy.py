@@ -65,10 +65,8 @@ class Strategy:
         """Clear what a create may not set, fill in what follows from who asks, and start the generation."""
         if self.has_status:
             self.reset_status(obj)
-        meta = obj["metadata"]
-        meta.pop("generation", None)
         if self.traits.generation is not None:
-            meta["generation"] = 1
+            obj["metadata"]["generation"] = 1
 
     def reset_status(self, obj: Object) -> None:
         """Empty the status of a new object but for its defaults; numbers that are always shown are 0 in it."""

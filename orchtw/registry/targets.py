@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from orchtw.config import Config
 from orchtw.naming import Naming
+from orchtw.registry.older_values import OlderValues
 from orchtw.registry.reservations import Host
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategies import strategy_for
@@ -210,7 +211,8 @@ class Targets:
     def _make_stored(self, home: ResourceType, codec: KindCodec, make_strategy: MakeStrategy) -> Stored:
         naming = self._catalogue.naming
         strategy = make_strategy(home, naming, codec)
-        return Stored(home, codec, strategy, storage_prefix(home, naming), home.field_selectors)
+        older = OlderValues(codec, strategy, self._codecs, naming)
+        return Stored(home, codec, strategy, storage_prefix(home, naming), home.field_selectors, older.read)
 
 
 def _path(resource: ResourceType) -> Path:

@@ -42,6 +42,7 @@ class Traits:
       not tracked.
     * `create_on_update`: a PUT may create. `unconditional_update`: a PUT may leave out the resourceVersion.
     * `orphans_in`: the versions through which a deletion leaves dependents alone unless it says otherwise.
+      `owns`: objects can have dependents, so that a deletion may wait for the garbage collector.
     * `status_ignores`: the paths that a write to /status leaves as they are, and so never owns.
     * `name_form`: of metadata.name. `free_finalizers`: finalizers without a domain may have any name.
     * `set_defaults`: what absent fields hold that no declared default can say.
@@ -56,6 +57,7 @@ class Traits:
     create_on_update: bool = False
     unconditional_update: bool = True
     orphans_in: tuple[str, ...] = ()
+    owns: bool = True
     status_ignores: tuple[str, ...] = ("spec",)
     name_form: NameForm = SUBDOMAIN_NAME
     free_finalizers: bool = False

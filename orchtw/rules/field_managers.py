@@ -9,7 +9,10 @@ from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.rules.causes import invalid, too_long
 
 FIELD_MANAGER_LIMIT_BYTES: Final = 128
+SUBRESOURCE_LIMIT_BYTES: Final = 256
 
+_OPERATIONS: Final = ("Apply", "Update")
+_FIELDS_TYPES: Final = (None, "", "FieldsV1")
 _SURELY_SHORT: Final = FIELD_MANAGER_LIMIT_BYTES // 4  # characters, of four bytes at most
 
 
@@ -31,7 +34,7 @@ def field_manager_causes(manager: str, field: str) -> list[Cause]:
 
 
 def entry_causes(entries: Iterable[Mapping[str, Any]], field: str) -> list[Cause]:
-    """Every reason why the readable `entries` of managedFields at `field` are invalid: their managers' names."""
+    """Every reason why the readable `entries` of managedFields at `field` are invalid (reference APPLY-10)."""
     causes: list[Cause] = []
     for index, entry in enumerate(entries):
         if len(causes) > MAX_CAUSES:
@@ -39,4 +42,11 @@ def entry_causes(entries: Iterable[Mapping[str, Any]], field: str) -> list[Cause
         manager = entry.get("manager", "")
         if len(manager) > _SURELY_SHORT or not manager.isprintable():
             causes += field_manager_causes(manager, f"{field}[{index}].manager")
+        if entry.get("operation") not in _OPERATIONS:
+            operation = entry.get("operation", "")
+            causes.append(invalid(f"{field}[{index}].operation", operation, "must be `Apply` or `Update`"))
+        if entry.get("fieldsType") not in _FIELDS_TYPES:
+            causes.append(invalid(f"{field}[{index}].fieldsType", entry["fieldsType"], "must be `FieldsV1`"))
+        if len(entry.get("subresource", "").encode("utf-8", "surrogatepass")) > SUBRESOURCE_LIMIT_BYTES:
+            causes.append(too_long(f"{field}[{index}].subresource", SUBRESOURCE_LIMIT_BYTES))
     return causes

@@ -227,13 +227,13 @@ def _finalizers(finalizers: Iterable[str], free: bool, naming: Naming) -> list[C
     causes: list[Cause] = []
     standard = (naming.namespace_finalizer, ORPHAN, FOREGROUND)
     finalizers = list(finalizers)
-    for name in finalizers:
+    for index, name in enumerate(finalizers):
         if len(causes) > MAX_CAUSES:
             break
-        errors: Iterable[str] = names.qualified_name(name)
-        if not errors and not free and "/" not in name and name not in standard:
-            errors = ("name is neither a standard finalizer name nor is it fully qualified",)
-        causes += [invalid(field, name, text) for text in errors]
+        causes += [invalid(field, name, text) for text in names.qualified_name(name)]
+        if not free and "/" not in name and name not in standard:
+            text = "name is neither a standard finalizer name nor is it fully qualified"
+            causes.append(invalid(f"{field}[{index}]", name, text))
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         causes.append(invalid(field, finalizers, f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"))
     return causes

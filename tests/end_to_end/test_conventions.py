@@ -36,7 +36,7 @@ class CreateTests(ConventionCase):
         sent = deployment("d")
         sent["metadata"]["generation"] = 7
         self.assertEqual((await self.created(self.deployments, sent))["metadata"]["generation"], 1)
-        self.assertNotIn("generation", (await self.make(generation=7))["metadata"])
+        self.assertEqual((await self.make(generation=7))["metadata"]["generation"], 7)
 
     async def test_status_is_dropped(self) -> None:
         """A status in the body of a create is dropped where the kind has a status sub-resource

@@ -42,8 +42,19 @@ class FieldManagerTests(SynchronousTestCase):
 class EntryTests(SynchronousTestCase):
     def test_places(self) -> None:
         """A cause says which entry it is about; entries without a manager are fine."""
-        causes = entry_causes([{}, {"manager": "good"}, {"manager": "x" * 129}, {"manager": "\n"}], "meta.managed")
+        managers = ({}, {"manager": "good"}, {"manager": "x" * 129}, {"manager": "\n"})
+        causes = entry_causes([{"operation": "Update", **each} for each in managers], "meta.managed")
         self.assertEqual([cause.field for cause in causes], ["meta.managed[2].manager", "meta.managed[3].manager"])
+
+    def test_unknown(self) -> None:
+        """What an entry is about has one of two operations, one form, and a short sub-resource."""
+        for change, field in (
+            ({"operation": "Delete"}, "operation"),
+            ({"fieldsType": "FieldsV2"}, "fieldsType"),
+            ({"subresource": "x" * 257}, "subresource"),
+        ):
+            (cause,) = entry_causes([{"operation": "Apply", "fieldsType": "FieldsV1", **change}], "f")
+            self.assertEqual(cause.field, f"f[0].{field}")
 
     def test_many(self) -> None:
         """Thousands of bad entries are not told to their end."""

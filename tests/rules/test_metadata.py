@@ -120,7 +120,7 @@ class CreateTests(SynchronousTestCase):
             Cause(
                 "FieldValueInvalid",
                 'Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified',
-                "metadata.finalizers",
+                "metadata.finalizers[0]",
             ),
         )
         self.assertEqual(create({**GOOD, "finalizers": ["mine"]}, free_finalizers=True), [])

@@ -38,6 +38,13 @@ NETWORK_POLICY = {
 FROM, TO = "spec.ingress[0].from[0]", "spec.egress[0].to[0]"
 PORT = "spec.ingress[0].ports[0]"
 TOO_LONG_DOMAIN = "*." + "a." * 130 + "a"
+CONDITION = {
+    "type": "Accepted",
+    "status": "True",
+    "reason": "R",
+    "message": "m",
+    "lastTransitionTime": "2026-01-02T03:04:05Z",
+}
 BAD_SELECTOR = {"matchLabels": {"a": "b c"}}
 
 
@@ -252,6 +259,11 @@ class NetworkingTests(case.EntryCase):
             detail='supported values: "Ingress", "Egress"',
         ),
         69: Accepted(change={"spec": {"podSelector": {"matchLabels": {"a": "b"}}}}),
+        70: Refused(
+            change={"status.conditions": [{**CONDITION, "reason": ""}]},
+            accepts={"status.conditions": [CONDITION]},
+            field="status.conditions[0].reason",
+        ),
         71: Stored(expected={"metadata.generation": 1}),
         72: Stored(change={"spec.policyTypes": ["Egress"]}, expected={"metadata.generation": 2}),
         73: Stored(change={f"{PORT}.endPort": 90}, expected={f"{PORT}.endPort": 90}),

@@ -11,6 +11,7 @@ EVENT = Kind(
     group="",
     kind="Event",
     create_on_update=True,
+    owns=False,
     name_form=PATH_SEGMENT_NAME,
     conversions=EVENT_CONVERSIONS,
     cells=cells_core.event,

@@ -1,0 +1,10 @@
+"""Custom resource definitions: what is valid in them, and what writes make of them.
+
+Serving what they define is not here.
+"""
+
+from __future__ import annotations
+
+from orchtw.registry.groups.apiextensions.definition import CUSTOM_RESOURCE_DEFINITION
+
+KINDS = (CUSTOM_RESOURCE_DEFINITION,)

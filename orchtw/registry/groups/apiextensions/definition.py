@@ -1,0 +1,88 @@
+"""The record of definitions: what they are completed with, and what writes keep of them (reference CRD-6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.objects import Object
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.apiextensions.schema_nodes import Path, extensions, walk
+from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
+from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
+from orchtw.registry.traits import SPEC
+from orchtw.request import UserInfo
+
+_ANYWHERE = Path(None, "")
+_NAMES_TAIL = ("singular", "shortNames", "kind", "listKind", "categories")
+
+
+def set_definition_defaults(definition: Object) -> None:
+    """A custom resource's names that follow from its kind, and the version that it is stored in."""
+    names = definition["spec"]["names"]
+    kind = names["kind"]
+    if kind:
+        if "singular" not in names:
+            put(names, "singular", kind.lower(), _NAMES_TAIL)
+        if "listKind" not in names:
+            put(names, "listKind", f"{kind}List", _NAMES_TAIL)
+    set_stored_versions(definition)
+
+
+def set_stored_versions(definition: Object) -> None:
+    """status.storedVersions of a definition that never was stored."""
+    if not definition["status"]["storedVersions"]:
+        storing = [each["name"] for each in definition["spec"]["versions"] or () if each["storage"]]
+        if storing:
+            definition["status"]["storedVersions"] = storing[:1]
+
+
+def add_stored_version(definition: Object) -> None:
+    """Objects are stored in the storage version from now on, and remain in what they were stored in before."""
+    status = definition.get("status") or {}
+    stored = status.get("storedVersions") or []
+    storing = next((each["name"] for each in definition["spec"]["versions"] or () if each["storage"]), None)
+    if storing is not None and storing not in stored:
+        definition["status"] = {**status, "storedVersions": [*stored, storing]}
+
+
+class DefinitionStrategy(Strategy):
+    """The status says which versions objects are stored in, from the beginning on.
+
+    Rules in the Common Expression Language are not kept: that is an alpha feature, which is off.
+    """
+
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
+        self._drop_expressions(obj)
+
+    def reset_status(self, obj: Object) -> None:
+        super().reset_status(obj)
+        set_stored_versions(obj)
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        self._drop_expressions(new)
+        super().prepare_for_update(new, old)
+        add_stored_version(new)
+
+    def _drop_expressions(self, definition: Object) -> None:
+        keys = extensions(self.naming)
+        for version in definition["spec"]["versions"] or ():
+            schema = (version.get("schema") or {}).get("openAPIV3Schema")
+            for node in walk(schema, _ANYWHERE, keys) if schema is not None else ():
+                drop: Any = node.schema
+                drop.pop(keys.validations, None)
+
+
+CUSTOM_RESOURCE_DEFINITION = Kind(
+    group="apiextensions.orch.io",
+    kind="CustomResourceDefinition",
+    strategy=DefinitionStrategy,
+    generation=SPEC,
+    unconditional_update=False,
+    status_ignores=("spec", "metadata"),
+    free_finalizers=True,
+    set_defaults=set_definition_defaults,
+    validate=validate_definition,
+    validate_status=validate_definition_status,
+)

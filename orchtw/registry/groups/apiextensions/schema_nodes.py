@@ -1,0 +1,168 @@
+"""A schema of a definition, node by node: where each stands and what holds for it from above.
+
+Codecs bound the depth of what they let in, and the walk keeps its own stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+import attrs
+
+from orchtw.errors import MAX_NAME_CHARACTERS
+from orchtw.naming import Naming
+from orchtw.schema.codec.mismatch import shortened
+from orchtw.schema.validation.problems import at
+
+Schema = Mapping[str, Any]
+Level = Literal["root", "field", "item", "nested"]
+
+JUNCTORS: Final = ("allOf", "anyOf", "oneOf")
+TYPE_FIELDS: Final = frozenset({"metadata", "kind", "apiVersion"})
+"""What every object has, whatever its schema says."""
+
+_INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
+
+
+@attrs.frozen(slots=True)
+class Extensions:
+    """The keys of the extensions, in the vocabulary that is served."""
+
+    embedded: str
+    int_or_string: str
+    list_keys: str
+    list_type: str
+    map_type: str
+    preserve: str
+    validations: str
+
+
+@lru_cache(maxsize=4)
+def extensions(naming: Naming) -> Extensions:
+    """The keys for `naming`."""
+    names = (
+        "embedded-resource",
+        "int-or-string",
+        "list-map-keys",
+        "list-type",
+        "map-type",
+        "preserve-unknown-fields",
+        "validations",
+    )
+    return Extensions(*(naming.extension_prefix + name for name in names))
+
+
+@attrs.frozen(slots=True)
+class Path:
+    """A place in a definition; its text is made when a cause is told."""
+
+    parent: Path | None
+    step: str
+
+    def __truediv__(self, step: str) -> Path:
+        """The place of a member."""
+        return Path(self, "." + step)
+
+    def member(self, name: str) -> Path:
+        """The place of a member whose name is a client's text."""
+        return Path(self, f".{shortened(name, MAX_NAME_CHARACTERS)}")
+
+    def inside(self, step: str, key: int | str) -> Path:
+        """The place of what `key` names in a member."""
+        return Path(self, f".{step}{at(key)}")
+
+    def __str__(self) -> str:
+        steps = []
+        here: Path | None = self
+        while here is not None:
+            steps.append(here.step)
+            here = here.parent
+        return "".join(reversed(steps))
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Node:
+    """One schema.
+
+    `level` says what it describes: the object, a member or an element; or that it stands in a condition on such
+    (allOf, anyOf, oneOf, not). `in_metadata`: it describes a part of an object's metadata. `no_defaults`: why there
+    may be none. `spares`: its anyOf may be the two types of a number or text; `spared`: it is one of those.
+    """
+
+    schema: Schema
+    path: Path
+    level: Level
+    in_metadata: bool = False
+    no_defaults: str = ""
+    spares: bool = False
+    spared: bool = False
+
+    def below(self, schema: Schema, path: Path, level: Level) -> Node:
+        """A schema in this one, for which holds what holds for this."""
+        return Node(
+            schema=schema,
+            path=path,
+            level="nested" if self.level == "nested" else level,
+            in_metadata=self.in_metadata,
+            no_defaults=self.no_defaults,
+        )
+
+
+def walk(schema: Schema, path: Path, keys: Extensions) -> Iterator[Node]:
+    """Every schema in a schema, itself first."""
+    waiting = [Node(schema=schema, path=path, level="root")]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if len(node.schema) > 1:  # one that says more than its type
+            waiting.extend(_members(node, keys))
+            waiting.extend(_conditions(node, keys))
+            waiting.extend(_unsupported(node))
+
+
+def _members(node: Node, keys: Extensions) -> Iterator[Node]:
+    """The schemas of members and elements."""
+    schema, path = node.schema, node.path
+    names_itself = node.level == "root" or bool(schema.get(keys.embedded))
+    for name, each in (schema.get("properties") or {}).items():
+        member = node.below(each, path.inside("properties", name), "field")
+        if names_itself and name in TYPE_FIELDS:
+            no_defaults = f"in top-level {name}" if node.level == "root" else node.no_defaults
+            member = attrs.evolve(member, in_metadata=True, no_defaults=no_defaults)
+        yield member
+    if isinstance(more := schema.get("additionalProperties"), dict):
+        member = node.below(more, path / "additionalProperties", "field")
+        if node.in_metadata:
+            member = attrs.evolve(member, no_defaults="inside additionalProperties applying to object metadata")
+        yield member
+    if isinstance(items := schema.get("items"), dict):
+        yield node.below(items, path / "items", "item")
+
+
+def _conditions(node: Node, keys: Extensions) -> Iterator[Node]:
+    """The schemas in allOf, anyOf, oneOf and not."""
+    schema, path = node.schema, node.path
+    either = schema.get("anyOf") == _INT_OR_STRING
+    free = node.level != "nested" and bool(schema.get(keys.int_or_string))
+    for key in JUNCTORS:
+        for index, each in enumerate(schema.get(key) or ()):
+            spared = either and key == "anyOf" and (free or node.spares)
+            spares = free and not either and key == "allOf" and index == 0
+            found = node.below(each, path.inside(key, index), "nested")
+            yield attrs.evolve(found, spared=spared, spares=spares) if spared or spares else found
+    if (denied := schema.get("not")) is not None:
+        yield node.below(denied, path / "not", "nested")
+
+
+def _unsupported(node: Node) -> Iterator[Node]:
+    """The schemas in what is refused anyway."""
+    schema, path = node.schema, node.path
+    for key in ("definitions", "patternProperties", "dependencies"):
+        for name, each in (schema.get(key) or {}).items():
+            if isinstance(each, dict):
+                yield node.below(each, path.inside(key, name), "nested")
+    if isinstance(items := schema.get("items"), list):
+        for index, each in enumerate(items):
+            yield node.below(each, path.inside("items", index), "nested")

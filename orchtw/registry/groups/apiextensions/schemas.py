@@ -1,0 +1,125 @@
+"""The schemas of a definition: the rules that hold for them, and which spare older ones (reference CRD-26)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.registry.groups.apiextensions import structural
+from orchtw.registry.groups.apiextensions.default_values import default_findings
+from orchtw.registry.groups.apiextensions.schema_nodes import Extensions, Path, Schema, extensions, walk
+from orchtw.registry.groups.apiextensions.schema_rules import is_supported, node_findings, root_causes
+from orchtw.rules.causes import invalid, required
+
+Found = dict[str, list[Cause]]
+"""Causes by the leniency of their rule: "" for those that hold for all definitions."""
+
+_STRUCTURAL = "structural"
+
+
+def schema_causes(spec: Mapping[str, Any], old: Mapping[str, Any] | None, naming: Naming) -> list[Cause]:
+    """Every reason why the schemas are invalid.
+
+    What a definition did before a rule was there, it may do on; unless all that its schemas do not know is dropped.
+    """
+    found = _found(spec, naming)
+    if old is not None and any(found[leniency] for leniency in found if leniency):
+        before = _found(old, naming)
+        keeps = bool(spec.get("preserveUnknownFields")) and not _needs_structure(spec, extensions(naming))
+        for leniency in list(found):
+            if leniency and before[leniency] and (leniency != _STRUCTURAL or keeps):
+                del found[leniency]
+    causes = [cause for each in found.values() for cause in each]
+    return _missing_causes(spec, old) + _default_causes(spec) + causes
+
+
+def _found(spec: Mapping[str, Any], naming: Naming) -> Found:
+    found: Found = defaultdict(list)
+    for index, version in enumerate(spec.get("versions") or ()):
+        if sum(map(len, found.values())) > MAX_CAUSES:
+            break
+        schema = _schema_of(version)
+        if schema is not None:
+            has_status = (version.get("subresources") or {}).get("status") is not None
+            path = Path(None, f"spec.versions[{index}].schema.openAPIV3Schema")
+            _find(schema, path, has_status, found, naming)
+    return found
+
+
+def _find(schema: Schema, path: Path, has_status: bool, found: Found, naming: Naming) -> None:
+    """Add what is wrong with one schema. Defaults are looked at once all has a type."""
+    keys = extensions(naming)
+    found[""] += root_causes(schema, path, keys, has_status)
+    supported, unstructured = True, list[Cause]()
+    for node in walk(schema, path, keys):
+        if len(found[""]) > MAX_CAUSES or len(unstructured) > MAX_CAUSES:
+            break
+        supported = supported and is_supported(node.schema)
+        for leniency, cause in node_findings(node, keys):
+            found[leniency].append(cause)
+        if supported:
+            unstructured += structural.node_causes(node, keys)
+    if not supported:
+        return
+    unstructured += structural.completeness_causes(schema, path)
+    found[_STRUCTURAL] += unstructured
+    if not unstructured:
+        for lenient, cause in default_findings(schema, path, naming):
+            found[lenient].append(cause)
+
+
+def _schema_of(version: Mapping[str, Any]) -> Schema | None:
+    found: Schema | None = (version.get("schema") or {}).get("openAPIV3Schema")
+    return found
+
+
+def _missing_causes(spec: Mapping[str, Any], old: Mapping[str, Any] | None) -> list[Cause]:
+    """Every version has a schema; where some had none before, those that are served, if the rest is dropped."""
+    versions: Sequence[Mapping[str, Any]] = spec.get("versions") or ()
+    if all(_schema_of(version) is not None for version in versions):
+        return []
+    spared = old is not None and any(_schema_of(version) is None for version in old.get("versions") or ())
+    if spared and spec.get("preserveUnknownFields"):
+        return []
+    why = "because otherwise all fields are pruned" if spared else "schemas are required"
+    return [
+        required(f"spec.versions[{index}].schema.openAPIV3Schema", why)
+        for index, version in enumerate(versions)
+        if _schema_of(version) is None and (version.get("served") or not spared)
+    ][: MAX_CAUSES + 1]
+
+
+def _default_causes(spec: Mapping[str, Any]) -> list[Cause]:
+    """Where unknown fields are kept there are no defaults."""
+    if not spec.get("preserveUnknownFields") or not _mentions(spec, frozenset(("default",))):
+        return []
+    why = "must be false in order to use defaults in the schema"
+    return [invalid("spec.preserveUnknownFields", True, why)]
+
+
+def _needs_structure(spec: Mapping[str, Any], keys: Extensions) -> bool:
+    """Whether the schemas have defaults or extensions, which only structural ones may."""
+    own = (keys.embedded, keys.int_or_string, keys.list_keys, keys.list_type, keys.map_type, keys.preserve)
+    return _mentions(spec, frozenset(("default", keys.validations, *own)))
+
+
+def _mentions(spec: Mapping[str, Any], wanted: frozenset[str]) -> bool:
+    """Whether a schema anywhere in the definition has one of these keys."""
+    waiting: list[Any] = [_schema_of(version) for version in spec.get("versions") or ()]
+    while waiting:
+        schema = waiting.pop()
+        if not isinstance(schema, dict):
+            continue
+        if not wanted.isdisjoint(schema):
+            return True
+        for key in ("properties", "patternProperties", "definitions", "dependencies"):
+            waiting += (schema.get(key) or {}).values()
+        for key in ("allOf", "anyOf", "oneOf"):
+            waiting += schema.get(key) or ()
+        waiting += (schema.get("additionalProperties"), schema.get("not"))
+        items = schema.get("items")
+        waiting += items if isinstance(items, list) else [items]
+    return False

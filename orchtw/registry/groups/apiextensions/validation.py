@@ -1,0 +1,53 @@
+"""What a valid definition is (reference CRD-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.groups.apiextensions.conversion import conversion_causes
+from orchtw.registry.groups.apiextensions.names import (
+    approval_causes,
+    fixed_name_causes,
+    names_causes,
+    own_name_causes,
+    spec_name_causes,
+)
+from orchtw.registry.groups.apiextensions.schemas import schema_causes
+from orchtw.registry.groups.apiextensions.versions import stored_version_causes, version_causes
+from orchtw.rules.causes import invalid
+
+
+def validate_definition(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """Every reason why a definition is invalid, or (given the old one) may not become the new one."""
+    spec: Mapping[str, Any] = new.get("spec") or {}
+    before: Mapping[str, Any] | None = None if old is None else old.get("spec") or {}
+    causes = own_name_causes(new) if old is None else []
+    causes += approval_causes(new, old, naming)
+    causes += spec_name_causes(spec)
+    causes += version_causes(spec.get("versions") or [])
+    causes += schema_causes(spec, before, naming)
+    if old is not None and before is not None:
+        causes += fixed_name_causes(spec, before, established=_is_established(old))
+    preserving = bool(spec.get("preserveUnknownFields"))
+    if preserving and not (before or {}).get("preserveUnknownFields"):
+        why = "cannot set to true, set x-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        causes.append(invalid("spec.preserveUnknownFields", True, why))
+    old_conversion = None if before is None else before.get("conversion")
+    causes += conversion_causes(spec.get("conversion"), old_conversion, preserving, "spec.conversion")
+    status = new.get("status") or {}
+    causes += stored_version_causes(status.get("storedVersions") or [], spec.get("versions") or [])
+    return causes + names_causes(status.get("acceptedNames") or {}, "status.acceptedNames")
+
+
+def validate_definition_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
+    """The names that are served have the form of names."""
+    return names_causes((new.get("status") or {}).get("acceptedNames") or {}, "status.acceptedNames")
+
+
+def _is_established(definition: Object) -> bool:
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions)

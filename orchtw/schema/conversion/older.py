@@ -1,0 +1,146 @@
+"""Versions that are served no more, but in which objects may lie in a store (reference VER-17).
+
+Each function gives an object of such a version the fields of the one that it is stored in now. What is named by no
+function has the same fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.schema.conversion.convert import Function
+from orchtw.schema.conversion.older_definitions import definition_v1beta1_to_v1
+
+_RBAC: Final = "rbac.authorization.orch.io"
+_ROLLBACK: Final = "deprecated.deployment.rollback.to"
+_TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+_LEGACY_SIGNER: Final = "orch.io/legacy-unknown"
+
+
+def ingress_to_v1(ingress: Object, naming: Naming) -> Object:
+    """`backend` is the default one, and each backend names its service and port in parts."""
+    spec = dict(ingress.get("spec") or {})
+    if (default := spec.pop("backend", None)) is not None:
+        spec["defaultBackend"] = _backend(default)
+    if rules := spec.get("rules"):
+        spec["rules"] = [_rule(rule) for rule in rules]
+    return {**ingress, "spec": spec}
+
+
+def _rule(rule: Mapping[str, Any]) -> Object:
+    http = rule.get("http")
+    if http is None:
+        return dict(rule)
+    paths = [_path(path) for path in http.get("paths") or ()]
+    return {**rule, "http": {**http, "paths": paths}}
+
+
+def _path(path: Mapping[str, Any]) -> Object:
+    return {"pathType": "ImplementationSpecific", **path, "backend": _backend(path.get("backend") or {})}
+
+
+def _backend(backend: Mapping[str, Any]) -> Object:
+    """Text in place of a number is the port's name; a backend that is a resource has no service."""
+    name, port = backend.get("serviceName", ""), backend.get("servicePort")
+    found = {key: value for key, value in backend.items() if key == "resource"}
+    if name or port:
+        of_port = {"name" if isinstance(port, str) else "number": port} if port else {}
+        found["service"] = {"name": name, "port": of_port}
+    return found
+
+
+def deployment_to_apps_v1(deployment: Object, naming: Naming) -> Object:
+    """The revision to roll back to is an annotation."""
+    spec = dict(deployment["spec"])
+    rollback = spec.pop("rollbackTo", None)
+    selected = _selected({**deployment, "spec": spec})
+    return selected if rollback is None else _annotated(selected, _ROLLBACK, str(rollback.get("revision", 0)))
+
+
+def daemon_set_to_apps_v1(daemon_set: Object, naming: Naming) -> Object:
+    """The generation of the template is an annotation."""
+    spec = dict(daemon_set["spec"])
+    generation = spec.pop("templateGeneration", 0)
+    selected = _selected({**daemon_set, "spec": spec})
+    return _annotated(selected, _TEMPLATE_GENERATION, str(generation)) if generation else selected
+
+
+def workload_to_apps_v1(workload: Object, naming: Naming) -> Object:
+    """Only the selector may have to be said."""
+    return _selected(workload)
+
+
+def _selected(workload: Object) -> Object:
+    """A workload that says nothing of what it selects means the labels of its template."""
+    spec = workload.get("spec") or {}
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if spec.get("selector") is not None or not labels:
+        return workload
+    return {**workload, "spec": {**spec, "selector": {"matchLabels": labels}}}
+
+
+def _annotated(obj: Object, key: str, value: str) -> Object:
+    annotations = {**(obj["metadata"].get("annotations") or {}), key: value}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
+
+def runtime_class_v1alpha1_to_v1(runtime_class: Object, naming: Naming) -> Object:
+    """There is no `spec`."""
+    rest = dict(runtime_class)
+    spec = dict(rest.pop("spec", None) or {})
+    return {**rest, "handler": spec.pop("runtimeHandler", ""), **spec}
+
+
+def binding_v1alpha1_to_v1(binding: Object, naming: Naming) -> Object:
+    """Subjects are of a group; the user `*` is everybody who is known."""
+    subjects = [_subject(subject, naming.group(_RBAC)) for subject in binding.get("subjects") or ()]
+    return {**binding, "subjects": subjects} if subjects else binding
+
+
+def _subject(subject: Mapping[str, Any], rbac: str) -> Object:
+    found = dict(subject)
+    group, _, _ = found.pop("apiVersion", "").rpartition("/")
+    if found.get("kind") == "ServiceAccount":
+        group = ""
+    elif found.get("kind") in ("User", "Group"):
+        group = rbac
+    found["apiGroup"] = group
+    if group == rbac and (found["kind"], found.get("name")) == ("User", "*"):
+        found.update(kind="Group", name="system:authenticated")
+    return found
+
+
+def signing_request_v1beta1_to_v1(request: Object, naming: Naming) -> Object:
+    """A signer is named; before there was none to choose."""
+    spec = request.get("spec") or {}
+    if spec.get("signerName"):
+        return request
+    return {**request, "spec": {**spec, "signerName": naming.translate(_LEGACY_SIGNER)}}
+
+
+def _each(kinds: str, versions: Iterable[str], function: Function) -> dict[tuple[str, str], Function]:
+    return {(version, kind): function for version in versions for kind in kinds.split()}
+
+
+OLDER: Final[Mapping[tuple[str, str], Function]] = {
+    **_each("Ingress", ("extensions/v1beta1", "networking.orch.io/v1beta1"), ingress_to_v1),
+    **_each("Deployment", ("extensions/v1beta1", "apps/v1beta1", "apps/v1beta2"), deployment_to_apps_v1),
+    **_each("DaemonSet", ("extensions/v1beta1", "apps/v1beta2"), daemon_set_to_apps_v1),
+    **_each("ReplicaSet", ("extensions/v1beta1",), workload_to_apps_v1),
+    **_each("StatefulSet", ("apps/v1beta1",), workload_to_apps_v1),
+    **_each("RuntimeClass", ("node.orch.io/v1alpha1",), runtime_class_v1alpha1_to_v1),
+    **_each("RoleBinding ClusterRoleBinding", (f"{_RBAC}/v1alpha1",), binding_v1alpha1_to_v1),
+    **_each("CertificateSigningRequest", ("certificates.orch.io/v1beta1",), signing_request_v1beta1_to_v1),
+    **_each("CustomResourceDefinition", ("apiextensions.orch.io/v1beta1",), definition_v1beta1_to_v1),
+}
+"""By apiVersion in neutral names, and kind."""
+
+
+def older_function(api_version: str, kind: str, naming: Naming) -> Callable[[Object], Object]:
+    """What gives an object of that version the fields of the present one; `api_version` is in `naming`'s names."""
+    group, slash, version = api_version.rpartition("/")
+    function = OLDER.get((f"{naming.neutral(group)}{slash}{version}", kind))
+    return dict if function is None else lambda obj: function(obj, naming)
