@@ -60,7 +60,7 @@ class NodeTests(case.EntryCase):
         odd = {**CLASS, "scheduling": {"tolerations": [{"key": "a", "operator": "Near", "effect": "Never"}]}}
         causes = self.send("POST", CLASSES, odd).json["details"]["causes"]
         path = "scheduling.tolerations.tolerations[0]"
-        self.assertEqual([cause["field"] for cause in causes], [f"{path}.operator", f"{path}.effect"])
+        self.assertEqual({cause["field"] for cause in causes}, {f"{path}.operator", f"{path}.effect"})
 
     def test_deprecated_labels(self) -> None:
         """Labels of nodes that are deprecated are not warned of."""
