@@ -44,6 +44,16 @@ class PriorityTests(PriorityCase):
         expected = ("system-node-critical", 2_000_001_000, "PreemptLowerPriority")
         self.assertEqual(self.priority_of(critical), expected)
 
+    def test_order_of_keys(self) -> None:
+        """What is filled in stands where it would if it had been sent."""
+        self.priority_class("high", 1000)
+        more = {"runtimeClassName": "a", "dnsConfig": {"searches": ["a.b"]}, "readinessGates": []}
+        first = self.done("POST", PODS, self.pod("a", priorityClassName="high", os={"name": "linux"}, **more))
+        given = {"priority": 1000, "preemptionPolicy": "PreemptLowerPriority", "priorityClassName": "high"}
+        second = self.done("POST", PODS, self.pod("b", os={"name": "linux"}, **more, **given))
+        self.assertEqual(list(first["spec"]), list(second["spec"]))
+        self.assertEqual(first["spec"], second["spec"])
+
     def test_default(self) -> None:
         """One that names none gets those of the default class as it is then, or else 0."""
         self.assertEqual(self.priority_of(self.pod("a")), (None, 0, "PreemptLowerPriority"))

@@ -8,11 +8,16 @@ from typing import Final, Protocol
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
 from orchtw.objects import Object
+from orchtw.registry.emission_order import put
 from orchtw.registry.priority_class_lookup import PriorityClass, PriorityClasses
 from orchtw.schema.catalogue import ResourceType
 
 _NO_CLASS: Final = PriorityClass("", 0, "PreemptLowerPriority", False)
 _COMPUTED: Final = "priority admission controller computed"
+_FROM_CLASS_ON: Final = (
+    *("priorityClassName", "priority", "dnsConfig", "readinessGates", "runtimeClassName", "enableServiceLinks"),
+    *("preemptionPolicy", "overhead", "topologySpreadConstraints", "setHostnameAsFQDN", "os"),
+)
 _KEPT: Final = ("priority", "preemptionPolicy")
 
 
@@ -60,7 +65,10 @@ class Priority:
             before: Object = (attributes.old or {}).get("spec") or {}
             given = {key: before[key] for key in _KEPT if spec.get(key) is None and before.get(key) is not None}
         if any(spec.get(key) != value for key, value in given.items()):
-            (await attributes.edit()).setdefault("spec", {}).update(given)
+            spec = dict(spec)
+            for key, value in given.items():
+                put(spec, key, value, _FROM_CLASS_ON)
+            attributes.fill({**pod, "spec": spec})
 
     async def _given(self, attributes: Attributes, spec: Object) -> Object:
         name = spec.get("priorityClassName")
