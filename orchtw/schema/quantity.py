@@ -69,7 +69,7 @@ class Quantity:
         if difference:
             return difference * _sign(left)
         least = min(self.exponent, other.exponent)  # of equal order: they differ by no more than the digits there are
-        return int(left * 10 ** (self.exponent - least) - right * 10 ** (other.exponent - least))
+        return _sign(left * 10 ** (self.exponent - least) - right * 10 ** (other.exponent - least))
 
     def canonical(self) -> str:
         """The canonical text."""
