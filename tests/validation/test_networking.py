@@ -260,7 +260,7 @@ class NetworkingTests(case.EntryCase):
         ),
         69: Accepted(change={"spec": {"podSelector": {"matchLabels": {"a": "b"}}}}),
         70: Refused(
-            change={"status.conditions": [{**CONDITION, "reason": ""}]},
+            change={"status.conditions": [{**CONDITION, "reason": "1"}]},
             accepts={"status.conditions": [CONDITION]},
             field="status.conditions[0].reason",
         ),
