@@ -9,6 +9,7 @@ from orchtw.admission import selection
 from orchtw.admission.chain import Plugin
 from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
+from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
@@ -23,13 +24,12 @@ HOST = Host(naming=NAMING, clock=Clock(), targets=Targets(CATALOGUE, CODECS, CAT
 class SelectionTests(SynchronousTestCase):
     def test_default(self) -> None:
         """Without flags the default plugins run, as far as they are there."""
-        first, second = selected(HOST, Config())
-        self.assertIsInstance(first, NamespaceLifecycle)
-        self.assertIsInstance(second, Priority)
+        found = selected(HOST, Config())
+        self.assertEqual([type(plugin) for plugin in found], [NamespaceLifecycle, Priority, DefaultIngressClass])
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""
-        config = Config(disable_admission_plugins=("NamespaceLifecycle", "Priority", "ResourceQuota"))
+        config = Config(disable_admission_plugins=(*PLUGINS, "ResourceQuota"))
         self.assertEqual(selected(HOST, config), [])
 
     def test_order(self) -> None:
@@ -59,9 +59,9 @@ class SelectionTests(SynchronousTestCase):
                 '--enable-admission-plugins: plugin "Nope" is unknown',
                 '--disable-admission-plugins: plugin "Neither" is unknown',
                 '--enable-admission-plugins: plugin "NodeRestriction" is not available; '
-                "available are NamespaceLifecycle, Priority",
+                "available are NamespaceLifecycle, DefaultIngressClass, Priority",
                 '--enable-admission-plugins: plugin "ServiceAccount" is not available; '
-                "available are NamespaceLifecycle, Priority",
+                "available are NamespaceLifecycle, DefaultIngressClass, Priority",
                 '--enable-admission-plugins: plugin "NamespaceLifecycle" is in --disable-admission-plugins too',
             ],
         )

@@ -185,6 +185,10 @@ class NetworkingTests(case.EntryCase):
             change={"status.loadBalancer.ingress": [{"ip": "::1"}]}, expected={"status": {"loadBalancer": {}}}
         ),
         34: Stored(change={"spec.rules[0].host": "a.b"}, expected={"spec.rules[0].host": GONE}),
+        35: (
+            Shown("tests.admission.test_default_ingress_class.DefaultIngressClassTests.test_default"),
+            Shown("tests.admission.test_default_ingress_class.DefaultIngressClassTests.test_several"),
+        ),
         36: Shown(f"{__name__}.NetworkingTests.test_class_annotation"),
         37: Refused(change={"spec.controller": ""}),
         38: Refused(change={"spec.controller": "a/" + "b" * 249}, accepts={"spec.controller": "a/" + "b" * 248}),
@@ -272,8 +276,6 @@ class NetworkingTests(case.EntryCase):
             expected={"status": {}},
         ),
     }
-
-    beyond = (35,)  # admission of ingresses
 
     def test_stored_flaws(self) -> None:
         """Rules of wildcard hosts and names of secrets may stay flawed in what is stored so."""
