@@ -44,7 +44,8 @@ class Attributes:
     `resource` is what the request named, in its own version; `obj` and `old` are in that version too. At a
     sub-resource with a kind of its own, such as scale or eviction, they are of that kind, as `kind` says. `obj` is
     None for DELETE, `old` for CREATE and CONNECT; both are to be read only. A mutating plugin changes what `edit`
-    returns, or assigns another object to `obj`; it need not be canonical. `changes` counts both.
+    returns, or assigns another object to `obj`; it need not be canonical. `changes` counts both. `canonical`: the
+    object still is, with its defaults, as it was when admission began.
 
     `size_bytes` is about how large the object is. `given_options` are the request's options as they were parsed.
     """
@@ -63,6 +64,7 @@ class Attributes:
     request: Request | None = None
     size_bytes: int = 0
     changes: int = attrs.field(default=0, init=False)
+    canonical: bool = attrs.field(default=True, init=False)
     finished: bool = attrs.field(default=False, init=False)
     _edited: Object | None = attrs.field(default=None, init=False)
 
@@ -73,6 +75,14 @@ class Attributes:
 
     @obj.setter
     def obj(self, obj: Object) -> None:
+        self.fill(obj)
+        self.canonical = False
+
+    def fill(self, obj: Object) -> None:
+        """Let `obj` be the object from now on, which must be as canonical as the one before: nobody looks again.
+
+        It may share what it does not change.
+        """
         if self.finished or self._obj is None:
             raise TypeError("only a mutating plugin may change an object, and only one that there is")
         self._obj = obj

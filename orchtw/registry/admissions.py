@@ -60,6 +60,8 @@ class Admission:
             return self._wanted
         if view is not None:
             return view.absorb(self._wanted, attributes.obj)
+        if attributes.canonical:
+            return attributes.obj
         target = self._write.target
         obj = _canonical(target.codec, attributes.obj)
         target.complete(obj)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.groups.admissionregistration import hooks
 from orchtw.registry.groups.core import (
     claim_validation,
     containers,
@@ -24,12 +25,19 @@ from orchtw.registry.groups.core import (
     volume_files,
     volume_sources,
 )
+from orchtw.registry.groups.flowcontrol import flow_schemas, priority_levels
 from orchtw.registry.groups.meta import conditions, selectors
+from orchtw.registry.groups.networking import ingress_classes, network_policies
 from orchtw.schema.validation.validators import Check, Consequence
 
 _PARTS: tuple[Callable[[Naming], Mapping[str, Check]], ...] = (
     conditions.checks,
     selectors.checks,
+    hooks.checks,
+    flow_schemas.checks,
+    priority_levels.checks,
+    ingress_classes.checks,
+    network_policies.checks,
     volume_sources.checks,
     volume_files.checks,
     scheduling_terms.checks,

@@ -20,6 +20,8 @@ _LONGEST: Final = 1024  # characters: a longer text may be an address too, with 
 
 def parse_ip(text: str) -> Address | None:
     """The address that `text` is; None: none."""
+    if ":" not in text and not text[:1].isdigit():  # a host name, most likely
+        return None
     if "%" in text or len(text) > _LONGEST:
         return None
     try:

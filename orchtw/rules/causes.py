@@ -77,6 +77,11 @@ def go_value(value: Any) -> str:
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + _CUT
 
 
+def go_bytes(value: bytes) -> str:
+    """Bytes as a cause shows them: a Go literal, of which only the beginning is shown."""
+    return "[]byte{" + _joined(map(hex, value)) + "}"
+
+
 def _joined(texts: Iterable[str]) -> str:
     """The first of the texts with commas between."""
     shown: list[str] = []
@@ -92,6 +97,11 @@ def _joined(texts: Iterable[str]) -> str:
 def invalid(field: str, value: Any, detail: str) -> Cause:
     """The value at `field` breaks the rule that `detail` states."""
     return Cause("FieldValueInvalid", _join("Invalid value", go_value(value), detail), field)
+
+
+def invalid_bytes(field: str, value: bytes, detail: str) -> Cause:
+    """The bytes at `field` break the rule that `detail` states."""
+    return Cause("FieldValueInvalid", _join("Invalid value", go_bytes(value), detail), field)
 
 
 def type_invalid(field: str, value: Any, detail: str) -> Cause:

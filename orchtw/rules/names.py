@@ -15,6 +15,7 @@ Check = Callable[[str], tuple[str, ...]]
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_WILDCARD = rf"\*\.{_SUBDOMAIN}"
 _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_QUALIFIED})?"
@@ -48,6 +49,12 @@ _SUBDOMAIN_TEXT = regex_text(
     f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ENDS}",
     _SUBDOMAIN,
     "example.com",
+)
+_WILDCARD_TEXT = regex_text(
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+    "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+    _WILDCARD,
+    "*.example.com",
 )
 _LABEL_1035_TEXT = regex_text(
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
@@ -115,6 +122,7 @@ def _remembering(check: Check) -> Check:
 
 dns_label = _form(_LABEL, 63, _LABEL_TEXT)
 dns_subdomain = _form(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT)
+wildcard_subdomain = _form(_WILDCARD, 253, _WILDCARD_TEXT)
 dns_1035_label = _form(_LABEL_1035, 63, _LABEL_1035_TEXT)
 label_value = _form(_LABEL_VALUE, 63, _LABEL_VALUE_TEXT)
 _config_key = _form(_CONFIG_KEY, 253, _CONFIG_KEY_TEXT)
@@ -173,6 +181,14 @@ def environment_variable(value: str) -> tuple[str, ...]:
 def http_header(value: str) -> tuple[str, ...]:
     """What is wrong with the name of an HTTP header."""
     return () if _is_header(value) else (_HEADER_TEXT,)
+
+
+def fully_qualified_name(value: str) -> tuple[str, ...]:
+    """What is wrong with a name of three or more parts, all in one text."""
+    if errors := dns_subdomain(value):
+        return (",".join(errors),)
+    parts = value.count(".") + 1
+    return () if parts > 2 else ("should be a domain with at least three segments separated by dots",)
 
 
 def path_segment(value: str) -> tuple[str, ...]:

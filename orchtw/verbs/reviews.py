@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import attrs
 
@@ -13,15 +13,16 @@ from orchtw.objects import Object
 from orchtw.registry.admissions import Admissions, Submission
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
-from orchtw.rules.causes import go_quote
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.options import create_options
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.representation import Representations
 from orchtw.verbs.request_bodies import read
+from orchtw.verbs.review_validation import access_causes, local_access_causes
 
 Review = Callable[[Request], Awaitable[Response]]
+
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Reviews:
@@ -52,8 +53,8 @@ class Reviews:
         token = review["spec"].get("token", "")
         if not token:
             raise BadRequest("token is required for TokenReview in authentication")
-        if review["metadata"].get("namespace"):
-            raise BadRequest("namespace is not allowed on this type")
+        if namespace := review["metadata"].get("namespace"):
+            raise BadRequest(f"namespace is not allowed on this type: {namespace}")
         user = await self._bearer(token)
         if user is None:
             return self._answer(request, review, {"user": {}, "error": "invalid bearer token"})
@@ -62,13 +63,13 @@ class Reviews:
     async def subject_access(self, request: Request) -> Response:
         """May somebody do something? 201; Invalid (422) for an incomplete question."""
         review = await self._read(request, "SubjectAccessReview")
-        _check_spec(review["spec"], subject=True)
+        _refuse(request, access_causes(review, subject=True))
         return await self._decide(request, review, _subject(review["spec"]))
 
     async def self_access(self, request: Request) -> Response:
         """May the requester do something? 201; Invalid (422)."""
         review = await self._read(request, "SelfSubjectAccessReview")
-        _check_spec(review["spec"], subject=False)
+        _refuse(request, access_causes(review, subject=False))
         assert request.user is not None
         return await self._decide(request, review, request.user)
 
@@ -76,15 +77,11 @@ class Reviews:
         """May somebody do something in this namespace? 201; Invalid (422) when it asks about another."""
         assert request.info is not None
         review = await self._read(request, "LocalSubjectAccessReview")
-        spec, namespace = review["spec"], request.info.namespace
-        _check_spec(spec, subject=True)
-        if spec.get("nonResourceAttributes") is not None:
-            raise _invalid("spec.nonResourceAttributes", "FieldValueInvalid", "disallowed on this kind of request")
-        if spec["resourceAttributes"].get("namespace", "") != namespace:
-            asked = go_quote(spec["resourceAttributes"].get("namespace", ""))
-            text = f"Invalid value: {asked}: must match metadata.namespace"
-            raise _invalid("spec.resourceAttributes.namespace", "FieldValueInvalid", text)
-        return await self._decide(request, review, _subject(spec))
+        namespace = request.info.namespace
+        _refuse(request, local_access_causes(review, namespace))
+        if review["spec"]["resourceAttributes"].get("namespace") != namespace:
+            raise BadRequest(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
+        return await self._decide(request, review, _subject(review["spec"]))
 
     async def self_rules(self, request: Request) -> Response:
         """What may the requester do in a namespace? 201; BadRequest (400) without one."""
@@ -144,18 +141,11 @@ class Reviews:
         return self.representations.obj(answer, self.acceptance.plain(request), 201)
 
 
-def _check_spec(spec: Object, *, subject: bool) -> None:
-    """Refuse a question that names no action, two, or nobody."""
-    if (spec.get("resourceAttributes") is None) is (spec.get("nonResourceAttributes") is None):
-        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        raise _invalid("spec.resourceAttributes", "FieldValueInvalid", f"Invalid value: null: {text}")
-    if subject and not spec.get("user") and not spec.get("groups"):
-        text = 'Invalid value: "": at least one of user or group must be specified'
-        raise _invalid("spec.user", "FieldValueInvalid", text)
-
-
-def _invalid(field: str, reason: str, text: str) -> Invalid:
-    return Invalid.of("", "", "", [Cause(reason, text, field)])
+def _refuse(request: Request, causes: Sequence[Cause]) -> None:
+    """Raise Invalid (422), which names no kind, for a question that cannot be answered."""
+    if causes:
+        assert request.info is not None
+        raise Invalid.of("", request.info.group, "", causes)
 
 
 def _subject(spec: Object) -> UserInfo:

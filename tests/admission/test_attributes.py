@@ -106,6 +106,16 @@ class ChangeTests(SynchronousTestCase):
         edited = self.successResultOf(Deferred.fromCoroutine(asked.edit()))
         self.assertEqual(edited, {"metadata": {"name": "y"}})
 
+    def test_filled(self) -> None:
+        """What is filled in counts as a change and leaves the object canonical; any other change does not."""
+        asked = attributes("CREATE", "poddisruptionbudgets", "policy/v1", obj=BUDGET)
+        asked.fill({**BUDGET, "spec": {}})
+        self.assertEqual(((asked.obj or {})["spec"], asked.changes, asked.canonical), ({}, 1, True))
+        asked.obj = BUDGET
+        self.assertFalse(asked.canonical)
+        asked.fill(BUDGET)
+        self.assertFalse(asked.canonical)
+
     def test_finished(self) -> None:
         """Neither is possible in the validating pass, nor on a delete."""
         finished = attributes("CREATE", "configmaps", obj={"metadata": {}})

@@ -9,7 +9,9 @@ from orchtw.admission import selection
 from orchtw.admission.chain import Plugin
 from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
+from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
 from orchtw.config import Config
 from orchtw.errors import ConfigError
@@ -22,12 +24,12 @@ HOST = Host(naming=NAMING, clock=Clock(), targets=Targets(CATALOGUE, CODECS, CAT
 class SelectionTests(SynchronousTestCase):
     def test_default(self) -> None:
         """Without flags the default plugins run, as far as they are there."""
-        (plugin,) = selected(HOST, Config())
-        self.assertIsInstance(plugin, NamespaceLifecycle)
+        found = selected(HOST, Config())
+        self.assertEqual([type(plugin) for plugin in found], [NamespaceLifecycle, Priority, DefaultIngressClass])
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""
-        config = Config(disable_admission_plugins=("NamespaceLifecycle", "ResourceQuota"))
+        config = Config(disable_admission_plugins=(*PLUGINS, "ResourceQuota"))
         self.assertEqual(selected(HOST, config), [])
 
     def test_order(self) -> None:
@@ -57,9 +59,9 @@ class SelectionTests(SynchronousTestCase):
                 '--enable-admission-plugins: plugin "Nope" is unknown',
                 '--disable-admission-plugins: plugin "Neither" is unknown',
                 '--enable-admission-plugins: plugin "NodeRestriction" is not available; '
-                "available are NamespaceLifecycle",
+                "available are NamespaceLifecycle, DefaultIngressClass, Priority",
                 '--enable-admission-plugins: plugin "ServiceAccount" is not available; '
-                "available are NamespaceLifecycle",
+                "available are NamespaceLifecycle, DefaultIngressClass, Priority",
                 '--enable-admission-plugins: plugin "NamespaceLifecycle" is in --disable-admission-plugins too',
             ],
         )

@@ -87,6 +87,7 @@ EXTRA: dict[str, tuple[str, ...]] = {
     "Service": ("spec",),
     "ServiceSpec": ("ports", "selector"),
     "StatefulSet": ("spec",),
+    "StorageVersionCondition": ("message",),
     "SubjectAccessReviewSpec": ("user", "resourceAttributes"),
     "TokenReviewSpec": ("token",),
     "VolumeAttachmentSource": ("persistentVolumeName",),
@@ -160,7 +161,11 @@ VALUES: dict[tuple[str, str], Any] = {
 }
 
 # Names with more to them than a DNS label.
-NAMES = {"APIService": "v1.example.com", "CustomResourceDefinition": "widgets.example.com"}
+NAMES = {
+    "APIService": "v1.example.com",
+    "CustomResourceDefinition": "widgets.example.com",
+    "StorageVersion": "example.com.widgets",
+}
 
 
 _MADE_ELSEWHERE = ("kind", "apiVersion", "metadata", "status")

@@ -7,13 +7,13 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.objects import Object
 from orchtw.testing.in_process import InProcessServer
+from tests.end_to_end.minimal import signing_request
 
 REQUESTS = "/apis/certificates.orch.io/v1/certificatesigningrequests"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 PODS = "/api/v1/namespaces/default/pods"
-PEM = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K"
+PEM = signing_request()
 APPROVED = {"type": "Approved", "status": "True", "reason": "Checked"}
-
 
 
 class SubresourceCase(TestCase):

@@ -11,6 +11,13 @@ from orchtw.rules import causes
 class GoQuoteTests(SynchronousTestCase):
     """`go_quote` and `go_value`."""
 
+    def test_bytes(self) -> None:
+        """Of many bytes the first are shown."""
+        shown = causes.go_bytes(bytes(5000))
+        self.assertTrue(shown.startswith("[]byte{0x0, 0x0, "))
+        self.assertTrue(shown.endswith(", 0x0, ...}"))
+        self.assertLess(len(shown), 500)
+
     def test_quotes(self) -> None:
         """Text is escaped as Go's %q does: short escapes, \\x for ASCII, \\u and \\U for what does not print."""
         for text, quoted in [
@@ -46,6 +53,7 @@ class CauseTests(SynchronousTestCase):
         """Each kind of cause has its word; required, forbidden and too long leave the value out (reference ERR-4)."""
         for made, reason, message in [
             (causes.invalid("f", "A", "bad"), "FieldValueInvalid", 'Invalid value: "A": bad'),
+            (causes.invalid_bytes("f", b"-", "bad"), "FieldValueInvalid", "Invalid value: []byte{0x2d}: bad"),
             (causes.required("f"), "FieldValueRequired", "Required value"),
             (causes.required("f", "say it"), "FieldValueRequired", "Required value: say it"),
             (causes.duplicate("f", "A"), "FieldValueDuplicate", 'Duplicate value: "A"'),

@@ -90,3 +90,25 @@ class NameFormTests(SynchronousTestCase):
             (names.PATH_SEGMENT_NAME, "a/", False),
         ]:
             self.assertEqual(not form.prefix(prefix), good, prefix)
+
+
+class DomainTests(SynchronousTestCase):
+    """Names of several parts."""
+
+    def test_wildcards(self) -> None:
+        """A star stands for the whole first part."""
+        self.assertEqual(names.wildcard_subdomain("*.a.b"), ())
+        for value in ("*", "a.*", "**.a", "*.A", "*a.b", "*." + "a." * 126 + "a"):
+            self.assertEqual(len(names.wildcard_subdomain(value)), 1, value)
+
+    def test_fully_qualified(self) -> None:
+        """Three parts are enough; all that is wrong is one text."""
+        self.assertEqual(names.fully_qualified_name("a.b.c"), ())
+        for value, text in (("a.b", "at least three segments"), ("A", "RFC 1123"), ("A" * 254, "253 characters,a")):
+            (found,) = names.fully_qualified_name(value)
+            self.assertIn(text, found)
+
+    def test_drivers(self) -> None:
+        """Drivers of storage may have upper-case letters."""
+        self.assertEqual(names.csi_driver("Ex.io"), ())
+        self.assertEqual(len(names.csi_driver("a_b")), 1)

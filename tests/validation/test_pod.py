@@ -24,6 +24,7 @@ TEMPLATES = Base(path="/api/v1/namespaces/default/podtemplates", obj=TEMPLATE)
 
 class PodTests(case.EntryCase):
     file = "pod.json"
+    more = {"disable_admission_plugins": ("Priority",)}
     bases = {
         "Pod": Base(path="/api/v1/namespaces/default/pods", obj=POD),
         "PodTemplate": TEMPLATES,

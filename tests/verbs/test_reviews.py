@@ -42,7 +42,7 @@ class AccessTests(Case):
         both = {"resourceAttributes": PODS, "nonResourceAttributes": PATH}
         for plural, spec, field in (
             ("selfsubjectaccessreviews", {}, "spec.resourceAttributes"),
-            ("selfsubjectaccessreviews", both, "spec.resourceAttributes"),
+            ("selfsubjectaccessreviews", both, "spec.nonResourceAttributes"),
             ("subjectaccessreviews", {"resourceAttributes": PODS}, "spec.user"),
             ("subjectaccessreviews", {"user": "ann"}, "spec.resourceAttributes"),
         ):

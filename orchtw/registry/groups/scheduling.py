@@ -6,30 +6,35 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import forbidden
+from orchtw.rules.causes import forbidden, not_supported, required
 from orchtw.schema.tables import cells_cluster
 
 HIGHEST_USER_PRIORITY = 1_000_000_000
 SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 """The classes of the system's own, and their values."""
 
+_POLICIES = ("PreemptLowerPriority", "Never")
 _SYSTEM_PREFIX = "system-"
 _RESERVED = f"priority class names with '{_SYSTEM_PREFIX}' prefix are reserved for system use only. error: "
 
 
 def validate_priority_class(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
     """The highest values are the system's, and no value ever changes."""
+    causes, name, policy = [], new["metadata"].get("name", ""), new.get("preemptionPolicy")
+    if policy == "":
+        causes.append(required("preemptionPolicy"))
+    elif policy is not None and policy not in _POLICIES:
+        causes.append(not_supported("preemptionPolicy", policy, _POLICIES))
     if old is not None:
-        changed = new.get("value") != old.get("value")
-        return [forbidden("Value", "may not be changed in an update.")] if changed else []
-    name = new["metadata"].get("name", "")
-    if name.startswith(_SYSTEM_PREFIX):
-        why = _not_the_systems(name, new)
-        return [forbidden("metadata.name", _RESERVED + why)] if why else []
-    if new.get("value", 0) > HIGHEST_USER_PRIORITY:
+        if new.get("value") != old.get("value"):
+            causes.append(forbidden("Value", "may not be changed in an update."))
+    elif name.startswith(_SYSTEM_PREFIX):
+        if why := _not_the_systems(name, new):
+            causes.append(forbidden("metadata.name", _RESERVED + why))
+    elif new.get("value", 0) > HIGHEST_USER_PRIORITY:
         why = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
-        return [forbidden("value", why)]
-    return []
+        causes.append(forbidden("value", why))
+    return causes
 
 
 def _not_the_systems(name: str, priority_class: Object) -> str:

@@ -16,6 +16,7 @@ FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "config_key": names.config_key,
     "path_segment": names.path_segment,
     "csi_driver": names.csi_driver,
+    "fully_qualified_name": names.fully_qualified_name,
     "absolute_path": file_paths.absolute_path,
     "descending_path": file_paths.descending_path,
     "file_path": file_paths.file_path,

@@ -1,13 +1,13 @@
-"""Certificate signing requests: the server says who asks, and what is asked for never changes.
-
-Source: reference CSR-2.
-"""
+"""Certificate signing requests: the server says who asks, and what is asked for never changes (reference CSR-2)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from orchtw.errors import Cause
 from orchtw.objects import Object
+from orchtw.registry.groups.certificates.request_validation import validate_request
+from orchtw.registry.groups.certificates.status_validation import DECISIONS, status_causes
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
@@ -35,7 +35,9 @@ class SigningRequestStrategy(Strategy):
 
     def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
         stored = super().prepare_for_status(new, old, now)
-        return {**stored, "status": _stamped(new.get("status", {}), old.get("status", {}), now)}
+        before = old.get("status") or {}
+        status = _with_decisions(new.get("status") or {}, before)
+        return {**stored, "status": _stamped(status, before, now)}
 
     def prepare_for_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
         if name != "approval":
@@ -51,20 +53,39 @@ class SigningRequestStrategy(Strategy):
             return super().subresource_ignores(name)
         return ("spec", f"status.{_CERTIFICATE}")
 
+    def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
+        """The spec and what else may be flawed is as it was; the rest is checked."""
+        return status_causes(new.get("status") or {}, old.get("status") or {}, approval=name == "approval")
+
+
+def _with_decisions(status: Object, before: Object) -> Object:
+    """`status` with the decisions that were made before, as far as there are as many as then."""
+    conditions, known = list(status.get(_CONDITIONS) or ()), before.get(_CONDITIONS) or ()
+    for kind in DECISIONS:
+        places = [index for index, each in enumerate(conditions) if each.get("type") == kind]
+        made = [each for each in known if each.get("type") == kind]
+        if len(places) == len(made):
+            for index, condition in zip(places, made, strict=True):
+                conditions[index] = condition
+    return {**status, _CONDITIONS: conditions} if conditions else status
+
 
 def _stamped(status: Object, before: Object, now: str) -> Object:
     """`status` whose conditions say when they were written and when they last changed."""
     conditions = status.get(_CONDITIONS)
     if not conditions:
         return status
-    known = {(each["type"], each["status"]): each.get("lastTransitionTime") for each in before.get(_CONDITIONS) or ()}
+    known = {
+        (each.get("type"), each.get("status")): each.get("lastTransitionTime")
+        for each in before.get(_CONDITIONS) or ()
+    }
     return {**status, _CONDITIONS: [_condition(each, known, now) for each in conditions]}
 
 
-def _condition(condition: Object, known: dict[tuple[str, str], Any], now: str) -> Object:
+def _condition(condition: Object, known: dict[tuple[Any, Any], Any], now: str) -> Object:
     updated, changed = condition.get("lastUpdateTime"), condition.get("lastTransitionTime")
     rest = {key: value for key, value in condition.items() if key not in ("lastUpdateTime", "lastTransitionTime")}
-    changed = changed or known.get((condition["type"], condition["status"]))
+    changed = changed or known.get((condition.get("type"), condition.get("status")))
     return {**rest, "lastUpdateTime": updated or now, "lastTransitionTime": changed or now}
 
 
@@ -72,8 +93,8 @@ CERTIFICATE_SIGNING_REQUEST = Kind(
     group="certificates.orch.io",
     kind="CertificateSigningRequest",
     strategy=SigningRequestStrategy,
+    status_ignores=("spec", "metadata"),
     name_form=PATH_SEGMENT_NAME,
+    validate=validate_request,
     cells=cells_cluster.signing_request,
 )
-
-KINDS = (CERTIFICATE_SIGNING_REQUEST,)

@@ -1,0 +1,47 @@
+"""DefaultIngressClass: an Ingress that names no class gets the default one (reference PLUG-21)."""
+
+from __future__ import annotations
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.host import Host
+from orchtw.objects import Object
+from orchtw.registry.annotated_defaults import AnnotatedDefaults
+from orchtw.registry.groups.networking.ingresses import CLASS_ANNOTATION
+from orchtw.schema.catalogue import ResourceType
+
+IS_DEFAULT = "ingressclass.orch.io/is-default-class"
+"""The annotation of the default class."""
+
+
+class DefaultIngressClass:
+    """The annotation of old counts as a class too."""
+
+    def __init__(self, classes: AnnotatedDefaults, ingresses: str, annotation: str) -> None:
+        self._classes = classes
+        self._ingresses = ingresses
+        self._annotation = annotation
+
+    @classmethod
+    def of(cls, host: Host) -> DefaultIngressClass:
+        """The plugin over the server's own classes."""
+        group, translate = host.naming.group("networking.orch.io"), host.naming.translate
+        classes = AnnotatedDefaults(host.targets, (group, "v1", "ingressclasses"), translate(IS_DEFAULT))
+        return cls(classes, f"ingresses.{group}", translate(CLASS_ANNOTATION))
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates of ingresses."""
+        return operation == "CREATE" and not subresource and resource.qualified == self._ingresses
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Fill in the class. Forbidden (403) where there are several defaults."""
+        ingress: Object = attributes.obj or {}
+        spec, annotations = ingress.get("spec") or {}, ingress.get("metadata", {}).get("annotations") or {}
+        if spec.get("ingressClassName") is not None or self._annotation in annotations:
+            return
+        if (due := self._classes.due()) is not None:
+            await due
+        names = self._classes.names()
+        if len(names) > 1:
+            raise attributes.forbidden(f"Internal error occurred: {len(names)} default IngressClasses were found")
+        if names:
+            attributes.fill({**ingress, "spec": {"ingressClassName": names[0], **spec}})

@@ -1,0 +1,113 @@
+"""Priority: pods get the priority of their class, and there is one default class (reference PLUG-13, PLUG-14)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Final, Protocol
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.host import Host
+from orchtw.objects import Object
+from orchtw.registry.emission_order import put
+from orchtw.registry.priority_class_lookup import PriorityClass, PriorityClasses
+from orchtw.schema.catalogue import ResourceType
+
+_NO_CLASS: Final = PriorityClass("", 0, "PreemptLowerPriority", False)
+_COMPUTED: Final = "priority admission controller computed"
+_FROM_CLASS_ON: Final = (
+    *("priorityClassName", "priority", "dnsConfig", "readinessGates", "runtimeClassName", "enableServiceLinks"),
+    *("preemptionPolicy", "overhead", "topologySpreadConstraints", "setHostnameAsFQDN", "os"),
+)
+_KEPT: Final = ("priority", "preemptionPolicy")
+
+
+class Lookup(Protocol):
+    """The classes there are."""
+
+    def find(self, name: str) -> PriorityClass | None:
+        """The class of that name, or None."""
+
+    def default(self) -> PriorityClass | None:
+        """The class of pods that name none, or None."""
+
+    def due(self) -> Awaitable[None] | None:
+        """What to await before a class is said to be missing; None: nothing."""
+
+
+class Priority:
+    """A class that another process has just made counts too, though the cache may not know of it yet."""
+
+    def __init__(self, classes: Lookup, classes_resource: str) -> None:
+        self._classes = classes
+        self._classes_resource = classes_resource
+
+    @classmethod
+    def of(cls, host: Host) -> Priority:
+        """The plugin over the server's own classes."""
+        group = host.naming.group("scheduling.orch.io")
+        return cls(PriorityClasses(host.targets, host.naming), f"priorityclasses.{group}")
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates and updates of pods and of classes."""
+        if subresource or operation not in ("CREATE", "UPDATE"):
+            return False
+        return resource.qualified in ("pods", self._classes_resource)
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Give a pod its priority. Forbidden (403): it has another one, or a class that is not there."""
+        pod = attributes.obj
+        if attributes.resource.qualified != "pods" or pod is None:
+            return
+        spec = pod.get("spec") or {}
+        if attributes.operation == "CREATE":
+            given = await self._given(attributes, spec)
+        else:
+            before: Object = (attributes.old or {}).get("spec") or {}
+            given = {key: before[key] for key in _KEPT if spec.get(key) is None and before.get(key) is not None}
+        if any(spec.get(key) != value for key, value in given.items()):
+            spec = dict(spec)
+            for key, value in given.items():
+                put(spec, key, value, _FROM_CLASS_ON)
+            attributes.fill({**pod, "spec": spec})
+
+    async def _given(self, attributes: Attributes, spec: Object) -> Object:
+        name = spec.get("priorityClassName")
+        found = await self._find(attributes, name) if name else self._classes.default() or _NO_CLASS
+        priority, policy = spec.get("priority"), spec.get("preemptionPolicy")
+        if priority is not None and priority != found.value:
+            raise attributes.forbidden(
+                f"the integer value of priority ({priority}) must not be provided in pod spec; {_COMPUTED} "
+                f"{found.value} from the given PriorityClass name"
+            )
+        given: Object = {"priority": found.value}
+        if found.name:
+            given["priorityClassName"] = found.name
+        if found.preemption_policy:
+            if policy is not None and policy != found.preemption_policy:
+                raise attributes.forbidden(
+                    f"the string value of PreemptionPolicy ({policy}) must not be provided in pod spec; {_COMPUTED} "
+                    f"{found.preemption_policy} from the given PriorityClass name"
+                )
+            given["preemptionPolicy"] = found.preemption_policy
+        return given
+
+    async def _find(self, attributes: Attributes, name: str) -> PriorityClass:
+        found = self._classes.find(name)
+        if found is None and (due := self._classes.due()) is not None:
+            await due
+            found = self._classes.find(name)
+        if found is None:
+            raise attributes.forbidden(f"no PriorityClass with name {name} was found")
+        return found
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Forbidden (403) for a second default class."""
+        obj = attributes.obj
+        if attributes.resource.qualified == "pods" or obj is None or not obj.get("globalDefault"):
+            return
+        if (due := self._classes.due()) is not None:
+            await due
+        known = self._classes.default()
+        if known is not None and (attributes.operation == "CREATE" or known.name != attributes.name):
+            why = f"PriorityClass {known.name} is already marked as default. Only one default can exist"
+            raise attributes.forbidden(why)

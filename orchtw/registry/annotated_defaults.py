@@ -1,0 +1,45 @@
+"""Objects of a kind that an annotation makes the default for others, such as classes of ingresses."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+
+from orchtw.registry.targets import Targets
+from orchtw.storage.cache import ResourceCache
+from orchtw.storage.freshness import MOST_RECENT
+from orchtw.watch.entry import Entry
+from orchtw.watch.log import Event
+
+
+class AnnotatedDefaults:
+    """The objects of one resource without namespaces whose `annotation` is "true"."""
+
+    def __init__(self, targets: Targets, path: tuple[str, str, str], annotation: str) -> None:
+        self._stored = targets.stored_target(*path).stored
+        self._annotation = annotation
+        self._cache: ResourceCache | None = None
+        self._names: Sequence[str] | None = None
+
+    def due(self) -> Awaitable[None] | None:
+        """What to await before the names are those of the moment on a store that others write too; None: nothing."""
+        return self._stored.cache.freshness.due(MOST_RECENT)
+
+    def names(self) -> Sequence[str]:
+        """Of all of them, in their order."""
+        if self._cache is not self._stored.cache:
+            self._cache, self._names = self._stored.cache, None
+            self._cache.follow(self)
+        if self._names is None:
+            self._names = [entry.name for entry in self._cache.snapshot() if self._is_default(entry)]
+        return self._names
+
+    def _is_default(self, entry: Entry) -> bool:
+        annotations = self._stored.metadata(entry).get("annotations") or {}
+        return bool(annotations.get(self._annotation) == "true")
+
+    def take(self, event: Event) -> None:
+        """Something has happened to an object."""
+        self._names = None
+
+    def closed(self) -> None:
+        """The kinds are the release's and do not go away."""

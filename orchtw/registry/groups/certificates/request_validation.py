@@ -1,0 +1,99 @@
+"""What may be asked of a signer (reference CSR-3, CSR-4, CSR-5, CSR-6)."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Sequence
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.rules.causes import duplicate, go_quote, invalid, invalid_bytes, not_supported, required, too_long
+from orchtw.rules.names import Check, dns_label, dns_subdomain
+from orchtw.rules.pem import blocks
+
+LEGACY_SIGNER: Final = "orch.io/legacy-unknown"
+
+_REQUEST: Final = "spec.request"
+_SIGNER: Final = "spec.signerName"
+_MAX_DOMAIN: Final = 253
+_MAX_SIGNER: Final = 571  # a domain, a slash, a label, a dot and a subdomain
+_LEAST_SECONDS: Final = 600
+_USAGES: Final = (
+    *("any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment"),
+    *("decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel"),
+    *("ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime"),
+    *("server auth", "signing", "timestamping"),
+)
+
+
+def validate_request(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """A request is complete and signed when it is made; it never changes."""
+    if old is not None:
+        return []
+    spec = new["spec"]
+    causes = _pkcs10_causes(b64decode(spec.get("request") or ""))
+    causes += _signer_causes(spec.get("signerName", ""), naming.translate(LEGACY_SIGNER))
+    seconds = spec.get("expirationSeconds")
+    if seconds is not None and seconds < _LEAST_SECONDS:
+        text = f"may not specify a duration less than {_LEAST_SECONDS} seconds (10 minutes)"
+        causes.append(invalid("spec.expirationSeconds", seconds, text))
+    return causes + _usage_causes(spec.get("usages") or ())
+
+
+def _pkcs10_causes(pem: bytes) -> list[Cause]:
+    """The first block holds a request whose own signature holds."""
+    block = next(blocks(pem), None)
+    if block is None or block.type != "CERTIFICATE REQUEST":
+        return [invalid_bytes(_REQUEST, pem, "PEM block type must be CERTIFICATE REQUEST")]
+    try:
+        signed = x509.load_der_x509_csr(block.content).is_signature_valid
+    except (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion) as error:
+        return [invalid_bytes(_REQUEST, pem, f"the request cannot be read: {error}")]
+    return [] if signed else [invalid_bytes(_REQUEST, pem, "the signature of the request does not hold")]
+
+
+def _usage_causes(usages: Sequence[str]) -> list[Cause]:
+    if not usages:
+        return [required("spec.usages", "usages must be provided")]
+    causes: list[Cause] = []
+    seen: set[str] = set()
+    for index, usage in enumerate(usages):
+        if len(causes) > MAX_CAUSES:
+            break
+        if usage not in _USAGES:
+            causes.append(not_supported(f"spec.usages[{index}]", usage, _USAGES))
+        if usage in seen:
+            causes.append(duplicate(f"spec.usages[{index}]", usage))
+        seen.add(usage)
+    return causes
+
+
+def _signer_causes(name: str, legacy: str) -> list[Cause]:
+    """A name of the form `domain/path`."""
+    if not name:
+        return [required(_SIGNER, "signerName must be provided")]
+    if name == legacy:
+        return [invalid(_SIGNER, name, "the legacy signerName is not allowed via this API version")]
+    domain, _, path = name.partition("/")
+    if name.count("/") != 1:
+        form = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        return [invalid(_SIGNER, name, form)]
+    causes = [too_long(_SIGNER, _MAX_DOMAIN)] if len(domain) > _MAX_DOMAIN else []
+    causes += _part_causes(domain, dns_label)
+    if "." not in domain:
+        causes.append(invalid(_SIGNER, domain, "should be a domain with at least two segments separated by dots"))
+    causes += _part_causes(path, dns_subdomain)
+    return [*causes, too_long(_SIGNER, _MAX_SIGNER)] if len(name) > _MAX_SIGNER else causes
+
+
+def _part_causes(parts: str, check: Check) -> list[Cause]:
+    """What is wrong with the first of the parts between dots that is wrong."""
+    for part in parts.split("."):
+        if texts := check(part):
+            return [invalid(_SIGNER, parts, f"validating label {go_quote(part)}: {text}") for text in texts]
+    return []

@@ -1,0 +1,61 @@
+"""The schemas and levels that there always are, and whose specs are fixed (reference FLOW-5, FLOW-6, FLOW-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from orchtw.errors import Cause
+from orchtw.objects import Object
+from orchtw.rules.causes import invalid
+
+EXEMPT: Final = "exempt"
+CATCH_ALL: Final = "catch-all"
+
+
+def _everything(*groups: str) -> Object:
+    """All that members of the groups ask for."""
+    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
+    return {
+        "subjects": [{"kind": "Group", "group": {"name": name}} for name in groups],
+        "resourceRules": [everything],
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+    }
+
+
+FLOW_SCHEMAS: Final[Mapping[str, Object]] = MappingProxyType(
+    {
+        EXEMPT: {
+            "priorityLevelConfiguration": {"name": EXEMPT},
+            "matchingPrecedence": 1,
+            "rules": [_everything("system:masters")],
+        },
+        CATCH_ALL: {
+            "priorityLevelConfiguration": {"name": CATCH_ALL},
+            "matchingPrecedence": 10_000,
+            "distinguisherMethod": {"type": "ByUser"},
+            "rules": [_everything("system:unauthenticated", "system:authenticated")],
+        },
+    }
+)
+"""Specs by name."""
+
+PRIORITY_LEVELS: Final[Mapping[str, Object]] = MappingProxyType(
+    {
+        EXEMPT: {"type": "Exempt"},
+        CATCH_ALL: {
+            "type": "Limited",
+            "limited": {"assuredConcurrencyShares": 5, "limitResponse": {"type": "Reject"}},
+        },
+    }
+)
+"""Specs by name."""
+
+
+def fixed_causes(obj: Object, specs: Mapping[str, Object]) -> list[Cause]:
+    """Why an object may not have its name: that is another one's."""
+    name = obj["metadata"].get("name", "")
+    if specs.get(name, obj["spec"]) == obj["spec"]:
+        return []
+    return [invalid("spec", obj["spec"], f"spec of '{name}' must equal the fixed value")]

@@ -1,0 +1,9 @@
+"""The networking group."""
+
+from __future__ import annotations
+
+from orchtw.registry.groups.networking.ingress_classes import INGRESS_CLASS
+from orchtw.registry.groups.networking.ingresses import INGRESS
+from orchtw.registry.groups.networking.network_policies import NETWORK_POLICY
+
+KINDS = (INGRESS, INGRESS_CLASS, NETWORK_POLICY)

@@ -1,0 +1,56 @@
+"""The CSI drivers on each node."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.kind import Kind
+from orchtw.rules.causes import duplicate, invalid, required
+from orchtw.rules.names import qualified_name
+from orchtw.schema.tables import cells_cluster
+from orchtw.schema.validation.problems import IMMUTABLE
+
+_MAX_NODE_ID: Final = 192
+
+
+def validate_node(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """Drivers come and go, but do not change."""
+    drivers = new["spec"].get("drivers") or ()
+    causes: list[Cause] = []
+    for index, driver in enumerate(drivers):
+        if len(causes) > MAX_CAUSES:
+            break
+        causes += _driver_causes(driver, f"spec.drivers[{index}]")
+    before = {driver.get("name"): driver for driver in (old["spec"].get("drivers") or () if old else ())}
+    changed = [driver for driver in drivers if before.get(driver.get("name"), driver) != driver]
+    return causes + [invalid("CSINodeDriver", driver, IMMUTABLE) for driver in changed[:MAX_CAUSES]]
+
+
+def _driver_causes(driver: Object, path: str) -> list[Cause]:
+    causes: list[Cause] = []
+    node_id = driver.get("nodeID", "")
+    if len(node_id.encode("utf-8", "surrogatepass")) > _MAX_NODE_ID:
+        causes.append(invalid(f"{path}.nodeID", node_id, f"must be {_MAX_NODE_ID} characters or less"))
+    keys, seen = driver.get("topologyKeys") or (), set()
+    for key in keys:
+        if len(causes) > MAX_CAUSES:
+            break
+        if not key:
+            causes.append(required(path))
+        if key in seen:
+            causes.append(duplicate(path, key))
+        seen.add(key)
+        causes += [invalid(path, keys, text) for text in qualified_name(key)]
+    return causes
+
+
+CSI_NODE = Kind(
+    group="storage.orch.io",
+    kind="CSINode",
+    unconditional_update=False,
+    validate=validate_node,
+    cells=cells_cluster.csi_node,
+)

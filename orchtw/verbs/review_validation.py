@@ -1,0 +1,50 @@
+"""Which questions about rights can be answered (reference AUTHZ-28)."""
+
+from __future__ import annotations
+
+from orchtw.errors import Cause
+from orchtw.objects import Object
+from orchtw.rules.causes import invalid
+
+_WIPED = frozenset({"managedFields", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"})
+
+
+def access_causes(review: Object, *, subject: bool) -> list[Cause]:
+    """What is wrong with a question that names no action or two, or, where a `subject` is needed, nobody."""
+    return _spec_causes(review["spec"], subject=subject) + _metadata_causes(review, "must be empty")
+
+
+def local_access_causes(review: Object, namespace: str) -> list[Cause]:
+    """The same for a question about a resource in `namespace`, which is that of the request."""
+    spec = review["spec"]
+    causes = _spec_causes(spec, subject=True)
+    causes += _metadata_causes(review, "must be empty except for namespace", "namespace")
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    own = review["metadata"].get("namespace") or namespace
+    if resource is not None and resource.get("namespace", "") != own:
+        asked = resource.get("namespace", "")
+        causes.append(invalid("spec.resourceAttributes.namespace", asked, "must match metadata.namespace"))
+    if path is not None:
+        causes.append(invalid("spec.nonResourceAttributes", path, "disallowed on this kind of request"))
+    return causes
+
+
+def _spec_causes(spec: Object, *, subject: bool) -> list[Cause]:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    causes = []
+    if resource is not None and path is not None:
+        text = "cannot be specified in combination with resourceAttributes"
+        causes.append(invalid("spec.nonResourceAttributes", path, text))
+    if resource is None and path is None:
+        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        causes.append(invalid("spec.resourceAttributes", None, text))
+    if subject and not spec.get("user") and not spec.get("groups"):
+        causes.append(invalid("spec.user", "", "at least one of user or group must be specified"))
+    return causes
+
+
+def _metadata_causes(review: Object, text: str, *allowed: str) -> list[Cause]:
+    """Nothing is said about the question itself; what only servers set does not count."""
+    meta = review["metadata"]
+    said = [key for key, value in meta.items() if value and key not in _WIPED and key not in allowed]
+    return [invalid("metadata", meta, text)] if said else []
