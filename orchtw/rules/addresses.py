@@ -1,0 +1,55 @@
+"""IP addresses and CIDR ranges as the API reads them, which is how Go's parsers of old did (reference KIND-34).
+
+Numbers may have leading zeros, and are decimal nevertheless; there are no zones; an IPv4 address in IPv6 notation
+is that IPv4 address; a range may be named by any address in it.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Final
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_LEADING_ZEROS: Final = re.compile("(?<![0-9A-Fa-f])0+(?=[0-9A-Fa-f])")
+_MAPPED_BITS: Final = 96  # of an IPv6 address before the IPv4 address that it may stand for
+_LONGEST: Final = 1024  # characters: a longer text may be an address too, with that many zeros, but nobody's
+
+
+def parse_ip(text: str) -> Address | None:
+    """The address that `text` is; None: none."""
+    if "%" in text or len(text) > _LONGEST:
+        return None
+    try:
+        address = ip_address(_LEADING_ZEROS.sub("", text))
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return address if mapped is None else mapped
+
+
+def parse_cidr(text: str) -> Network | None:
+    """The range that `text`, such as `10.9.8.0/24`, names; None: none."""
+    start, slash, length = text.partition("/")
+    address = parse_ip(start)
+    if address is None or not (slash and length.isascii() and length.isdecimal() and len(length) <= _LONGEST):
+        return None
+    bits = int(length)
+    if isinstance(address, IPv4Address) and ":" in start:
+        if bits < _MAPPED_BITS:
+            address = IPv6Address(f"::ffff:{address}")
+        else:
+            bits -= _MAPPED_BITS
+    return ip_network((address, bits), strict=False) if bits <= address.max_prefixlen else None
+
+
+def ip(value: str) -> tuple[str, ...]:
+    """What is wrong with an address."""
+    return ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",) if parse_ip(value) is None else ()
+
+
+def within(inner: Network, outer: Network) -> bool:
+    """Whether the first address of one range is in another of its family."""
+    return inner.network_address in outer
