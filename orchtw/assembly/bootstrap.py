@@ -16,6 +16,9 @@ from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.bootstrap.system_namespaces import create_namespaces
 from orchtw.registry.bootstrap.upkeep import Step, Upkeep
 
+REPAIR_INTERVAL_S = 175.0
+"""From one repair of reservations to the next, which comes with a look of the upkeep: every three minutes."""
+
 STEPS = (
     "bootstrap-controller",
     "scheduling/bootstrap-system-priority-classes",
@@ -25,7 +28,7 @@ STEPS = (
 
 
 class Bootstrap:
-    """The steps, the server's Service in the first of them.
+    """The steps, the server's Service in the first of them, and the account of addresses and ports (CTRL-9).
 
     `client_ca_pem` are the authorities of client certificates; others are published in the next look of the upkeep.
     `ended` gives what is told after each try of a step.
@@ -44,6 +47,8 @@ class Bootstrap:
         self.client_ca_pem = client_ca_pem
         self._maker = maker
         self._service = service
+        self._clock = clock
+        self._next_repair = clock.seconds()
         runs: Sequence[Callable[[], Awaitable[None]]] = (
             self._namespaces_and_service,
             partial(create_priority_classes, maker),
@@ -69,4 +74,7 @@ class Bootstrap:
 
     async def _namespaces_and_service(self) -> None:
         await create_namespaces(self._maker)
+        if self._clock.seconds() >= self._next_repair:
+            await self._maker.targets.repair_reservations()
+            self._next_repair = self._clock.seconds() + REPAIR_INTERVAL_S
         await self._service.publish(self._maker)

@@ -96,6 +96,12 @@ class Targets:
             if make is not None:
                 stored.strategy.reservations = make(host, config)
 
+    async def repair_reservations(self) -> None:
+        """Bring all reservations in line with what is stored. Raises what the store raises."""
+        for stored in tuple(self._stored.values()):
+            if stored.strategy.reservations is not None:
+                await stored.strategy.reservations.repair()
+
     def remove(self, group: str, plural: str) -> None:
         """Serve an added resource no longer, in any version: its watches end in good order.
 

@@ -145,10 +145,12 @@ class WritePath:
         generated = not meta.get("name") and bool(meta.get("generateName"))
         if generated:
             meta["name"] = generate_name(meta["generateName"], self._random)
-        write.target.stored.strategy.prepare_for_create(obj, write.user)
+        strategy = write.target.stored.strategy
+        strategy.accept(obj, None, write.target.resource.version)
+        strategy.prepare_for_create(obj, write.user)
         self._stamp.created(meta)
         obj["metadata"] = ordered(meta)
-        if write.target.stored.strategy.reservations is None:
+        if strategy.reservations is None:
             self._check_create(write, admission, obj)
         return generated, obj
 
@@ -271,6 +273,7 @@ class WritePath:
             new = self._subresource(write, new, old)
             strategy.keep_metadata(new, old)
         else:
+            strategy.accept(new, old, write.target.resource.version)
             strategy.prepare_for_update(new, old)
         new["metadata"] = ordered(new["metadata"])
         if strategy.reservations is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -65,7 +65,12 @@ class Recorder:
 
 
 class ServedCase(SynchronousTestCase):
-    """A server without controllers, with a `plugin` that sees every write of the administrator's."""
+    """A server without controllers, with a `plugin` that sees every write of the administrator's.
+
+    `settings` are values of flags.
+    """
+
+    settings: ClassVar[Mapping[str, Any]] = {}
 
     def setUp(self) -> None:
         self.plugin = Recorder()
@@ -74,7 +79,7 @@ class ServedCase(SynchronousTestCase):
         self.clock = Host()
         self.store = MemoryStore(self.clock)
         self.patch(in_process, "claim_store", lambda config, naming, reactor: self.store)
-        settings: dict[str, Any] = {"enable_admission_plugins": (PLUGIN,), "controllers": ()}
+        settings: dict[str, Any] = {"enable_admission_plugins": (PLUGIN,), "controllers": (), **self.settings}
         self.server = InProcessServer(self.clock, self.mktemp(), **settings)
         self.run_async(self.server.start())
         self.addCleanup(lambda: self.run_async(self.server.instance.stop()))
