@@ -29,7 +29,7 @@ def changed(obj: Object, changes: Mapping[str, Any]) -> Object:
     for path, value in changes.items():
         *way, last = steps(path)
         inner: Any = made
-        for step, following in zip(way, [*way[1:], last], strict=True):
+        for step, following in zip(way, [*way, last][1:], strict=True):
             inner = _entered(inner, step, [] if isinstance(following, int) else {})
         if value is GONE:
             inner.pop(last, None) if isinstance(inner, dict) else inner.pop(last)

@@ -125,7 +125,7 @@ class ServiceReservations:
         complete(new["spec"], self._addresses.families)
         name = "{namespace}/{name}".format_map(service["metadata"])
         try:
-            await self._fill(new, service, claim)
+            await self._fill(new, {"spec": dict(new["spec"])}, claim)
             fresh = stored.codec.normalise(new)
             fresh["metadata"] = ordered(fresh["metadata"])
             prepared = stored.prepare(fresh)
