@@ -6,9 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 
-from orchtw.errors import StatusError
 from orchtw.registry.bootstrap.authentication_info import publish_authentication_info
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.priority_classes import create_priority_classes
@@ -33,8 +31,6 @@ class Bootstrap:
     `client_ca_pem` are the authorities of client certificates; others are published in the next look of the upkeep.
     `ended` gives what is told after each try of a step.
     """
-
-    _log = Logger()
 
     def __init__(
         self,
@@ -65,12 +61,9 @@ class Bootstrap:
         """Stop looking."""
         self._upkeep.stop()
 
-    async def withdraw(self) -> None:
-        """Take this server out of its Service's endpoints; a store that refuses to write does not hold up the end."""
-        try:
-            await self._service.withdraw(self._maker)
-        except StatusError as error:
-            self._log.warn("the server's endpoints could not be withdrawn: {why}", why=error.message)
+    async def point(self) -> None:
+        """Let the endpoints of the servers' Service name those that are alive."""
+        await self._service.point(self._maker)
 
     async def _namespaces_and_service(self) -> None:
         await create_namespaces(self._maker)

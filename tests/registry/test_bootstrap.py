@@ -21,9 +21,12 @@ class ObjectTests(TestCase):
     vocabulary = "orch"
     product, system, domain = "orch", "orch-system", "orch.io"
     scheduling, discovery = "scheduling.orch.io", "discovery.orch.io"
+    address = "192.0.2.7"
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.server = InProcessServer(reactor, self.mktemp(), vocabulary=self.vocabulary)
+        self.server = InProcessServer(
+            reactor, self.mktemp(), vocabulary=self.vocabulary, advertise_address=self.address
+        )
         await self.server.start()
         self.addCleanup(self.server.stop)
 
@@ -41,10 +44,10 @@ class ObjectTests(TestCase):
         self.assertEqual((port["name"], port["port"], port["targetPort"]), ("https", 443, 6443))
         self.assertEqual(service["metadata"]["labels"], {"component": "apiserver", "provider": self.product})
         endpoints = await self.got(f"{ENDPOINTS}/{self.product}")
-        self.assertEqual(endpoints["subsets"][0]["addresses"], [{"ip": "127.0.0.1"}])
+        self.assertEqual(endpoints["subsets"][0]["addresses"], [{"ip": self.address}])
         self.assertEqual(endpoints["metadata"]["labels"], {f"endpointslice.{self.domain}/skip-mirror": "true"})
         path = f"/apis/{self.discovery}/v1/namespaces/default/endpointslices/{self.product}"
-        self.assertEqual((await self.got(path))["endpoints"][0]["addresses"], ["127.0.0.1"])
+        self.assertEqual((await self.got(path))["endpoints"][0]["addresses"], [self.address])
 
     async def test_priority_classes(self) -> None:
         """Both of the system's classes are there with their values."""
@@ -62,6 +65,17 @@ class ObjectTests(TestCase):
         """A server that ends is no longer an endpoint of its Service."""
         await self.server.instance.withdraw()
         self.assertNotIn("subsets", await self.got(f"{ENDPOINTS}/{self.product}"))
+
+
+class LoopbackTests(ObjectTests):
+    """A server that only this machine can reach."""
+
+    address = ""
+
+    async def test_service(self) -> None:
+        """It has a Service and is no endpoint of it: nobody elsewhere would get anywhere."""
+        self.assertEqual((await self.got(f"{SERVICE}/orch"))["spec"]["clusterIP"], "10.0.0.1")
+        self.assertNotIn("subsets", await self.got(f"{ENDPOINTS}/orch"))
 
 
 class KubernetesObjectTests(ObjectTests):

@@ -443,7 +443,8 @@ class RuleTests(SynchronousTestCase):
         at, client = "spec.sessionAffinityConfig", {**self.spec, "sessionAffinity": "ClientIP"}
         self.check(at, f"Required value: {WHEN_CLIENT}", client)
         self.check(f"{at}.clientIP", WHEN_CLIENT, {**client, "sessionAffinityConfig": {}})
-        self.check(f"{at}.clientIP.timeoutSeconds", WHEN_CLIENT, {**client, "sessionAffinityConfig": {"clientIP": {}}})
+        without = {**client, "sessionAffinityConfig": {"clientIP": {}}}
+        self.check(f"{at}.clientIP.timeoutSeconds", WHEN_CLIENT, without)
         self.check(at, "Forbidden: must not be set when session affinity is None", {**self.spec, at[5:]: {}})
 
     def test_required(self) -> None:
