@@ -63,7 +63,8 @@ class ModelTests(SynchronousTestCase):
     @examples(40)
     def test_one_process(self, steps: list[Any]) -> None:
         """On a store that nobody shares, in memory."""
-        self.check(Group(1, shared=False), [(what, *[0 for _ in who], *more) for what, who, more in map(split, steps)])
+        alone = [(what, *[0 for _ in who], *more) for what, who, more in map(split, steps)]
+        self.check(Group(1, shared=False), alone)
 
     def check(self, group: Group, steps: list[Any]) -> None:
         """Every service has what it needs, and nobody else has that; at last everything is free."""
