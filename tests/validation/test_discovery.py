@@ -1,4 +1,4 @@
-"""Endpoint slices (reference KIND-35)."""
+"""Endpoint slices (reference KIND-62)."""
 
 from __future__ import annotations
 

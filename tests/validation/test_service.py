@@ -1,4 +1,4 @@
-"""Services and Endpoints (reference KIND-19, KIND-27, KIND-35)."""
+"""Services and Endpoints (reference KIND-19, KIND-27, KIND-60)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a valid Service is (reference KIND-35): types, ports, addresses, policies, and what an update may change."""
+"""What a valid Service is (reference KIND-60): types, ports, addresses, policies, and what an update may change."""
 
 from __future__ import annotations
 
