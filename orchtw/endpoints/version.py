@@ -5,6 +5,8 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
 
 import orjson
 
@@ -13,14 +15,8 @@ from orchtw.request import Request, Response
 
 PATH = "/version"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
-# A released package is built from a tagged, clean tree; it does not record which, nor when.
-_OWN_BUILD = {
-    "gitCommit": "",
-    "gitTreeState": "clean",
-    "buildDate": "1970-01-01T00:00:00Z",
-    "goVersion": f"python{platform.python_version()}",
-    "compiler": sys.implementation.name,
-}
+_NO_COMMIT = "0" * 40
+_PACKAGE = Path(__file__).resolve().parent.parent
 # Release 1.24.0 says this of itself; tools that speak its vocabulary compare and parse it.
 _KUBERNETES_BUILD = {
     "gitCommit": "4ce5a8954017644c5420bae81d72b09b735c21f0",
@@ -29,6 +25,33 @@ _KUBERNETES_BUILD = {
     "goVersion": "go1.18.1",
     "compiler": "gc",
 }
+
+
+def _own_build() -> dict[str, str]:
+    """What this package was built from, as the build has noted it; a checkout that was not built knows its commit."""
+    try:
+        build = orjson.loads((_PACKAGE / "build.json").read_bytes())
+    except OSError:
+        build = {"commit": _checked_out(_PACKAGE.parent / ".git"), "clean": False, "seconds": 0}
+    return {
+        "gitCommit": build["commit"],
+        "gitTreeState": "clean" if build["clean"] else "dirty",
+        "buildDate": datetime.fromtimestamp(build["seconds"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "goVersion": f"python{platform.python_version()}",
+        "compiler": sys.implementation.name,
+    }
+
+
+def _checked_out(repository: Path) -> str:
+    """The commit of a checkout, or zeros where there is none to be read."""
+    try:
+        kind, _, place = (repository / "HEAD").read_text().strip().rpartition(" ")
+        if not kind or (repository / place).exists():
+            return (repository / place).read_text().strip() if kind else place
+        packed = (line.rpartition(" ") for line in (repository / "packed-refs").read_text().splitlines())
+        return next((commit for commit, _, name in packed if name == place), _NO_COMMIT)
+    except OSError:
+        return _NO_COMMIT
 
 
 def version_of(naming: Naming) -> dict[str, str]:
@@ -42,7 +65,7 @@ def version_of(naming: Naming) -> dict[str, str]:
         "major": major,
         "minor": minor,
         "gitVersion": naming.git_version,
-        **(_KUBERNETES_BUILD if naming.vocabulary == "kubernetes" else _OWN_BUILD),
+        **(_KUBERNETES_BUILD if naming.vocabulary == "kubernetes" else _own_build()),
         "platform": f"{sys.platform}/{_MACHINES.get(machine, machine)}",
     }
 
