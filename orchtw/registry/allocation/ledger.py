@@ -67,7 +67,7 @@ class Ledger:
         for place in self._places:
             block = self._block(place)
             await block.refresh()
-            found |= shown(block.bits & self._inside(place), place * SIZE)
+            found |= shown(block.bits & self._inside(place, self.range.first), place * SIZE)
         return found
 
     async def _with_room(self, besides: Collection[int]) -> AsyncIterator[tuple[Block, int, int]]:
@@ -78,7 +78,7 @@ class Ledger:
                 if ask:
                     await block.refresh()
                 apart = sum(1 << each % SIZE for each in besides if each // SIZE == place)
-                while free := self._inside(place) & ~block.bits & ~apart:
+                while free := self._inside(place, self.range.picked_from) & ~block.bits & ~apart:
                     yield block, lowest_from(free, self._random.randrange(SIZE)), place
 
     def _order(self) -> Iterator[int]:
@@ -87,10 +87,10 @@ class Ledger:
         yield from self._places[first:]
         yield from self._places[:first]
 
-    def _inside(self, place: int) -> int:
-        """The numbers of a block that belong to the range."""
+    def _inside(self, place: int, first: int) -> int:
+        """The numbers of a block that belong to the range, from `first` on."""
         start = place * SIZE
-        return span(max(self.range.first - start, 0), min(self.range.last - start, SIZE - 1))
+        return span(max(first - start, 0), min(self.range.last - start, SIZE - 1))
 
     def _place(self, number: int) -> tuple[Block, int]:
         return self._block(number // SIZE), number % SIZE

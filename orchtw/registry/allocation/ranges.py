@@ -31,6 +31,10 @@ class Range(Protocol):
         """The highest that is given."""
 
     @property
+    def picked_from(self) -> int:
+        """The lowest that is given to who does not ask for a certain one."""
+
+    @property
     def title(self) -> str:
         """What such a range is called."""
 
@@ -69,6 +73,11 @@ class AddressRange:
     def last(self) -> int:
         """See `Range`."""
         return int(self.network.broadcast_address) - (1 if self.network.version == 4 else 0)
+
+    @property
+    def picked_from(self) -> int:
+        """Behind the first, which is that of the servers' own Service, even while that is away."""
+        return self.first + 1
 
     @property
     def title(self) -> str:
@@ -112,6 +121,11 @@ class PortRange:
     def name(self) -> str:
         """See `Range`."""
         return "servicenodeports"
+
+    @property
+    def picked_from(self) -> int:
+        """See `Range`."""
+        return self.first
 
     @property
     def title(self) -> str:
