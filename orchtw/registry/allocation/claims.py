@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from orchtw.registry.allocation.ledger import Ledger
+from orchtw.registry.allocation.ledger import Ledger, Marks, mark
 
 Held = tuple[Ledger, int]
 
@@ -22,7 +22,8 @@ class Claim:
     def __init__(self, holding: set[Held], *, dry_run: bool) -> None:
         self._holding = holding
         self._dry_run = dry_run
-        self._taken: list[Held] = []
+        self._taken: set[Held] = set()
+        self._shown: dict[Ledger, Marks] = {}  # what a dry run has shown
         self._given_up: list[Held] = []
         self.kept: Callable[[], None] = _nothing
 
@@ -43,7 +44,7 @@ class Claim:
     async def take_any(self, ledger: Ledger) -> int | None:
         """Take a number that nobody has; None: there is none."""
         if self._dry_run:
-            number = await ledger.find([number for owner, number in self._taken if owner is ledger])
+            number = await ledger.find(self._shown.setdefault(ledger, {}))
         else:
             number = await ledger.take_any()
         if number is not None:
@@ -55,8 +56,11 @@ class Claim:
         self._given_up += held
 
     def _note(self, held: Held) -> None:
-        self._taken.append(held)
-        if not self._dry_run:
+        self._taken.add(held)
+        if self._dry_run:
+            ledger, number = held
+            mark(self._shown.setdefault(ledger, {}), number)
+        else:
             self._holding.add(held)
 
     def keep(self) -> None:
@@ -66,11 +70,11 @@ class Claim:
 
     def release(self) -> None:
         """See `Reservation`."""
-        self._end([] if self._dry_run else self._taken)
+        self._end(() if self._dry_run else self._taken)
 
     def doubt(self) -> None:
         """See `Reservation`."""
-        self._end([])
+        self._end(())
 
     def _end(self, free: Iterable[Held]) -> None:
         self._holding.difference_update(self._taken)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from random import Random
 
 from orchtw.registry.allocation.bitmap import lowest_from, span
 from orchtw.registry.allocation.blocks import SIZE, Block, shown
 from orchtw.registry.allocation.ranges import Range
+
+Marks = dict[int, int]
+"""Numbers, as bits by the place of their block."""
+
+
+def mark(marks: Marks, number: int) -> None:
+    """Add a number."""
+    place = number // SIZE
+    marks[place] = marks.get(place, 0) | 1 << number % SIZE
 
 
 class Ledger:
@@ -38,13 +47,13 @@ class Ledger:
 
     async def take_any(self) -> int | None:
         """Take a number that nobody has; None: there is none. Raises what the store raises."""
-        async for block, free, place in self._with_room(()):
+        async for block, free, place in self._with_room({}):
             if await block.take(free):
                 self._preferred = place
                 return place * SIZE + free
         return None
 
-    async def find(self, besides: Collection[int]) -> int | None:
+    async def find(self, besides: Marks) -> int | None:
         """A number that nobody has, and that is none of `besides`; None: there is none."""
         async for _, free, place in self._with_room(besides):
             return place * SIZE + free
@@ -70,14 +79,14 @@ class Ledger:
             found |= shown(block.bits & self._inside(place, self.range.first), place * SIZE)
         return found
 
-    async def _with_room(self, besides: Collection[int]) -> AsyncIterator[tuple[Block, int, int]]:
+    async def _with_room(self, besides: Marks) -> AsyncIterator[tuple[Block, int, int]]:
         """Blocks with a free number of theirs, as often as they have one: first by what is known, then by asking."""
         for ask in (False, True):
             for place in self._order():
                 block = self._block(place)
                 if ask:
                     await block.refresh()
-                apart = sum(1 << each % SIZE for each in besides if each // SIZE == place)
+                apart = besides.get(place, 0)
                 while free := self._inside(place, self.range.picked_from) & ~block.bits & ~apart:
                     yield block, lowest_from(free, self._random.randrange(SIZE)), place
 

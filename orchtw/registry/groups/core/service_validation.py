@@ -95,7 +95,7 @@ def _type(spec: Spec, naming: Naming) -> Iterator[Cause]:
     """What the type asks for."""
     kind = spec.get("type")
     if kind == "LoadBalancer":
-        for index, port in enumerate(rules.ports(spec)):
+        for index, port in enumerate(rules.ports(spec)[: MAX_CAUSES + 1]):
             if port.get("port") == NODE_AGENT_PORT:
                 agent = naming.translate_text("orchlet")
                 why = f"may not expose port {NODE_AGENT_PORT} externally since it is used by {agent}"
