@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.instance import Instance
 from orchtw.config import Config
+from orchtw.errors import InternalError
 from orchtw.naming import Naming
 from orchtw.registry.bootstrap.server_leases import LEASES, LIFE_S, RENEWAL_S, Place, ServerLeases
 from tests.client.shared_store import SharedStore
@@ -143,6 +144,16 @@ class EndpointTests(SynchronousTestCase):
         first.begin_shutdown()
         self.run_async(first.withdraw())
         self.assertEqual(self.endpoints(), [[], []])
+
+    def test_store_that_takes_no_writes(self) -> None:
+        """A lease that cannot be renewed does not keep a server from starting, nor is it the last try."""
+        self.server("192.0.2.1")
+        commit = self.store.commit
+        self.patch(self.store, "commit", lambda op: fail(InternalError.of("full")))
+        self.server("192.0.2.2", bootstrap=False)
+        self.patch(self.store, "commit", commit)
+        self.wait(2 * RENEWAL_S)
+        self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.2"]] * 2)
 
     def test_another_family(self) -> None:
         """A server that advertises an address of the other family makes the slice anew."""

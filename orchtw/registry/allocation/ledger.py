@@ -76,7 +76,7 @@ class Ledger:
         for place in self._places:
             block = self._block(place)
             await block.refresh()
-            found |= shown(block.bits & self._inside(place, self.range.first), place * SIZE)
+            found |= shown(block.bits & span(*self._bounds(place, self.range.first)), place * SIZE)
         return found
 
     async def _with_room(self, besides: Marks) -> AsyncIterator[tuple[Block, int, int]]:
@@ -86,9 +86,10 @@ class Ledger:
                 block = self._block(place)
                 if ask:
                     await block.refresh()
-                apart = besides.get(place, 0)
-                while free := self._inside(place, self.range.picked_from) & ~block.bits & ~apart:
-                    yield block, lowest_from(free, self._random.randrange(SIZE)), place
+                low, high = self._bounds(place, self.range.picked_from)
+                inside = span(low, high) & ~besides.get(place, 0)
+                while free := inside & ~block.bits:
+                    yield block, lowest_from(free, self._random.randint(low, high)), place
 
     def _order(self) -> Iterator[int]:
         """All places, from the preferred one on."""
@@ -96,10 +97,10 @@ class Ledger:
         yield from self._places[first:]
         yield from self._places[:first]
 
-    def _inside(self, place: int, first: int) -> int:
-        """The numbers of a block that belong to the range, from `first` on."""
+    def _bounds(self, place: int, first: int) -> tuple[int, int]:
+        """First and last number of a block that belong to the range, from `first` on."""
         start = place * SIZE
-        return span(max(first - start, 0), min(self.range.last - start, SIZE - 1))
+        return max(first - start, 0), min(self.range.last - start, SIZE - 1)
 
     def _place(self, number: int) -> tuple[Block, int]:
         return self._block(number // SIZE), number % SIZE

@@ -37,48 +37,45 @@ class NodePorts:
         return found
 
     async def claim(self, service: Object, old: Spec | None, claim: Claim) -> None:
-        """Take the ports that are asked for, and those that are missing where the type gives them.
+        """Take the ports that are asked for, then those that are missing where the type gives them.
 
         Raises Invalid (422), and InternalError (500) when the range is full.
         """
         spec: Spec = service["spec"]
+        before = set(rules.node_ports(old)) if old is not None and rules.needs_node_ports(old) else set()
+        checked = old is not None and rules.needs_health_check_port(old) and bool(old.get("healthCheckNodePort"))
+        checks = rules.needs_health_check_port(spec) and not checked
         if rules.needs_node_ports(spec):
-            before = set(rules.node_ports(old)) if old is not None and rules.needs_node_ports(old) else set()
-            await self._claim_ports(service, before, claim, shares=old is None)
-        if rules.needs_health_check_port(spec):
-            before = set() if old is None else self._all(old) - set(rules.node_ports(old))
-            await self._claim_health_check(spec, before, claim)
+            await self._take_asked(service, before, claim)
+        if checks and (asked := spec.get("healthCheckNodePort")) and (why := await claim.take(self.ledger, asked)):
+            raise InternalError.of(f"failed to allocate requested HealthCheck NodePort {asked}: {why}")
+        if rules.allocates_node_ports(spec):
+            await self._fill_missing(spec, claim, shares=old is None)
+        if checks and not spec.get("healthCheckNodePort"):
+            spec["healthCheckNodePort"] = await self._any(claim, "a HealthCheck NodePort")
 
-    async def _claim_ports(self, service: Object, before: set[int], claim: Claim, *, shares: bool) -> None:
-        """`shares`: ports of one number, whose protocols differ, have one node port, as far as they do not say."""
-        spec = service["spec"]
+    async def _take_asked(self, service: Object, before: set[int], claim: Claim) -> None:
+        """`before` are the service's own already; a port that it names twice is taken once."""
         mine = set(before)
+        for index, port in enumerate(rules.ports(service["spec"])):
+            number = port.get("nodePort", 0)
+            if number and number not in mine:
+                if why := await claim.take(self.ledger, number):
+                    raise refusal(service, [invalid(f"spec.ports[{index}].nodePort", number, why)])
+                mine.add(number)
+
+    async def _fill_missing(self, spec: Spec, claim: Claim, *, shares: bool) -> None:
+        """`shares`: ports of one number, whose protocols differ, have one node port, as far as they do not say."""
         by_port: dict[int, int] = {}
         for port in rules.ports(spec) if shares else ():
             if port.get("nodePort"):
                 by_port.setdefault(port.get("port", 0), port["nodePort"])
-        for index, port in enumerate(rules.ports(spec)):
-            asked = port.get("nodePort", 0)
-            if not asked and not rules.allocates_node_ports(spec):
-                continue
-            number = asked or by_port.get(port.get("port", 0), 0)
-            if not number:
-                number = await self._any(claim, "a nodePort")
-            elif number not in mine and (why := await claim.take(self.ledger, number)):
-                raise refusal(service, [invalid(f"spec.ports[{index}].nodePort", number, why)])
-            mine.add(number)
-            port["nodePort"] = number
-            if shares:
-                by_port.setdefault(port.get("port", 0), number)
-
-    async def _claim_health_check(self, spec: Spec, before: set[int], claim: Claim) -> None:
-        asked = spec.get("healthCheckNodePort", 0)
-        if before:
-            return
-        if not asked:
-            spec["healthCheckNodePort"] = await self._any(claim, "a HealthCheck NodePort")
-        elif why := await claim.take(self.ledger, asked):
-            raise InternalError.of(f"failed to allocate requested HealthCheck NodePort {asked}: {why}")
+        for port in rules.ports(spec):
+            if not port.get("nodePort"):
+                number = by_port.get(port.get("port", 0)) or await self._any(claim, "a nodePort")
+                port["nodePort"] = number
+                if shares:
+                    by_port[port.get("port", 0)] = number
 
     async def _any(self, claim: Claim, what: str) -> int:
         number = await claim.take_any(self.ledger)

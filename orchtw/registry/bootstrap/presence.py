@@ -9,6 +9,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from orchtw.errors import StatusError
 from orchtw.registry.bootstrap.server_leases import RENEWAL_S, ServerLeases
 
 
@@ -29,8 +30,7 @@ class Presence:
     async def start(self) -> None:
         """Say so for the first time; on a store of one server there is nobody to say it to."""
         if self._leases.shared:
-            await self._leases.renew()
-            self._wait()
+            await self._say()
 
     def stop(self) -> None:
         """Say it no more."""
@@ -38,17 +38,20 @@ class Presence:
         if self._next is not None and self._next.active():
             self._next.cancel()
 
-    async def _renew(self) -> None:
-        await self._leases.renew()
-        if self._renewed is not None and not self._stopped:
-            await self._renewed()
-
     def _again(self) -> None:
-        Deferred.fromCoroutine(self._renew()).addErrback(self._failed).addBoth(lambda _: self._wait())
+        Deferred.fromCoroutine(self._say(self._renewed)).addErrback(self._failed)
 
     def _failed(self, failure: Failure) -> None:
-        self._log.warn("the server's lease could not be renewed: {why}", why=failure.getErrorMessage())
+        self._log.failure("the servers' leases could not be looked after", failure=failure)
 
-    def _wait(self) -> None:
-        if not self._stopped:
-            self._next = self._clock.callLater(RENEWAL_S, self._again)
+    async def _say(self, then: Callable[[], Awaitable[None]] | None = None) -> None:
+        """A store that takes no writes is tried again: reads are served meanwhile."""
+        try:
+            await self._leases.renew()
+            if then is not None and not self._stopped:
+                await then()
+        except StatusError as error:
+            self._log.warn("the server's lease could not be renewed: {why}", why=error.message)
+        finally:
+            if not self._stopped:
+                self._next = self._clock.callLater(RENEWAL_S, self._again)

@@ -69,12 +69,11 @@ class ServiceStrategy(Strategy):
     def prepare_for_update(self, new: Object, old: Object) -> None:
         super().prepare_for_update(new, old)
         spec, before = new["spec"], old["spec"]
-        if spec == before:
-            return
-        rules.drop_what_the_type_lost(spec, before)
-        rules.take_over(spec, before)
-        rules.join_addresses(spec, before)
-        if spec.get("type") != "LoadBalancer" and "status" in new:
+        if spec != before:
+            rules.drop_what_the_type_lost(spec, before)
+            rules.take_over(spec, before)
+            rules.join_addresses(spec, before)
+        if spec.get("type") != "LoadBalancer" and (new.get("status") or {}).get("loadBalancer"):
             new["status"] = {**new["status"], "loadBalancer": {}}
 
 
