@@ -28,6 +28,7 @@ ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "Extern
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 # Modes that the field knows beside those of this server: to name one is another mistake than to misspell one.
 _OTHER_MODES = frozenset({"ABAC", "Webhook"})
+HIGHEST_PORT = 65535
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
@@ -190,10 +191,19 @@ class Config:
     service_cluster_ip_range: tuple[str, ...] = attrs.field(
         default=("10.0.0.0/24",),
         metadata=_about(
-            "Cluster", "CIDR that Services get addresses from; its first address is the server's own.", LIST
+            "Cluster",
+            "CIDR that Services get addresses from, or one of each IP family, the preferred one first; "
+            "its first address is the server's own.",
+            LIST,
         ),
     )
 
+    service_node_port_range: str = attrs.field(
+        default="30000-32767",
+        metadata=_about(
+            "Cluster", "Node ports that Services get: first and last, or first and how many more (30000+99).", TEXT
+        ),
+    )
     bootstrap: bool = attrs.field(
         default=True,
         metadata=_about(
@@ -277,6 +287,11 @@ class Config:
         """The ranges of `--service-cluster-ip-range`, which has been checked."""
         return tuple(ipaddress.ip_network(each) for each in self.service_cluster_ip_range)
 
+    @property
+    def service_node_ports(self) -> tuple[int, int]:
+        """First and last of `--service-node-port-range`, which has been checked."""
+        return _ports(self.service_node_port_range) or (1, HIGHEST_PORT)
+
     def rooted(self, folder: Path) -> Config:
         """The same with every relative path taken from `folder`, so that a later change of directory is harmless."""
         paths = {name: value for name in _PATHS if (value := getattr(self, name)) is not None}
@@ -295,6 +310,9 @@ def host_and_port(address: str, port: int) -> str:
 
 def _name(field: attrs.Attribute[Any]) -> str:
     return field.name.removesuffix("_s").replace("_", "-")
+
+
+_PORT_RANGE = re.compile(r"(\d{1,5})(?:([-+])(\d{1,5}))?", re.ASCII)
 
 
 def _also(name: str) -> str:
@@ -363,6 +381,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
         *_origins(config.cors_allowed_origins),
         *_service_ranges(config.service_cluster_ip_range),
+        _node_ports(config.service_node_port_range),
         *_modes(config.authorization_mode, choices.authorization_modes),
         *_controllers(config.controllers, choices.controllers),
         *_election(config),
@@ -395,10 +414,10 @@ def _address(name: str, value: str) -> str:
 def _numbers(config: Config) -> list[str]:
     """Bounds of the numbers; a time of zero would cut off every request, handshake or all history at once."""
     problems = []
-    if config.secure_port > 65535:
-        problems.append(f"--secure-port: {config.secure_port} must be between 0 and 65535")
-    if not 0 < config.orchlet_port < 65536:
-        problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and 65535")
+    if config.secure_port > HIGHEST_PORT:
+        problems.append(f"--secure-port: {config.secure_port} must be between 0 and {HIGHEST_PORT}")
+    if not 0 < config.orchlet_port <= HIGHEST_PORT:
+        problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and {HIGHEST_PORT}")
     if config.max_inflight_bytes < MIN_INFLIGHT_BYTES:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
     positive = (
@@ -445,6 +464,26 @@ def _service_ranges(ranges: tuple[str, ...]) -> list[str]:
     if not ranges or len(versions) != len(set(versions)):
         problems.append("must be one range, or one of each IP version")
     return [f"--service-cluster-ip-range: {problem}" for problem in problems]
+
+
+def _ports(text: str) -> tuple[int, int] | None:
+    """First and last of `30000-32767`, `30000+2767` or `30000`; None: it cannot be read."""
+    found = _PORT_RANGE.fullmatch(text)
+    if found is None:
+        return None
+    first, sign, other = found.groups("")
+    return int(first), int(first) + int(other) if sign == "+" else int(other or first)
+
+
+def _node_ports(text: str) -> str:
+    """The problem of `--service-node-port-range`."""
+    found = _ports(text)
+    if found is None:
+        return f'--service-node-port-range: "{text}" is not a range of ports such as 30000-32767'
+    first, last = found
+    if not 0 < first <= last <= HIGHEST_PORT:
+        return f"--service-node-port-range: {text} must lie between 1 and {HIGHEST_PORT}"
+    return ""
 
 
 def _modes(modes: tuple[str, ...], available: tuple[str, ...]) -> list[str]:

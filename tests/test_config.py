@@ -122,6 +122,10 @@ class ParseTests(SynchronousTestCase):
             ("--service-cluster-ip-range=10.0.0.0/8", "its prefix must be /12 or longer"),
             ("--service-cluster-ip-range=10.0.0.1/24", "has host bits set"),
             ("--service-cluster-ip-range=10.0.0.0/24,10.1.0.0/24", "one of each IP version"),
+            ("--service-node-port-range=30000-", "is not a range of ports"),
+            ("--service-node-port-range=30001-30000", "must lie between 1 and 65535"),
+            ("--service-node-port-range=65000+536", "must lie between 1 and 65535"),
+            ("--service-node-port-range=0-5", "must lie between 1 and 65535"),
             ("--max-connections=0", "--max-connections: must be greater than 0"),
             ("--write-stall-timeout=0s", "--write-stall-timeout: must be greater than 0"),
             ("--max-inflight-bytes=33554431", "--max-inflight-bytes: must be at least 33554432"),
@@ -130,6 +134,12 @@ class ParseTests(SynchronousTestCase):
         ):
             (problem,) = self.problems(argument)
             self.assertIn(text, problem)
+
+    def test_node_ports(self) -> None:
+        """A range of ports has an end, a length, or one port."""
+        for text, last in (("30000-30005", 30005), ("30000+5", 30005), ("30000", 30000)):
+            config = parse([f"--service-node-port-range={text}"])
+            self.assertEqual(config.service_node_ports, (30000, last))
 
     def test_authorization_modes(self) -> None:
         """Misspelt, repeated and unavailable modes are three different errors (reference AUTHZ-7)."""

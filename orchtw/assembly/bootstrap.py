@@ -6,15 +6,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 
-from orchtw.errors import StatusError
 from orchtw.registry.bootstrap.authentication_info import publish_authentication_info
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.priority_classes import create_priority_classes
 from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.bootstrap.system_namespaces import create_namespaces
 from orchtw.registry.bootstrap.upkeep import Step, Upkeep
+
+REPAIR_INTERVAL_S = 175.0
+"""From one repair of reservations to the next, which comes with a look of the upkeep: every three minutes."""
 
 STEPS = (
     "bootstrap-controller",
@@ -25,13 +26,11 @@ STEPS = (
 
 
 class Bootstrap:
-    """The steps, the server's Service in the first of them.
+    """The steps, the server's Service in the first of them, and the account of addresses and ports (CTRL-9).
 
     `client_ca_pem` are the authorities of client certificates; others are published in the next look of the upkeep.
     `ended` gives what is told after each try of a step.
     """
-
-    _log = Logger()
 
     def __init__(
         self,
@@ -44,6 +43,8 @@ class Bootstrap:
         self.client_ca_pem = client_ca_pem
         self._maker = maker
         self._service = service
+        self._clock = clock
+        self._next_repair = clock.seconds()
         runs: Sequence[Callable[[], Awaitable[None]]] = (
             self._namespaces_and_service,
             partial(create_priority_classes, maker),
@@ -60,13 +61,13 @@ class Bootstrap:
         """Stop looking."""
         self._upkeep.stop()
 
-    async def withdraw(self) -> None:
-        """Take this server out of its Service's endpoints; a store that refuses to write does not hold up the end."""
-        try:
-            await self._service.withdraw(self._maker)
-        except StatusError as error:
-            self._log.warn("the server's endpoints could not be withdrawn: {why}", why=error.message)
+    async def point(self) -> None:
+        """Let the endpoints of the servers' Service name those that are alive."""
+        await self._service.point(self._maker)
 
     async def _namespaces_and_service(self) -> None:
         await create_namespaces(self._maker)
+        if self._clock.seconds() >= self._next_repair:
+            await self._maker.targets.repair_reservations()
+            self._next_repair = self._clock.seconds() + REPAIR_INTERVAL_S
         await self._service.publish(self._maker)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from twisted.application.service import MultiService
+from twisted.logger import Logger
 
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
@@ -27,10 +28,13 @@ from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
 from orchtw.controllers.embedded import embedded
 from orchtw.controllers.manager import Manager
+from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
 from orchtw.registry.bootstrap.maker import Maker
+from orchtw.registry.bootstrap.presence import Presence
+from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
 from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.deletion import Deletion
 from orchtw.reloads import Reloads
@@ -47,6 +51,8 @@ class Instance:
     certificates. `reactor` measures every duration: its time should be one that nobody sets (see `monotonic`). Stamps
     are the wall clock's.
     """
+
+    _log = Logger()
 
     def __init__(
         self,
@@ -71,11 +77,14 @@ class Instance:
         controllers = self._controllers()
         steps = STEPS if config.bootstrap else ()
         self._readiness = Readiness(self.resources, controllers, steps, reactor)
+        self._leases = ServerLeases(store, reactor, Place(address, port))
         self._bootstrap: Bootstrap | None = None
         if config.bootstrap:
-            service = ServerService(cluster_ip=_first_service_ip(config), address=address, port=port)
+            service = ServerService(cluster_ip=_first_service_ip(config), leases=self._leases)
             maker = Maker(targets=self.resources.targets, writes=self.writes, naming=naming)
             self._bootstrap = Bootstrap(maker, service, client_ca_pem, self._readiness.step_ended, reactor)
+        renewed = None if self._bootstrap is None else self._bootstrap.point
+        self._presence = Presence(self._leases, reactor, renewed)
         authenticator, authorizer = self._authenticator(), self._authorizer()
         origins = AllowedOrigins(config.cors_allowed_origins)
         parts = Parts(
@@ -138,6 +147,7 @@ class Instance:
         """
         await self.resources.start()
         self._readiness.caches_filled()
+        await self._presence.start()
         if self._bootstrap is not None:
             await self._bootstrap.start()
         self._services.startService()  # type: ignore[no-untyped-call]
@@ -150,13 +160,21 @@ class Instance:
     def begin_shutdown(self) -> None:
         """Tell load balancers by `/readyz` that the end is near; everything is still served."""
         self._readiness.begin_shutdown()
+        self._end_upkeep()
+
+    def _end_upkeep(self) -> None:
+        self._presence.stop()
         if self._bootstrap is not None:
             self._bootstrap.stop()
 
     async def withdraw(self) -> None:
-        """Take this server out of its Service's endpoints, if it has put itself there."""
-        if self._bootstrap is not None:
-            await self._bootstrap.withdraw()
+        """Take this server out of its Service's endpoints; a store that refuses to write does not hold up the end."""
+        try:
+            await self._leases.leave()
+            if self._bootstrap is not None:
+                await self._bootstrap.point()
+        except StatusError as error:
+            self._log.warn("the server's endpoints could not be withdrawn: {why}", why=error.message)
 
     def end_watches(self) -> None:
         """End all watches in good order; those that start from now on end at once."""
@@ -164,8 +182,7 @@ class Instance:
 
     async def stop(self) -> None:
         """End the upkeep and the controllers, then the caches and the store, which commits what was accepted."""
-        if self._bootstrap is not None:
-            self._bootstrap.stop()
+        self._end_upkeep()
         await self._services.stopService()  # type: ignore[no-untyped-call]
         await self.resources.stop()
 

@@ -30,7 +30,13 @@ def admission(resources: Resources, config: Config) -> Admissions:
 
 def write_path(resources: Resources, config: Config, admissions: Admissions) -> WritePath:
     """The one loop that all writes go through."""
-    host = reservations.Host(naming=resources.naming, clock=resources.clock, targets=resources.targets)
+    host = reservations.Host(
+        naming=resources.naming,
+        clock=resources.clock,
+        targets=resources.targets,
+        store=resources.store,
+        random=SystemRandom(),
+    )
     resources.targets.configure(host, config)
     stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
     ownership = FieldOwnership(resources.targets, resources.naming)

@@ -1,12 +1,13 @@
 """What a write takes beyond its object, such as addresses, ports and quota, held until the write has ended.
 
 A kind whose record has `reservations` gets one for each try of a write, before validation. The order is: reserve,
-validate, commit, then keep or release.
+validate, commit, then keep, release or, where nobody knows what has become of the write, doubt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
@@ -16,6 +17,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.config import Config
+from orchtw.errors import InternalError
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.storage.interface import Op, Outcome, Store
@@ -25,13 +27,16 @@ if TYPE_CHECKING:
 
 
 class Reservation(Protocol):
-    """What one try of a write holds. Exactly one of the two is called, once; both return at once."""
+    """What one try of a write holds. Exactly one of the three is called, once; all return at once."""
 
     def keep(self) -> None:
         """The write is stored: what the new object holds is its own, what only the old one held is free."""
 
     def release(self) -> None:
         """The write is not stored: everything is as it was before."""
+
+    def doubt(self) -> None:
+        """The store has failed, and the write may turn out to be stored: nothing that either object has is free."""
 
 
 class Reservations(Protocol):
@@ -45,6 +50,28 @@ class Reservations(Protocol):
         raises, or is cancelled, holds nothing.
         """
 
+    async def repair(self) -> None:
+        """Bring the account in line with the objects: at the start, and from time to time.
+
+        Processes may have ended in the middle of a write. Raises StatusErrors when the store fails.
+        """
+
+
+class _Nothing:
+    """What a write holds that takes nothing."""
+
+    def keep(self) -> None:
+        """See `Reservation`."""
+
+    def release(self) -> None:
+        """See `Reservation`."""
+
+    def doubt(self) -> None:
+        """See `Reservation`."""
+
+
+NOTHING: Reservation = _Nothing()
+
 
 @attrs.frozen(slots=True, kw_only=True)
 class Host:
@@ -53,6 +80,8 @@ class Host:
     naming: Naming
     clock: IReactorTime
     targets: Targets
+    store: Store
+    random: Random
 
 
 MakeReservations = Callable[[Host, Config], Reservations]
@@ -92,9 +121,10 @@ class Hold:
         return waiting
 
     def _settle(self, result: Outcome | Failure) -> None:
-        stored = isinstance(result, Outcome) and bool(result.revision)
         try:
-            if stored:
+            if isinstance(result, Failure) and isinstance(result.value, InternalError):
+                self._reservation.doubt()
+            elif isinstance(result, Outcome) and result.revision:
                 self._reservation.keep()
             else:
                 self._reservation.release()

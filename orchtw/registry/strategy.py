@@ -63,6 +63,12 @@ class Strategy:
         if self.traits.set_defaults is not None:
             self.traits.set_defaults(obj)
 
+    def accept(self, new: Object, old: Object | None, version: str) -> None:
+        """Drop what cannot be written through a version, in place; before `prepare_for_create` or `…_update`.
+
+        `new` and `old` (None: a create) are in the storage version; `version` is that of the request.
+        """
+
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         """Clear what a create may not set, fill in what follows from who asks, and start the generation."""
         if self.has_status:

@@ -99,6 +99,12 @@ class Targets:
             if (ttl_s := strategy.traits.ttl_s) is not None:
                 strategy.ttl_s = ttl_s(config)
 
+    async def repair_reservations(self) -> None:
+        """Bring all reservations in line with what is stored. Raises what the store raises."""
+        for stored in tuple(self._stored.values()):
+            if stored.strategy.reservations is not None:
+                await stored.strategy.reservations.repair()
+
     def remove(self, group: str, plural: str) -> None:
         """Serve an added resource no longer, in any version: its watches end in good order.
 

@@ -154,11 +154,13 @@ class WritePath:
         generated = not meta.get("name") and bool(meta.get("generateName"))
         if generated:
             meta["name"] = generate_name(meta["generateName"], self._random)
+        strategy = write.target.stored.strategy
+        strategy.accept(obj, None, write.target.resource.version)
         self._stamp.created(meta)
-        write.target.stored.strategy.prepare_for_create(obj, write.user)
+        strategy.prepare_for_create(obj, write.user)
         obj["metadata"] = ordered(meta)
         check = partial(self._check_create, write, admission, obj, sent)
-        if write.target.stored.strategy.reservations is None:
+        if strategy.reservations is None:
             check()
         return generated, obj, check
 
@@ -289,6 +291,7 @@ class WritePath:
             if write.subresource == "status" and "generation" in old["metadata"]:
                 new["metadata"]["generation"] = old["metadata"]["generation"]
         else:
+            strategy.accept(new, old, write.target.resource.version)
             strategy.prepare_for_update(new, old)
         new["metadata"] = ordered(new["metadata"])
         check = partial(self._check_update, write, admission, new, old, sent)

@@ -55,3 +55,29 @@ def ip(value: str) -> tuple[str, ...]:
 def within(inner: Network, outer: Network) -> bool:
     """Whether the first address of one range is in another of its family."""
     return inner.network_address in outer
+
+
+def special(address: Address) -> str:
+    """Why an address cannot be that of an endpoint; empty if it can (reference KIND-34)."""
+    if address.is_unspecified:
+        return "may not be unspecified (0.0.0.0 or ::)"
+    if address.is_loopback:
+        return "may not be in the loopback range (127.0.0.0/8, ::1/128)"
+    if address in _LINK_LOCAL[address.version]:
+        return "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
+    if address in _LINK_LOCAL_MULTICAST[address.version]:
+        return "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
+    return ""
+
+
+_LINK_LOCAL: Final = {4: ip_network("169.254.0.0/16"), 6: ip_network("fe80::/10")}
+_LINK_LOCAL_MULTICAST: Final = {4: ip_network("224.0.0.0/24"), 6: ip_network("ff02::/16")}
+
+
+def endpoint_ip(value: str) -> tuple[str, ...]:
+    """What is wrong with the address of an endpoint."""
+    address = parse_ip(value)
+    if address is None:
+        return ip(value)
+    why = special(address)
+    return (why,) if why else ()

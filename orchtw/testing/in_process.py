@@ -64,7 +64,7 @@ class InProcessServer:
         self.naming = Naming.of(config.vocabulary)
         store, secret = claim_store(config, self.naming, reactor), b"s" * 32
         self.instance = Instance(
-            config, self.naming, reactor, store=store, address="127.0.0.1", port=6443, secret=secret
+            config, self.naming, reactor, store=store, address=config.public_address, port=6443, secret=secret
         )
 
     async def start(self) -> None:

@@ -125,7 +125,7 @@ class RoleTests(SynchronousTestCase):
 
     def test_reservations(self) -> None:
         """A kind whose record says how gets its reservations, which every write of its objects goes through."""
-        held = Mock(spec_set=("keep", "release"))
+        held = Mock(spec_set=("keep", "release", "doubt"))
         taken: list[tuple[bool, bool]] = []
 
         class Account:
@@ -134,6 +134,8 @@ class RoleTests(SynchronousTestCase):
             ) -> reservations.Reservation:
                 taken.append((new is not None, old is not None))
                 return held
+
+            async def repair(self) -> None: ...
 
         config_map = GroupKind("", "ConfigMap")
         hosts: list[reservations.Host] = []

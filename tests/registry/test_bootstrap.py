@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from orchtw.errors import InternalError
 from orchtw.registry.bootstrap.upkeep import INTERVAL_S, RETRY_S, Step, Upkeep
 from orchtw.testing.in_process import InProcessServer
+from tests.verbs.served import ServedCase
 
 SERVICE = "/api/v1/namespaces/default/services"
 ENDPOINTS = "/api/v1/namespaces/default/endpoints"
@@ -21,9 +22,12 @@ class ObjectTests(TestCase):
     vocabulary = "orch"
     product, system, domain = "orch", "orch-system", "orch.io"
     scheduling, discovery = "scheduling.orch.io", "discovery.orch.io"
+    address = "192.0.2.7"
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.server = InProcessServer(reactor, self.mktemp(), vocabulary=self.vocabulary)
+        self.server = InProcessServer(
+            reactor, self.mktemp(), vocabulary=self.vocabulary, advertise_address=self.address
+        )
         await self.server.start()
         self.addCleanup(self.server.stop)
 
@@ -41,10 +45,10 @@ class ObjectTests(TestCase):
         self.assertEqual((port["name"], port["port"], port["targetPort"]), ("https", 443, 6443))
         self.assertEqual(service["metadata"]["labels"], {"component": "apiserver", "provider": self.product})
         endpoints = await self.got(f"{ENDPOINTS}/{self.product}")
-        self.assertEqual(endpoints["subsets"][0]["addresses"], [{"ip": "127.0.0.1"}])
+        self.assertEqual(endpoints["subsets"][0]["addresses"], [{"ip": self.address}])
         self.assertEqual(endpoints["metadata"]["labels"], {f"endpointslice.{self.domain}/skip-mirror": "true"})
         path = f"/apis/{self.discovery}/v1/namespaces/default/endpointslices/{self.product}"
-        self.assertEqual((await self.got(path))["endpoints"][0]["addresses"], ["127.0.0.1"])
+        self.assertEqual((await self.got(path))["endpoints"][0]["addresses"], [self.address])
 
     async def test_priority_classes(self) -> None:
         """Both of the system's classes are there with their values."""
@@ -64,10 +68,52 @@ class ObjectTests(TestCase):
         self.assertNotIn("subsets", await self.got(f"{ENDPOINTS}/{self.product}"))
 
 
+class LoopbackTests(ObjectTests):
+    """A server that only this machine can reach."""
+
+    address = ""
+
+    async def test_service(self) -> None:
+        """It has a Service and is no endpoint of it: nobody elsewhere would get anywhere."""
+        self.assertEqual((await self.got(f"{SERVICE}/orch"))["spec"]["clusterIP"], "10.0.0.1")
+        self.assertNotIn("subsets", await self.got(f"{ENDPOINTS}/orch"))
+
+
 class KubernetesObjectTests(ObjectTests):
     vocabulary = "kubernetes"
     product, system, domain = "kubernetes", "kube-system", "kubernetes.io"
     scheduling, discovery = "scheduling.k8s.io", "discovery.k8s.io"
+
+
+class LostTests(ServedCase):
+    """What somebody deletes."""
+
+    more: ClassVar[dict[str, Any]] = {"advertise_address": "192.0.2.7"}
+
+    def test_made_again(self) -> None:
+        """Everything comes back within a minute, the Service at its address, whoever came meanwhile."""
+        classes = "/apis/scheduling.orch.io/v1/priorityclasses"
+        slices = "/apis/discovery.orch.io/v1/namespaces/default/endpointslices"
+        maps = "/api/v1/namespaces/orch-system/configmaps"
+        paths = (
+            f"{SERVICE}/orch",
+            f"{slices}/orch",
+            f"{maps}/extension-apiserver-authentication",
+            f"{classes}/system-node-critical",
+            f"{classes}/system-cluster-critical",
+        )
+        for path in paths:
+            self.assertEqual(self.code("DELETE", path), 200, path)
+        self.clock.advance(0)
+        self.assertEqual(self.code("GET", f"{ENDPOINTS}/orch"), 404)
+        for number in range(20):
+            self.done("POST", SERVICE, {"metadata": {"name": f"s{number}"}, "spec": {"ports": [{"port": 80}]}})
+        self.clock.advance(INTERVAL_S)
+        for _ in range(100):
+            self.clock.advance(0)
+        for path in (*paths, f"{ENDPOINTS}/orch"):
+            self.assertEqual(self.code("GET", path), 200, path)
+        self.assertEqual(self.done("GET", f"{SERVICE}/orch")["spec"]["clusterIP"], "10.0.0.1")
 
 
 class UpkeepTests(SynchronousTestCase):

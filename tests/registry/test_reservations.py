@@ -32,6 +32,9 @@ class Port:
         if self.new is not None and self.new != self.old:
             self.ports.taken.remove(self.new)
 
+    def doubt(self) -> None:
+        self.end("doubt")
+
     def end(self, how: str) -> None:
         self.ports.pending.remove(self)
         self.ports.ended.append((how, self.new, self.old))
@@ -53,6 +56,8 @@ class Ports:
         port = Port(self, after, before)
         self.pending.append(port)
         return port
+
+    async def repair(self) -> None: ...
 
     def _take(self, new: Object, before: int | None) -> int:
         asked = (new.get("data") or {}).get("port")
@@ -295,13 +300,13 @@ class EndTests(ReservationCase):
         self.assertEqual(self.data(), {"port": "100"})
 
     def test_store_failure(self) -> None:
-        """It is released when the store fails, and the writer is told."""
+        """Nothing is free when the store fails: the write may have happened. The writer is told."""
         answer: Deferred[Outcome] = Deferred()
         self.patch(self.world.store, "commit", lambda op: answer)
         running = self.begin()
         answer.errback(InternalError.of("disk full"))
         self.failureResultOf(running, InternalError)
-        self.assertEqual((self.ports.taken, self.ended()), (set(), [("release", 100, None)]))
+        self.assertEqual((self.ports.taken, self.ended()), ({100}, [("doubt", 100, None)]))
 
     def test_store_raises(self) -> None:
         """The same of a store that raises at once."""
@@ -311,17 +316,17 @@ class EndTests(ReservationCase):
 
         self.patch(self.world.store, "commit", commit)
         self.assertRaises(InternalError, self.service)
-        self.assertEqual(self.ended(), [("release", 100, None)])
+        self.assertEqual(self.ended(), [("doubt", 100, None)])
 
     def test_failure_that_nobody_hears(self) -> None:
-        """A store that fails after the writer has left releases, and the failure is in the log."""
+        """A store that fails after the writer has left leaves it open too, and the failure is in the log."""
         answer: Deferred[Outcome] = Deferred()
         self.patch(self.world.store, "commit", lambda op: answer)
         running = self.begin()
         running.cancel()
         self.failureResultOf(running, CancelledError)
         answer.errback(InternalError.of("disk full"))
-        self.assertEqual((self.ports.taken, self.ended()), (set(), [("release", 100, None)]))
+        self.assertEqual((self.ports.taken, self.ended()), ({100}, [("doubt", 100, None)]))
         self.assertEqual(len(self.flushLoggedErrors(InternalError)), 1)
 
     def test_settling_fails(self) -> None:

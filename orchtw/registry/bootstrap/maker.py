@@ -64,6 +64,14 @@ class Maker:
 
         await self.writes.update(write, renew)
 
+    async def remove_unless(self, group: str, version: str, plural: str, obj: Object, key: str) -> None:
+        """Remove the object of the name of `obj` if it has another value by a key that cannot be changed."""
+        write = self._write(group, version, plural, obj)
+        stored = write.target.stored
+        live = stored.get(write.namespace, write.name) if _is_there(write) else None
+        if live is not None and (old := await self.writes.load(write, live)).get(key) != obj[key]:
+            await self.writes.remove(write, live, old)
+
     def _write(self, group: str, version: str, plural: str, obj: Object) -> Write:
         return Write(
             target=self.targets.stored_target(self.naming.group(group), version, plural),

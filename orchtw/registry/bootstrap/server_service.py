@@ -1,56 +1,77 @@
-"""The Service by which workloads find the API server, and where it really is (reference CTRL-7)."""
+"""The Service by which workloads find the API servers, and where these really are (reference CTRL-7)."""
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
 from orchtw.registry.bootstrap.maker import Maker
+from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
+from orchtw.rules.addresses import endpoint_ip
+from orchtw.rules.services import family_of
 
 PORT = 443
-"""Where the Service listens, whatever port the server has."""
+"""Where the Service listens, whatever port the servers have."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class ServerService:
-    """`cluster_ip` is the first address of the service range; `address` and `port` are what the server advertises."""
+    """`cluster_ip` is the first address of the service range; `leases` know where this server and others are."""
 
     cluster_ip: str
-    address: str
-    port: int
+    leases: ServerLeases
 
     async def publish(self, maker: Maker) -> None:
-        """Make the Service where it is missing, and let its endpoints name this server."""
+        """Make the Service where it is missing, and let its endpoints name the servers that are alive."""
         await maker.ensure("", "v1", "services", self._service(maker))
-        await self._point(maker, (self.address,))
+        await self.point(maker)
 
-    async def withdraw(self, maker: Maker) -> None:
-        """Take this server out of the endpoints: it is about to end."""
-        await self._point(maker, ())
+    async def point(self, maker: Maker) -> None:
+        """Let the endpoints name the servers that are alive.
 
-    async def _point(self, maker: Maker, addresses: tuple[str, ...]) -> None:
+        Those that advertise an address that no endpoint can have, such as that of the loopback, are left out: nobody
+        elsewhere would reach them.
+        """
+        places = [each for each in await self.leases.living() if not endpoint_ip(each.address)]
         naming = maker.naming
         meta = self._meta(maker, {f"endpointslice.{naming.label_domain}/skip-mirror": "true"})
-        port = {"name": "https", "port": self.port, "protocol": "TCP"}
-        subsets = [{"addresses": [{"ip": each} for each in addresses], "ports": [port]}] if addresses else []
+        subsets = [
+            {"addresses": [{"ip": each.address} for each in places if each.port == port], "ports": [_port(port)]}
+            for port in sorted({each.port for each in places})
+        ]
         await maker.ensure_content("", "v1", "endpoints", {"metadata": meta, "subsets": subsets})
-        endpoints = [{"addresses": [each], "conditions": {"ready": True}} for each in addresses]
-        slice_meta = self._meta(maker, {f"{naming.label_domain}/service-name": naming.product})
-        family = f"IPv{ip_address(self.address).version}"
-        slice_ = {"metadata": slice_meta, "addressType": family, "endpoints": endpoints, "ports": [port]}
+        await self._point_slice(maker, places)
+
+    async def _point_slice(self, maker: Maker, places: Sequence[Place]) -> None:
+        """A slice has addresses of one family and one set of ports: those of this server."""
+        naming, mine = maker.naming, self.leases.place
+        family = family_of(mine.address)
+        alike = [each for each in places if each.port == mine.port and family_of(each.address) == family]
+        slice_ = {
+            "metadata": self._meta(maker, {f"{naming.label_domain}/service-name": naming.product}),
+            "addressType": family,
+            "endpoints": [{"addresses": [each.address], "conditions": {"ready": True}} for each in alike],
+            "ports": [_port(mine.port)],
+        }
+        await maker.remove_unless("discovery.orch.io", "v1", "endpointslices", slice_, "addressType")
         await maker.ensure_content("discovery.orch.io", "v1", "endpointslices", slice_)
 
     def _service(self, maker: Maker) -> dict[str, Any]:
         labels = {"component": "apiserver", "provider": maker.naming.product}
-        port = {"name": "https", "port": PORT, "protocol": "TCP", "targetPort": self.port}
+        port = {"name": "https", "port": PORT, "protocol": "TCP", "targetPort": self.leases.place.port}
         addresses = {"clusterIP": self.cluster_ip, "clusterIPs": [self.cluster_ip]}
-        family = {"ipFamilies": [f"IPv{ip_address(self.cluster_ip).version}"], "ipFamilyPolicy": "SingleStack"}
-        spec = {**addresses, **family, "ports": [port], "sessionAffinity": "None", "type": "ClusterIP"}
+        family = {"ipFamilies": [family_of(self.cluster_ip)], "ipFamilyPolicy": "SingleStack"}
+        inside = {"internalTrafficPolicy": "Cluster"}
+        spec = {**addresses, **family, **inside, "ports": [port], "sessionAffinity": "None", "type": "ClusterIP"}
         return {"metadata": self._meta(maker, labels), "spec": spec}
 
     @staticmethod
     def _meta(maker: Maker, labels: dict[str, str]) -> dict[str, Any]:
         naming = maker.naming
         return {"name": naming.product, "namespace": naming.default_namespace, "labels": labels}
+
+
+def _port(number: int) -> dict[str, Any]:
+    return {"name": "https", "port": number, "protocol": "TCP"}

@@ -2,14 +2,111 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.naming import Naming
+from orchtw.objects import Object
 from orchtw.registry.kind import Kind
-from orchtw.schema.conversion.discovery import SLICE_CONVERSIONS
+from orchtw.registry.strategy import Strategy
+from orchtw.rules.addresses import Address, parse_ip, special
+from orchtw.rules.causes import duplicate, invalid, not_supported, too_many
+from orchtw.rules.metadata import validate_labels
+from orchtw.rules.names import dns_label, dns_subdomain
+from orchtw.schema.conversion.discovery import HOSTNAME, SLICE_CONVERSIONS
 from orchtw.schema.tables import cells_cluster
+
+MAX_TOPOLOGY: Final = 16
+
+_FAMILIES: Final = {"IPv4": 4, "IPv6": 6}
+_TYPES: Final = ("FQDN", "IPv4", "IPv6")
+
+_TOPOLOGY_VERSION = "v1beta1"
+"""The only version in which the topology can be written."""
+
+
+class EndpointSliceStrategy(Strategy):
+    """The topology belongs to the version that it has been replaced in."""
+
+    def accept(self, new: Object, old: Object | None, version: str) -> None:
+        """Drop a topology that comes in v1; a host name in it that was stored before becomes the node's name."""
+        endpoints = new.get("endpoints") or []
+        before = [] if old is None else old.get("endpoints") or []
+        if version == _TOPOLOGY_VERSION or not any("deprecatedTopology" in each for each in endpoints):
+            return
+        if old is not None and endpoints == before:
+            return
+        hostname = self.naming.translate(HOSTNAME)
+        known = {(each.get("deprecatedTopology") or {}).get(hostname) for each in before}
+        for endpoint in endpoints:
+            host = (endpoint.pop("deprecatedTopology", None) or {}).get(hostname)
+            if host is not None and "nodeName" not in endpoint and host in known and not dns_subdomain(host):
+                endpoint["nodeName"] = host
+        new["endpoints"] = [{key: each[key] for key in _ENDPOINT if key in each} for each in endpoints]
+
+
+_ENDPOINT = ("addresses", "conditions", "hostname", "targetRef", "deprecatedTopology", "nodeName", "zone", "hints")
+
+
+def validate_endpoint_slice(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
+    """What is not declared: addresses of the slice's type, topologies, names of ports."""
+    kind = new.get("addressType", "")
+    causes = list(islice(_endpoints(new, _FAMILIES.get(kind, 0)), MAX_CAUSES + 1))
+    if kind and kind not in _TYPES:
+        causes.append(not_supported("addressType", kind, _TYPES))
+    return causes + list(islice(_port_names(new), MAX_CAUSES + 1))
+
+
+def _endpoints(new: Object, family: int) -> Iterator[Cause]:
+    for index, endpoint in enumerate(new.get("endpoints") or ()):
+        at = f"endpoints[{index}]"
+        for place, address in enumerate(endpoint.get("addresses") or ()):
+            yield from _address(address, new.get("addressType", ""), family, f"{at}.addresses[{place}]")
+        if topology := endpoint.get("deprecatedTopology"):
+            if len(topology) > MAX_TOPOLOGY:
+                yield too_many(f"{at}.deprecatedTopology", len(topology), MAX_TOPOLOGY)
+            yield from validate_labels(topology, f"{at}.deprecatedTopology")
+
+
+def _address(text: str, kind: str, family: int, at: str) -> Iterator[Cause]:
+    if family:
+        address: Address | None = parse_ip(text)
+        if address is None or address.version != family:
+            yield invalid(at, text, f"must be a valid {kind} address")
+        if why := "must be a valid IP address" if address is None else special(address):
+            yield invalid(at, text, why)
+    elif kind == "FQDN":
+        yield from (invalid(at, text, why) for why in _full_name(text))
+
+
+def _full_name(text: str) -> tuple[str, ...]:
+    """What is wrong with a fully qualified domain name; one dot may stand at its end."""
+    name = text.removesuffix(".")
+    if found := dns_subdomain(name):
+        return found
+    return () if "." in name else ("should be a domain with at least two segments separated by dots",)
+
+
+def _port_names(new: Object) -> Iterator[Cause]:
+    """No name comes twice, not even the empty one."""
+    seen: set[Any] = set()
+    for index, port in enumerate(new.get("ports") or ()):
+        name = port.get("name") or ""
+        if name:
+            yield from (invalid(f"ports[{index}].name", name, text) for text in dns_label(name))
+        if name in seen:
+            yield duplicate(f"ports[{index}].name", name)
+        seen.add(name)
+
 
 ENDPOINT_SLICE = Kind(
     group="discovery.orch.io",
     kind="EndpointSlice",
+    strategy=EndpointSliceStrategy,
     generation=(("addressType",), ("endpoints",), ("ports",), ("metadata", "labels")),
+    validate=validate_endpoint_slice,
     conversions=SLICE_CONVERSIONS,
     cells=cells_cluster.endpoint_slice,
 )

@@ -398,6 +398,14 @@ class OtherGroupsTests(DefaultsCase):
             })])  # fmt: skip
 
 
+def without_given(spec: Object) -> Object:
+    """A spec without the addresses and ports that no other object gets."""
+    kept = {key: value for key, value in spec.items() if key not in ("clusterIP", "clusterIPs")}
+    if ports := kept.get("ports"):
+        kept["ports"] = [{key: value for key, value in port.items() if key != "nodePort"} for port in ports]
+    return kept
+
+
 class SecondWriteTests(TestCase):
     """Defaults through the API."""
 
@@ -437,4 +445,4 @@ class SecondWriteTests(TestCase):
                 for _ in range(2)
             ]
             self.assertEqual(answers[0], answers[1], kind)
-            self.assertEqual(answers[0]["spec"], created["spec"], kind)
+            self.assertEqual(without_given(answers[0]["spec"]), without_given(created["spec"]), kind)

@@ -1,11 +1,17 @@
-"""Services, as far as nothing has to be allocated, and their endpoints."""
+"""Services (reference KIND-19, KIND-27)."""
 
 from __future__ import annotations
 
 from orchtw.objects import Object
+from orchtw.registry.allocation.service import ServiceReservations
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.service_validation import validate_service, validate_service_status
 from orchtw.registry.kind import Kind
+from orchtw.registry.strategy import Strategy
+from orchtw.request import UserInfo
+from orchtw.rules import services as rules
 from orchtw.rules.names import LABEL_1035_NAME
+from orchtw.rules.services import OTHER_FAMILY
 from orchtw.schema.tables import cells_core
 
 AFFINITY_S = 10800
@@ -15,7 +21,6 @@ _TAIL = (
     *("externalTrafficPolicy", "healthCheckNodePort", "publishNotReadyAddresses", "sessionAffinityConfig"),
     *("ipFamilies", "ipFamilyPolicy", "allocateLoadBalancerNodePorts", "loadBalancerClass", "internalTrafficPolicy"),
 )
-_OTHER_FAMILY = {"IPv4": "IPv6", "IPv6": "IPv4"}
 
 
 def set_service_defaults(service: Object) -> None:
@@ -50,16 +55,37 @@ def _set_family_defaults(spec: Object) -> None:
     families = spec.get("ipFamilies") or []
     if "ipFamilyPolicy" not in spec and (len(families) == 2 or len(spec.get("clusterIPs") or ()) == 2):
         put(spec, "ipFamilyPolicy", "RequireDualStack", _TAIL)
-    if spec.get("ipFamilyPolicy") == "RequireDualStack" and len(families) == 1 and families[0] in _OTHER_FAMILY:
-        families.append(_OTHER_FAMILY[families[0]])
+    if spec.get("ipFamilyPolicy") == "RequireDualStack" and len(families) == 1 and families[0] in OTHER_FAMILY:
+        families.append(OTHER_FAMILY[families[0]])
+
+
+class ServiceStrategy(Strategy):
+    """An update keeps what the server gave before, and drops what only the old type needed."""
+
+    def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
+        super().prepare_for_create(obj, user)
+        rules.join_addresses(obj["spec"], None)
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        super().prepare_for_update(new, old)
+        spec, before = new["spec"], old["spec"]
+        if spec != before:
+            rules.drop_what_the_type_lost(spec, before)
+            rules.take_over(spec, before)
+            rules.join_addresses(spec, before)
+        if spec.get("type") != "LoadBalancer" and (new.get("status") or {}).get("loadBalancer"):
+            new["status"] = {**new["status"], "loadBalancer": {}}
 
 
 SERVICE = Kind(
     group="",
     kind="Service",
+    strategy=ServiceStrategy,
     create_on_update=True,
     name_form=LABEL_1035_NAME,
     set_defaults=set_service_defaults,
+    validate=validate_service,
+    validate_status=validate_service_status,
+    reservations=ServiceReservations,
     cells=cells_core.service,
 )
-ENDPOINTS = Kind(group="", kind="Endpoints", create_on_update=True, cells=cells_core.endpoints)

@@ -1,0 +1,1 @@
+Services get cluster IPs (one or two IP families) and node ports from `--service-cluster-ip-range` and `--service-node-port-range`, safely with several servers on one store; Services, Endpoints and EndpointSlices are validated by the release's rules, and the servers' own Service leads to all servers that are alive.

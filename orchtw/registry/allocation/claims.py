@@ -1,0 +1,82 @@
+"""What one write of a service takes, until it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from orchtw.registry.allocation.ledger import Ledger, Marks, mark
+
+Held = tuple[Ledger, int]
+
+
+def _nothing() -> None:
+    """Nothing else is to be done."""
+
+
+class Claim:
+    """A reservation. `holding` are the numbers of all writes under way; a dry run takes none.
+
+    `kept` is called when the write is stored.
+    """
+
+    def __init__(self, holding: set[Held], *, dry_run: bool) -> None:
+        self._holding = holding
+        self._dry_run = dry_run
+        self._taken: set[Held] = set()
+        self._shown: dict[Ledger, Marks] = {}  # what a dry run has shown
+        self._given_up: list[Held] = []
+        self.kept: Callable[[], None] = _nothing
+
+    async def take(self, ledger: Ledger, number: int) -> str:
+        """Take a number that was asked for; returns why not, or nothing."""
+        held = (ledger, number)
+        if number not in ledger:
+            return ledger.range.out_of_range(number)
+        if self._dry_run:
+            free = held not in self._taken and await ledger.is_free(number)
+        else:
+            free = await ledger.take(number)
+        if not free:
+            return ledger.range.taken(number)
+        self._note(held)
+        return ""
+
+    async def take_any(self, ledger: Ledger) -> int | None:
+        """Take a number that nobody has; None: there is none."""
+        if self._dry_run:
+            number = await ledger.find(self._shown.setdefault(ledger, {}))
+        else:
+            number = await ledger.take_any()
+        if number is not None:
+            self._note((ledger, number))
+        return number
+
+    def give_up(self, held: Iterable[Held]) -> None:
+        """Free these once the write is stored."""
+        self._given_up += held
+
+    def _note(self, held: Held) -> None:
+        self._taken.add(held)
+        if self._dry_run:
+            ledger, number = held
+            mark(self._shown.setdefault(ledger, {}), number)
+        else:
+            self._holding.add(held)
+
+    def keep(self) -> None:
+        """See `Reservation`."""
+        self._end(self._given_up)
+        self.kept()
+
+    def release(self) -> None:
+        """See `Reservation`."""
+        self._end(() if self._dry_run else self._taken)
+
+    def doubt(self) -> None:
+        """See `Reservation`."""
+        self._end(())
+
+    def _end(self, free: Iterable[Held]) -> None:
+        self._holding.difference_update(self._taken)
+        for ledger, number in free:
+            ledger.free(number)

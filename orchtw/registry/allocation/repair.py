@@ -1,0 +1,91 @@
+"""Compares what is taken with what services have: after a crash, and from time to time (reference CTRL-9)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Final, Protocol
+
+from twisted.logger import Logger
+
+from orchtw.objects import Object
+from orchtw.registry.allocation.claims import Held
+from orchtw.registry.allocation.ledger import Ledger
+
+ROUNDS: Final = 3
+"""In which a number must be nobody's before it is freed: a write that is under way takes it before the service is
+there, and no write lasts as long as the time between two rounds."""
+
+
+class Account(Protocol):
+    """What is kept account of."""
+
+    @property
+    def ledgers(self) -> tuple[Ledger, ...]:
+        """What is taken."""
+
+    def services(self) -> AsyncIterator[Object]:
+        """Those who take."""
+
+    def held(self, service: Object) -> Iterator[Held]:
+        """What one of them has."""
+
+    def foreign(self, service: Object) -> Iterator[Held]:
+        """What one of them has beyond the ranges."""
+
+
+class Repair:
+    """One round after the other; `holding` are the numbers of this process' own writes."""
+
+    _log = Logger()
+
+    def __init__(self, account: Account, holding: set[Held]) -> None:
+        self._account = account
+        self._holding = holding
+        self._leaks: dict[Held, int] = {}
+
+    async def run(self) -> None:
+        """Take what services have and is not taken; free what nobody has. Raises what the store raises.
+
+        What is taken is read first: whoever takes something after that has it in the next round.
+        """
+        taken: set[Held] = set()
+        for ledger in self._account.ledgers:
+            taken |= {(ledger, number) for number in await ledger.taken()}
+        used = await self._used(taken)
+        self._free_leaks(taken - used)
+
+    async def _used(self, taken: set[Held]) -> set[Held]:
+        used: set[Held] = set()
+        async for service in self._account.services():
+            who = "{namespace}/{name}".format_map(service["metadata"])
+            for held in set(self._account.held(service)):
+                if held in used:
+                    self._say(held, who, "was assigned to multiple services; please recreate")
+                elif held not in taken:
+                    ledger, number = held
+                    if await ledger.take(number):
+                        self._say(held, who, "is not allocated; repairing")
+                used.add(held)
+            for held in self._account.foreign(service):
+                numbers = held[0].range
+                self._say(held, who, f"is not within the {numbers.title} {numbers}; please recreate")
+        return used
+
+    def _free_leaks(self, unused: set[Held]) -> None:
+        before, self._leaks = self._leaks, {}
+        for held in unused - self._holding:
+            ledger, number = held
+            rounds = before.get(held, 0) + 1
+            subject = ledger.range.subject(number)
+            if rounds >= ROUNDS:
+                self._log.warn("the {subject} appears to have leaked: cleaning up", subject=subject)
+                ledger.free(number)
+                continue
+            if rounds == 1:
+                self._log.warn("the {subject} may have leaked: flagging for later clean up", subject=subject)
+            self._leaks[held] = rounds
+
+    def _say(self, held: Held, who: str, what: str) -> None:
+        ledger, number = held
+        text = "the {subject} for service {who} {what}"
+        self._log.warn(text, subject=ledger.range.subject(number), who=who, what=what)

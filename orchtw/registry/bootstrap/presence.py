@@ -1,0 +1,57 @@
+"""Keeps saying that this server is alive, and follows who else is (reference CTRL-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.errors import StatusError
+from orchtw.registry.bootstrap.server_leases import RENEWAL_S, ServerLeases
+
+
+class Presence:
+    """Renews the lease every `RENEWAL_S`; `renewed` is called after that, at the start it is not."""
+
+    _log = Logger()
+
+    def __init__(
+        self, leases: ServerLeases, clock: IReactorTime, renewed: Callable[[], Awaitable[None]] | None
+    ) -> None:
+        self._leases = leases
+        self._clock = clock
+        self._renewed = renewed
+        self._next: IDelayedCall | None = None
+        self._stopped = False
+
+    async def start(self) -> None:
+        """Say so for the first time; on a store of one server there is nobody to say it to."""
+        if self._leases.shared:
+            await self._say()
+
+    def stop(self) -> None:
+        """Say it no more."""
+        self._stopped = True
+        if self._next is not None and self._next.active():
+            self._next.cancel()
+
+    def _again(self) -> None:
+        Deferred.fromCoroutine(self._say(self._renewed)).addErrback(self._failed)
+
+    def _failed(self, failure: Failure) -> None:
+        self._log.failure("the servers' leases could not be looked after", failure=failure)
+
+    async def _say(self, then: Callable[[], Awaitable[None]] | None = None) -> None:
+        """A store that takes no writes is tried again: reads are served meanwhile."""
+        try:
+            await self._leases.renew()
+            if then is not None and not self._stopped:
+                await then()
+        except StatusError as error:
+            self._log.warn("the server's lease could not be renewed: {why}", why=error.message)
+        finally:
+            if not self._stopped:
+                self._next = self._clock.callLater(RENEWAL_S, self._again)

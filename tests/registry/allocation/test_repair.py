@@ -1,0 +1,123 @@
+"""The account of addresses and ports against the services that there are (reference CTRL-9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.logger import capturedLogs, formatEvent
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.errors import InternalError
+from orchtw.registry.allocation.blocks import SIZE
+from orchtw.registry.allocation.service import RECORDS
+from orchtw.storage.interface import Op
+from tests.registry.allocation.processes import Group, Process
+from tests.verbs.served import ServedCase
+
+PORTS = f"{RECORDS}servicenodeports/28672"
+IPS = f"{RECORDS}serviceips/ipv4/{0x0A000000}"
+
+
+class RepairTests(SynchronousTestCase):
+    """One process on a store that could be shared."""
+
+    def setUp(self) -> None:
+        self.group = Group(1)
+        self.process: Process = self.group.processes[0]
+
+    def repair(self) -> list[str]:
+        """A round; what it says."""
+        with capturedLogs() as events:
+            self.group.wait(self.process.repair())
+            self.group.settle()
+        return [formatEvent(each) for each in events]
+
+    def record(self, key: str, *numbers: int) -> None:
+        """Let the store say that these are taken."""
+        value = sum(1 << number % SIZE for number in numbers).to_bytes(SIZE // 8, "little")
+        self.group.wait(self.process.link.commit(Op(key, value)))
+
+    def test_nothing_to_do(self) -> None:
+        """A round without findings writes nothing."""
+        self.group.wait(self.process.create("a", type="NodePort"))
+        before = self.group.store.now
+        self.assertEqual((self.repair(), self.group.store.now), ([], before))
+
+    def test_leaks(self) -> None:
+        """What nobody has is free after the third round."""
+        self.record(PORTS, 30003)
+        self.assertEqual(self.repair(), ["the node port 30003 may have leaked: flagging for later clean up"])
+        self.assertEqual(self.repair(), [])
+        self.assertIn(PORTS, self.group.store.items)
+        self.assertEqual(self.repair(), ["the node port 30003 appears to have leaked: cleaning up"])
+        self.assertEqual(self.group.records, [])
+
+    def test_missing(self) -> None:
+        """What a service has is taken again when the record has lost it."""
+        made = self.group.wait(self.process.create("a", clusterIP="10.0.0.3"))
+        self.assertEqual(made["spec"]["clusterIP"], "10.0.0.3")
+        for key in self.group.records:
+            self.group.wait(self.process.link.commit(Op(key, None)))
+        said = "the cluster IP [IPv4]:10.0.0.3 for service a/a is not allocated; repairing"
+        self.assertEqual(self.repair(), [said])
+        self.assertEqual(self.repair(), [])
+        failure = self.failureResultOf(self.begun("b", clusterIP="10.0.0.3"))
+        self.assertIn("provided IP is already allocated", failure.value.message)
+
+    def begun(self, name: str, **spec: Any) -> Any:
+        """A create that has come to its end."""
+        running = self.process.create(name, **spec)
+        self.group.settle()
+        return running
+
+    def test_others(self) -> None:
+        """What lies beyond the range, and what two services have, is reported in every round."""
+        self.put("a", clusterIP="10.9.0.1", clusterIPs=["10.9.0.1"])
+        self.put("b", clusterIP="10.0.0.4", clusterIPs=["10.0.0.4"])
+        self.put("c", clusterIP="10.0.0.4", clusterIPs=["10.0.0.4"])
+        self.repair()
+        said = [
+            "the cluster IP [IPv4]:10.9.0.1 for service a/a is not within the service CIDR 10.0.0.0/28; "
+            "please recreate",
+            "the cluster IP [IPv4]:10.0.0.4 for service a/c was assigned to multiple services; please recreate",
+        ]
+        self.assertEqual(self.repair(), said)
+
+    def put(self, name: str, **spec: Any) -> None:
+        """Store a service without asking anybody."""
+        stored = self.process.targets.stored_target("", "v1", "services").stored
+        settled = {"ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack", "ports": [{"port": 80}]}
+        obj = stored.codec.normalise({"metadata": {"name": name, "namespace": "a"}, "spec": {**settled, **spec}})
+        stored.codec.set_defaults(obj)
+        self.group.wait(self.process.link.commit(Op(f"{stored.prefix}a/{name}", stored.prepare(obj).value)))
+
+    def test_store_fails(self) -> None:
+        """A write whose end nobody knows keeps what it took, until a round finds that nobody has it."""
+        self.group.wait(self.process.create("a"))
+        self.process.link.failing = True
+        running = self.process.delete("a")
+        self.group.settle()
+        self.failureResultOf(running, InternalError)
+        self.process.link.failing = False
+        self.assertEqual(len(self.group.records), 1)
+        for _ in range(3):
+            self.repair()
+        self.assertEqual(self.group.records, [])
+        self.flushLoggedErrors(InternalError)
+
+
+class ScheduleTests(ServedCase):
+    """The process that bootstraps repairs at the start, and every three minutes."""
+
+    def test_schedule(self) -> None:
+        """The upkeep's third look is the next round."""
+        rounds: list[float] = []
+        start = self.clock.seconds()
+
+        async def repair() -> None:
+            rounds.append(self.clock.seconds() - start)
+
+        self.patch(self.server.instance.resources.targets, "repair_reservations", repair)
+        for _ in range(360):
+            self.clock.advance(1)
+        self.assertEqual([round(each) for each in rounds], [180, 360])

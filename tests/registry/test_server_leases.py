@@ -1,0 +1,163 @@
+"""Which servers are endpoints of their Service: those that live (reference CTRL-7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.defer import Deferred, fail
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.assembly.instance import Instance
+from orchtw.config import Config
+from orchtw.errors import InternalError
+from orchtw.naming import Naming
+from orchtw.registry.bootstrap.server_leases import LEASES, LIFE_S, RENEWAL_S, Place, ServerLeases
+from tests.client.shared_store import SharedStore
+from tests.client.world import MemoryStore
+from tests.registry.allocation.processes import Group, Link
+from tests.verbs.served import Host
+
+
+class LeaseTests(SynchronousTestCase):
+    """Two servers on one store, each with a clock of its own."""
+
+    def setUp(self) -> None:
+        self.group = Group(0)
+        self.clocks = Clock(), Clock()
+        self.clocks[1].advance(1_000_000)
+        self.one, self.two = (
+            ServerLeases(Link(self.group.store, shared=True), clock, Place(f"192.0.2.{number}", 6443))
+            for number, clock in enumerate(self.clocks, 1)
+        )
+
+    def living(self, leases: ServerLeases) -> list[str]:
+        """The addresses of those who live."""
+        return [each.address for each in self.group.wait(leases.living())]
+
+    def test_both(self) -> None:
+        """Each sees the other, whatever their clocks say."""
+        for leases in (self.one, self.two):
+            self.group.wait(leases.renew())
+        self.assertEqual(self.living(self.one), ["192.0.2.1", "192.0.2.2"])
+        self.assertEqual(self.living(self.two), ["192.0.2.1", "192.0.2.2"])
+
+    def test_one_dies(self) -> None:
+        """Who has not renewed for the life of a lease is dead, and the record is removed."""
+        for leases in (self.one, self.two):
+            self.group.wait(leases.renew())
+        self.living(self.one)
+        for _ in range(2):
+            self.clocks[0].advance(LIFE_S / 2)
+            self.group.wait(self.one.renew())
+            found = self.living(self.one)
+        self.assertEqual(found, ["192.0.2.1"])
+        records = [key for key in self.group.store.items if key.startswith(LEASES)]
+        self.assertEqual(records, [f"{LEASES}192.0.2.1:6443"])
+
+    def test_one_leaves(self) -> None:
+        """Who leaves is gone at once, and does not come back by a renewal that was under way."""
+        for leases in (self.one, self.two):
+            self.group.wait(leases.renew())
+        self.group.wait(self.two.leave())
+        self.group.wait(self.two.renew())
+        self.assertEqual(self.living(self.one), ["192.0.2.1"])
+
+    def test_store_of_one(self) -> None:
+        """On a store that nobody shares nothing is written, and the server is the only one until it leaves."""
+        link = Link(self.group.store, shared=False)
+        leases = ServerLeases(link, self.clocks[0], Place("192.0.2.1", 6443))
+        self.group.wait(leases.renew())
+        self.assertEqual((self.living(leases), link.commits), (["192.0.2.1"], []))
+        self.group.wait(leases.leave())
+        self.assertEqual((self.living(leases), link.commits), ([], []))
+
+
+class EndpointTests(SynchronousTestCase):
+    """Whole servers on one store, the first of which bootstraps."""
+
+    def setUp(self) -> None:
+        self.clock: Any = Host()
+        self.store: MemoryStore = SharedStore(self.clock)
+        self.running: list[Instance] = []
+        self.addCleanup(lambda: [self.run_async(each.stop()) for each in self.running])
+
+    def run_async(self, work: Any) -> Any:
+        """The result of work."""
+        found: list[Any] = []
+        Deferred.fromCoroutine(work).addBoth(found.append)
+        for _ in range(10_000):
+            if found:
+                break
+            self.clock.advance(0)
+        if hasattr(found[0], "raiseException"):
+            found[0].raiseException()
+        return found[0]
+
+    def server(self, address: str, **settings: Any) -> Instance:
+        """A server that has started."""
+        config = Config(controllers=(), **settings)
+        made = Instance(
+            config, Naming.orch(), self.clock, store=self.store, address=address, port=6443, secret=b"s" * 32
+        )
+        self.run_async(made.start())
+        self.running.append(made)
+        return made
+
+    def endpoints(self) -> list[list[str]]:
+        """What the Endpoints and the EndpointSlice say."""
+        targets = self.running[0].resources.targets
+        stored = targets.stored_target("", "v1", "endpoints").stored
+        old = stored.load(stored.get("default", "orch") or self.fail())
+        stored = targets.stored_target("discovery.orch.io", "v1", "endpointslices").stored
+        new = stored.load(stored.get("default", "orch") or self.fail())
+        subsets = old.get("subsets") or [{"addresses": []}]
+        return [
+            [each["ip"] for each in subsets[0]["addresses"]],
+            [address for each in new["endpoints"] or () for address in each["addresses"]],
+        ]
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        for _ in range(int(seconds)):
+            self.clock.advance(1)
+        for _ in range(20):
+            self.clock.advance(0)
+
+    def test_others_come_and_go(self) -> None:
+        """A server that comes is named with its next renewal; one that ends, or dies, is not any more."""
+        first = self.server("192.0.2.1")
+        self.assertEqual(self.endpoints(), [["192.0.2.1"]] * 2)
+        second = self.server("192.0.2.2", bootstrap=False)
+        self.wait(RENEWAL_S)
+        self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.2"]] * 2)
+        second.begin_shutdown()
+        self.run_async(second.withdraw())
+        self.wait(RENEWAL_S)
+        self.assertEqual(self.endpoints(), [["192.0.2.1"]] * 2)
+        third = self.server("192.0.2.3", bootstrap=False)
+        self.wait(RENEWAL_S)
+        self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.3"]] * 2)
+        third.begin_shutdown()
+        self.wait(LIFE_S + 2 * RENEWAL_S)
+        self.assertEqual(self.endpoints(), [["192.0.2.1"]] * 2)
+        first.begin_shutdown()
+        self.run_async(first.withdraw())
+        self.assertEqual(self.endpoints(), [[], []])
+
+    def test_store_that_takes_no_writes(self) -> None:
+        """A lease that cannot be renewed does not keep a server from starting, nor is it the last try."""
+        self.server("192.0.2.1")
+        commit = self.store.commit
+        self.patch(self.store, "commit", lambda op: fail(InternalError.of("full")))
+        self.server("192.0.2.2", bootstrap=False)
+        self.patch(self.store, "commit", commit)
+        self.wait(2 * RENEWAL_S)
+        self.assertEqual(self.endpoints(), [["192.0.2.1", "192.0.2.2"]] * 2)
+
+    def test_another_family(self) -> None:
+        """A server that advertises an address of the other family makes the slice anew."""
+        self.server("192.0.2.1")
+        self.server("2001:db8::1")
+        self.wait(RENEWAL_S)
+        self.assertIn("2001:db8::1", self.endpoints()[0])
