@@ -648,7 +648,7 @@ UNVERSIONED = {"metadata.resourceVersion": GONE}
 class SingleStackTests(AddressCase):
     """A server with one range."""
 
-    settings: dict[str, Any] = {}
+    more: dict[str, Any] = {}
 
     def test_refused(self) -> None:
         """What needs the other family is refused."""

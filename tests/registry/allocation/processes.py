@@ -104,7 +104,7 @@ class Process:
         self.cacher = Cacher(self.link, self.clock, lambda flush: self.clock.callLater(0, flush))
         number = next(self._numbers)
         host = Host(naming=naming, clock=self.clock, targets=self.targets, store=self.link, random=Random(number))
-        self.targets.reserve_with(host, CONFIG)
+        self.targets.configure(host, CONFIG)
         offload = Offload(self.clock)
         admissions = Admissions(Chain([]), ServedSurface(self.targets, naming, offload), offload)
         stamp = Stamp(now=self.clock.seconds, new_uid=lambda: f"uid-{number}-{next(self._numbers)}")
