@@ -15,7 +15,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.reservations import Reservations
 from orchtw.registry.system_metadata import keep_server_fields
-from orchtw.registry.traits import GENERIC, Traits
+from orchtw.registry.traits import GENERIC, Sent, Traits
 from orchtw.request import UserInfo
 from orchtw.rules import metadata as metadata_rules
 from orchtw.schema.catalogue import ResourceType
@@ -63,7 +63,7 @@ class Strategy:
         if self.traits.set_defaults is not None:
             self.traits.set_defaults(obj)
 
-    def accept(self, new: Object, old: Object | None, version: str) -> None:
+    def drop_unwritable(self, new: Object, old: Object | None, version: str) -> None:
         """Drop what cannot be written through a version, in place; before `prepare_for_create` or `…_update`.
 
         `new` and `old` (None: a create) are in the storage version; `version` is that of the request.
@@ -126,44 +126,28 @@ class Strategy:
             return self.traits.status_ignores
         return ("status",) if self.has_status and not name else ()
 
-    def validate_create(
-        self, obj: Object, asked: ResourceType | None = None, sent: Object | None = None
-    ) -> list[Cause]:
-        """Every reason why `obj` may not be created, in the order of the fields.
-
-        `asked` is the resource in the request's version, `sent` the object in that version (None: the stored one).
-        """
+    def validate_create(self, obj: Object, sent: Sent | None = None) -> list[Cause]:
+        """Every reason why `obj` may not be created, in the order of the fields; `sent` None: it came as it is."""
         causes = metadata_rules.validate_create(obj["metadata"], self._metadata) + self.validate_content(obj, None)
-        causes += self._validate_request(obj, None, asked)
-        return self._in_order(causes + self.validate_sent(sent or obj, None, ""))
+        return self._in_order(causes + self.validate_sent(obj, None, sent or Sent(obj, self.resource)))
 
-    def validate_update(
-        self,
-        new: Object,
-        old: Object,
-        subresource: str = "",
-        asked: ResourceType | None = None,
-        sent: Object | None = None,
-    ) -> list[Cause]:
-        """Every reason why a write to a sub-resource ("": the main path) may not make `old` the object `new`.
+    def validate_update(self, new: Object, old: Object, sent: Sent | None = None) -> list[Cause]:
+        """Every reason why a write may not make `old` the object `new`, in the order of the fields.
 
-        In the order of the fields; `asked` and `sent` are as for `validate_create`.
+        `sent` None: it came as it is, on the main path.
         """
+        sent = sent or Sent(new, self.resource)
         causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
-        if subresource:
-            causes += self.validate_subresource(subresource, new, old)
+        if sent.subresource:
+            causes += self.validate_subresource(sent.subresource, new, old)
         else:
-            causes += self.validate_content(new, old) + self._validate_request(new, old, asked)
-        return self._in_order(causes + self.validate_sent(sent or new, old, subresource))
+            causes += self.validate_content(new, old)
+        return self._in_order(causes + self.validate_sent(new, old, sent))
 
-    def validate_sent(self, sent: Object, old: Object | None, subresource: str) -> list[Cause]:
-        """What is asked of the version that an object was sent in, and not of the stored one."""
+    def validate_sent(self, new: Object, old: Object | None, sent: Sent) -> list[Cause]:
+        """What is asked in the version that the write was sent in, and not of the stored one."""
         own = self.traits.validate_sent
-        return [] if own is None else own(sent, old, subresource, self.naming)
-
-    def _validate_request(self, new: Object, old: Object | None, asked: ResourceType | None) -> list[Cause]:
-        own = self.traits.validate_request
-        return [] if own is None or asked is None else own(new, old, asked)
+        return [] if own is None else own(new, old, sent, self.naming)
 
     def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
         """What the schema declares, then what no declaration can say; `old` None: a create.

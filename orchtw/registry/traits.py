@@ -29,12 +29,18 @@ SetDefaults = Callable[[Object], None]
 Validate = Callable[[Object, Object | None, Naming], list[Cause]]
 """Every reason why an object may not be created, or (given the old one) not become the new one."""
 
-ValidateSent = Callable[[Object, Object | None, str, Naming], list[Cause]]
-"""What only the version that a write was sent in can say: gets the new object in that version, which its apiVersion
-tells, the stored one that it replaces (None: a create), and the sub-resource ("": the main path)."""
 
-ValidateRequest = Callable[[Object, Object | None, ResourceType], list[Cause]]
-"""As Validate, of what holds only for requests in one of the kind's versions: that of the resource."""
+@attrs.frozen(slots=True)
+class Sent:
+    """A write as it was sent: the object in the version of `resource`, to a sub-resource ("": the main path)."""
+
+    obj: Object
+    resource: ResourceType
+    subresource: str = ""
+
+
+ValidateSent = Callable[[Object, Object | None, Sent, Naming], list[Cause]]
+"""As Validate, of what depends on the version in which the write was sent."""
 
 Warn = Callable[[Object, Object | None, Naming], list[str]]
 """What the client should know of a write of the first object that was accepted: deprecated fields and values."""
@@ -58,9 +64,8 @@ class Traits:
     * `set_defaults`: what absent fields hold that no declared default can say.
     * `validate`: what a valid object is beyond the rules that its schema declares; `validate_status`: the same of a
       write to /status, on which the declared rules below `status` hold, and no others.
-    * `validate_sent`: what is asked of the version that an object was sent in, and not of the stored one: what the
-      latter cannot express, and what differs between versions.
-    * `validate_request`: what else holds of creates and updates of the main path in some versions.
+    * `validate_sent`: what else is asked in the version that an object was sent in, be it on the main path or a
+      sub-resource: what the stored version cannot express, and what holds in some versions only.
     * `warn`: of deprecated fields and values, in creates and updates of the main path.
     * `reservations`: makes what keeps account of what objects take beyond themselves, such as addresses.
     * `ttl_s`: how long after their last write objects end by themselves; 0: they do not.
@@ -80,7 +85,6 @@ class Traits:
     validate: Validate | None = None
     validate_status: ValidateStatus | None = None
     validate_sent: ValidateSent | None = None
-    validate_request: ValidateRequest | None = None
     warn: Warn | None = None
     reservations: MakeReservations | None = None
     ttl_s: Callable[[Config], float] | None = None

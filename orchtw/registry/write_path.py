@@ -29,6 +29,7 @@ from orchtw.registry.reservations import Hold
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.system_metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
 from orchtw.registry.target import Target
+from orchtw.registry.traits import Sent
 from orchtw.registry.write import Transform, Write, Written
 from orchtw.rules.metadata import drop_repeated_owners, generate_name
 from orchtw.rules.options import DeleteOptions
@@ -155,7 +156,7 @@ class WritePath:
         if generated:
             meta["name"] = generate_name(meta["generateName"], self._random)
         strategy = write.target.stored.strategy
-        strategy.accept(obj, None, write.target.resource.version)
+        strategy.drop_unwritable(obj, None, write.target.resource.version)
         self._stamp.created(meta)
         strategy.prepare_for_create(obj, write.user)
         obj["metadata"] = ordered(meta)
@@ -168,7 +169,7 @@ class WritePath:
     def _check_create(write: Write, admission: Admission | None, new: Object, sent: Object) -> None:
         """Refuse a new object that is not valid (422), else show it to validating plugins."""
         strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_create(new, write.target.resource, sent))
+        _refuse(write, new, strategy.validate_create(new, Sent(sent, write.target.resource)))
         _warn(write, strategy.warnings(new, None))
         if admission is not None and admission.validates:
             admission.finish(new)
@@ -291,7 +292,7 @@ class WritePath:
             if write.subresource == "status" and "generation" in old["metadata"]:
                 new["metadata"]["generation"] = old["metadata"]["generation"]
         else:
-            strategy.accept(new, old, write.target.resource.version)
+            strategy.drop_unwritable(new, old, write.target.resource.version)
             strategy.prepare_for_update(new, old)
         new["metadata"] = ordered(new["metadata"])
         check = partial(self._check_update, write, admission, new, old, sent)
@@ -305,8 +306,7 @@ class WritePath:
     ) -> None:
         """Refuse a change that is not valid (422), else show it to validating plugins."""
         strategy = write.target.stored.strategy
-        resource, subresource = write.target.resource, write.subresource
-        _refuse(write, new, strategy.validate_update(new, old, subresource, resource, sent))
+        _refuse(write, new, strategy.validate_update(new, old, Sent(sent, write.target.resource, write.subresource)))
         if not write.subresource:
             _warn(write, strategy.warnings(new, old))
         if admission is not None and admission.validates:

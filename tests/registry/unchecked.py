@@ -14,6 +14,6 @@ def without_rules() -> Iterator[None]:
     """Within, nothing of an object is checked but its metadata."""
     with (
         patch.object(Strategy, "validate_content", lambda self, obj, old: []),
-        patch.object(Strategy, "validate_sent", lambda self, sent, old, subresource: []),
+        patch.object(Strategy, "validate_sent", lambda self, new, old, sent: []),
     ):
         yield

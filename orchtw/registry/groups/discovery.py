@@ -30,7 +30,7 @@ _TOPOLOGY_VERSION = "v1beta1"
 class EndpointSliceStrategy(Strategy):
     """The topology belongs to the version that it has been replaced in."""
 
-    def accept(self, new: Object, old: Object | None, version: str) -> None:
+    def drop_unwritable(self, new: Object, old: Object | None, version: str) -> None:
         """Drop a topology that comes in v1; a host name in it that was stored before becomes the node's name."""
         endpoints = new.get("endpoints") or []
         before = [] if old is None else old.get("endpoints") or []

@@ -6,7 +6,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.autoscaling.metric_validation import CONTAINER
-from orchtw.registry.groups.autoscaling.validation import as_hub, uses_containers, validate_autoscaler
+from orchtw.registry.groups.autoscaling.validation import as_hub, uses_containers, validate_sent_autoscaler
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
@@ -103,7 +103,7 @@ HORIZONTAL_POD_AUTOSCALER = Kind(
     group="autoscaling",
     kind="HorizontalPodAutoscaler",
     strategy=AutoscalerStrategy,
-    validate_sent=validate_autoscaler,
+    validate_sent=validate_sent_autoscaler,
     conversions=AUTOSCALER_CONVERSIONS,
     cells=cells_workloads.autoscaler,
 )

@@ -10,6 +10,7 @@ from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.autoscaling.metric_validation import CONTAINER, metric_causes, reference_causes
+from orchtw.registry.traits import Sent
 from orchtw.rules.causes import forbidden, invalid, not_supported, required
 from orchtw.schema.conversion.autoscaling import AUTOSCALER_CONVERSIONS, AUTOSCALER_HUB
 
@@ -24,11 +25,11 @@ _POLICY_TYPES = ("Pods", "Percent")
 _POSITIVE = "must be greater than zero"
 
 
-def validate_autoscaler(sent: Object, old: Object | None, subresource: str, naming: Naming) -> list[Cause]:
+def validate_sent_autoscaler(new: Object, old: Object | None, sent: Sent, naming: Naming) -> list[Cause]:
     """An autoscaler of any version, whose causes tell the fields of autoscaling/v2."""
-    if subresource:
+    if sent.subresource:
         return []
-    spec = as_hub(sent, naming).get("spec") or {}
+    spec = as_hub(sent.obj, naming).get("spec") or {}
     before = {} if old is None else as_hub(old, naming).get("spec") or {}
     causes = _replica_causes(spec, 0 if before.get("minReplicas") == 0 else 1)
     causes += reference_causes("spec.scaleTargetRef", spec.get("scaleTargetRef") or {})

@@ -7,9 +7,9 @@ from typing import Any, Final
 from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.traits import Sent
 from orchtw.rules.causes import invalid, required
 from orchtw.rules.names import dns_subdomain, qualified_name
-from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.validation.problems import IMMUTABLE
 
 _LONGEST_TEXT: Final = 128  # bytes
@@ -43,9 +43,9 @@ def validate_event(new: Object, old: Object | None, naming: Naming) -> list[Caus
     return causes + _check_reporter(new) if timed else causes
 
 
-def validate_event_request(new: Object, old: Object | None, asked: ResourceType) -> list[Cause]:
-    """What holds of requests to the events group, but for its beta version."""
-    if not asked.group or asked.version != "v1":
+def validate_sent_event(new: Object, old: Object | None, sent: Sent, naming: Naming) -> list[Cause]:
+    """What holds of writes through the events group, but for its beta version."""
+    if not sent.resource.group or sent.resource.version != "v1":
         return []
     return _check_new(new) if old is None else _check_change(new, old)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchtw.registry.groups.core.event_validation import validate_event, validate_event_request
+from orchtw.registry.groups.core.event_validation import validate_event, validate_sent_event
 from orchtw.registry.kind import Kind
 from orchtw.rules.names import PATH_SEGMENT_NAME
 from orchtw.schema.conversion.events import EVENT_CONVERSIONS
@@ -15,7 +15,7 @@ EVENT = Kind(
     collected=False,
     name_form=PATH_SEGMENT_NAME,
     validate=validate_event,
-    validate_request=validate_event_request,
+    validate_sent=validate_sent_event,
     conversions=EVENT_CONVERSIONS,
     ttl_s=lambda config: config.event_ttl_s,
     cells=cells_core.event,

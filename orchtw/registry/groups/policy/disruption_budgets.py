@@ -6,7 +6,7 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.kind import Kind
-from orchtw.registry.traits import SPEC
+from orchtw.registry.traits import SPEC, Sent
 from orchtw.rules.causes import invalid
 from orchtw.rules.int_or_percent import part_causes, share_causes
 from orchtw.rules.names import PATH_SEGMENT_NAME
@@ -29,11 +29,11 @@ def validate_disruption_budget(new: Object, old: Object | None, naming: Naming) 
     return causes
 
 
-def validate_sent_budget(sent: Object, old: Object | None, subresource: str, naming: Naming) -> list[Cause]:
+def validate_sent_budget(new: Object, old: Object | None, sent: Sent, naming: Naming) -> list[Cause]:
     """The counts of a status are not negative; older versions have never asked for that."""
-    if subresource != "status" or sent["apiVersion"] != "policy/v1":
+    if sent.subresource != "status" or sent.resource.version != "v1":
         return []
-    status = sent.get("status") or {}
+    status = new.get("status") or {}
     return [
         invalid(f"status.{key}", count, "must be greater than or equal to 0")
         for key in _COUNTS
