@@ -8,8 +8,9 @@ import orjson
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.registry.groups.autoscaling.validation import validate_autoscaler
-from tests.registry.groups.test_defaults import codec_and_strategy
+from orchtw.registry.groups.autoscaling.validation import validate_sent_autoscaler
+from orchtw.registry.traits import Sent
+from tests.registry.groups.test_defaults import codec_and_strategy, resource_of
 from tests.validation import case
 from tests.validation.examples import GONE, Accepted, Base, Example, Refused, Shown, Stored
 from tests.validation.workloads import negative
@@ -204,7 +205,9 @@ class AutoscalingTests(case.EntryCase):
     def refused(self, spec: Object, old: Object | None = None) -> dict[str, str]:
         """Messages of the causes by field, for specs of autoscaling/v2."""
         new, before = (each and {**SCALER, "spec": {**SPEC, **each}} for each in (spec, old))
-        return {cause.field: cause.message for cause in validate_autoscaler(new or {}, before, "", NAMING)}
+        sent = Sent(new or {}, resource_of("autoscaling/v2", "HorizontalPodAutoscaler"))
+        causes = validate_sent_autoscaler(sent.obj, before, sent, NAMING)
+        return {cause.field: cause.message for cause in causes}
 
     def test_scaled_to_zero(self) -> None:
         """An autoscaler that was stored with no replicas keeps them, as long as something can be measured then."""
