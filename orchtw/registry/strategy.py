@@ -134,10 +134,13 @@ class Strategy:
     def validate_update(self, new: Object, old: Object, sent: Sent | None = None) -> list[Cause]:
         """Every reason why a write may not make `old` the object `new`, in the order of the fields.
 
-        `sent` None: it came as it is, on the main path.
+        `sent` None: it came as it is, on the main path. An object from before the rules can still end: its content
+        is not held against it once it is terminating (reference DEL-11).
         """
         sent = sent or Sent(new, self.resource)
         causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
+        if old["metadata"].get("deletionTimestamp") and _same_content(new, old):
+            return self._in_order(causes)
         if sent.subresource:
             causes += self.validate_subresource(sent.subresource, new, old)
         else:
@@ -199,6 +202,11 @@ class Strategy:
 
     def begin_termination(self, obj: Object) -> None:
         """Show in the object that it is being deleted, beyond its metadata."""
+
+
+def _same_content(new: Object, old: Object) -> bool:
+    """Whether nothing differs but metadata."""
+    return {**new, "metadata": None} == {**old, "metadata": None}
 
 
 def _copy(into: Object, source: Object, key: str) -> None:

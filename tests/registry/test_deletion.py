@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchtw.errors import Conflict, NotFound
+from orchtw.errors import Conflict, Invalid, NotFound
 from orchtw.objects import Object
 from orchtw.registry.deletion import FOREGROUND, LONGEST_GRACE_S, ORPHAN, Deletion
 from orchtw.registry.system_metadata import rfc3339
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.cache_resource import DamagedObject
+from tests.registry.unchecked import without_rules
 from tests.registry.writing import Rival, WriteTestCase
 
 NOW = "2023-11-14T22:13:20Z"
@@ -139,6 +140,24 @@ class FinalizerTests(DeletionCase):
         found = self.live("a", namespaces)
         assert found is not None
         self.assertEqual((found["status"]["phase"], found["spec"]["finalizers"]), ("Terminating", ["orch"]))
+
+
+    def test_from_before_the_rules(self) -> None:
+        """What is not valid can lose its finalizers once it is to end, and nothing else of it can change."""
+        secrets = self.target("secrets")
+        with without_rules():
+            self.create({"metadata": {"name": "x", "finalizers": ["a.io/wait"]}, "data": {"a/b": ""}}, secrets)
+        self.assertRaises(Invalid, self.update, self.without_finalizers, "x", secrets)
+        self.delete("x", secrets)
+        self.assertRaises(Invalid, self.update, lambda live: {**live, "data": {"c/d": ""}}, "x", secrets)
+        self.update(self.without_finalizers, "x", secrets)
+        self.assertIsNone(self.live("x", secrets))
+
+    @staticmethod
+    def without_finalizers(live: Object | None) -> Object:
+        """What a controller makes of an object that it need not hold any more."""
+        assert live is not None
+        return {**live, "metadata": {**live["metadata"], "finalizers": []}}
 
 
 class PropagationTests(DeletionCase):
