@@ -10,6 +10,9 @@ import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
+NOT_AN_IP: Final = "must be a DNS name, not an IP address"
+"""What is wrong with a host name that is an address."""
+
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.registry.groups.core.load_balancers import load_balancer_causes
 from orchtw.rules import services as rules
 from orchtw.rules.addresses import endpoint_ip, parse_cidr
 from orchtw.rules.causes import duplicate, forbidden, invalid, not_supported, required
+from orchtw.rules.load_balancers import load_balancer_causes
 from orchtw.rules.metadata import validate_labels
 from orchtw.rules.names import dns_label, dns_subdomain, qualified_name
 from orchtw.rules.ports import port_name, port_number

@@ -12,8 +12,10 @@ from orchtw.objects import Object
 from orchtw.registry.groups.networking.references import check_reference
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
-from orchtw.rules.addresses import parse_ip
+from orchtw.rules.addresses import NOT_AN_IP, parse_ip
 from orchtw.rules.causes import invalid, not_supported, required
+from orchtw.rules.file_paths import absolute_path
+from orchtw.rules.load_balancers import load_balancer_causes
 from orchtw.rules.names import dns_1035_label, dns_subdomain, wildcard_subdomain
 from orchtw.rules.ports import port_name, port_number
 from orchtw.schema.tables import cells_cluster
@@ -23,7 +25,6 @@ CLASS_ANNOTATION: Final = "orch.io/ingress.class"
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
 _NOT_IN_PATHS: Final = ("//", "/./", "/../", "%2f", "%2F")
 _NOT_AT_ENDS: Final = ("/..", "/.")
-_NOT_AN_IP: Final = "must be a DNS name, not an IP address"
 
 
 def validate_ingress(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
@@ -54,7 +55,7 @@ def _rule_causes(spec: Object, lenient: bool) -> Iterator[Cause]:
     for index, rule in enumerate(spec.get("rules") or ()):
         path, host = f"spec.rules[{index}]", rule.get("host", "")
         if host and parse_ip(host) is not None:
-            yield invalid(f"{path}.host", host, _NOT_AN_IP)
+            yield invalid(f"{path}.host", host, NOT_AN_IP)
         if host:
             yield from _host_causes(host, f"{path}.host")
         if not (lenient and "*" in host):
@@ -90,8 +91,7 @@ def _path_causes(each: Object, path: str) -> Iterator[Cause]:
     if kind not in _PATH_TYPES:
         yield not_supported(f"{path}.pathType", kind, _PATH_TYPES)
     elif value or kind != "ImplementationSpecific":
-        if not value.startswith("/"):
-            yield invalid(f"{path}.path", value, "must be an absolute path")
+        yield from (invalid(f"{path}.path", value, text) for text in absolute_path(value))
         if kind != "ImplementationSpecific":
             found = [f"must not contain '{part}'" for part in _NOT_IN_PATHS if part in value]
             found += [f"cannot end with '{end}'" for end in _NOT_AT_ENDS if value.endswith(end)]
@@ -145,20 +145,7 @@ def _flawed_secret_names(spec: Object) -> Iterator[str]:
 
 def validate_ingress_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
     """Where it can be reached: addresses, and names that are none."""
-    points = ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    found = (cause for index, each in enumerate(points) for cause in _point_causes(each, index))
-    return list(islice(found, MAX_CAUSES + 1))
-
-
-def _point_causes(point: Object, index: int) -> Iterator[Cause]:
-    path = f"status.loadBalancer.ingress[{index}]"
-    address, host = point.get("ip"), point.get("hostname")
-    if address and parse_ip(address) is None:
-        yield invalid(f"{path}.ip", address, "must be a valid IP address")
-    if host:
-        yield from (invalid(f"{path}.hostname", host, text) for text in dns_subdomain(host))
-        if parse_ip(host) is not None:
-            yield invalid(f"{path}.hostname", host, _NOT_AN_IP)
+    return load_balancer_causes((new.get("status") or {}).get("loadBalancer") or {}, "status.loadBalancer")
 
 
 INGRESS = Kind(

@@ -13,6 +13,7 @@ from orchtw.registry.groups.core.seccomp import LOCAL, profile_causes
 from orchtw.registry.groups.policy.sysctls import overlap_causes, sysctl_causes
 from orchtw.registry.kind import Kind
 from orchtw.rules.causes import duplicate, go_quote, invalid, not_supported, required
+from orchtw.rules.file_paths import no_backsteps
 from orchtw.rules.names import dns_subdomain
 from orchtw.schema.tables import cells_cluster
 
@@ -121,10 +122,9 @@ def _path_causes(paths: Sequence[Object]) -> list[Cause]:
         prefix, field = path.get("pathPrefix"), f"spec.allowedHostPaths[{index}]"
         if not prefix:
             return [*causes, required(field, "is required")]
-        if ".." in prefix.split("/"):
-            causes.append(invalid(field, prefix, "must not contain '..'"))
-            if len(causes) > MAX_CAUSES:
-                break
+        causes += [invalid(field, prefix, text) for text in no_backsteps(prefix)]
+        if len(causes) > MAX_CAUSES:
+            break
     return causes
 
 

@@ -1,0 +1,31 @@
+"""Where load balancers take requests, as the statuses of what they lead to say (reference KIND-34)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.rules.addresses import NOT_AN_IP, parse_ip
+from orchtw.rules.causes import invalid
+from orchtw.rules.names import dns_subdomain
+
+Point = Mapping[str, Any]
+
+
+def load_balancer_causes(balancer: Point, at: str) -> list[Cause]:
+    """Addresses are addresses, and host names are none."""
+    return list(islice(_points_causes(balancer.get("ingress") or (), at), MAX_CAUSES + 1))
+
+
+def _points_causes(points: Sequence[Point], at: str) -> Iterator[Cause]:
+    for index, point in enumerate(points):
+        address, host = point.get("ip"), point.get("hostname")
+        if address and parse_ip(address) is None:
+            yield invalid(f"{at}.ingress[{index}].ip", address, "must be a valid IP address")
+        if host:
+            field = f"{at}.ingress[{index}].hostname"
+            yield from (invalid(field, host, text) for text in dns_subdomain(host))
+            if parse_ip(host) is not None:
+                yield invalid(field, host, NOT_AN_IP)
