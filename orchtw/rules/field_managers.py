@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.rules import utf8
 from orchtw.rules.causes import invalid, too_long
 
 FIELD_MANAGER_LIMIT_BYTES: Final = 128
@@ -19,7 +20,7 @@ _SURELY_SHORT: Final = FIELD_MANAGER_LIMIT_BYTES // 4  # characters, of four byt
 def field_manager_causes(manager: str, field: str) -> list[Cause]:
     """Every reason why `manager` at `field` is invalid: too long, or a character that does not print."""
     causes = []
-    if len(manager.encode("utf-8", "surrogatepass")) > FIELD_MANAGER_LIMIT_BYTES:
+    if utf8.size(manager) > FIELD_MANAGER_LIMIT_BYTES:
         causes.append(too_long(field, FIELD_MANAGER_LIMIT_BYTES))
     if not manager.isprintable():
         position = 0
@@ -29,7 +30,7 @@ def field_manager_causes(manager: str, field: str) -> list[Cause]:
             if not char.isprintable():
                 text = f"invalid character U+{ord(char):04X} (at position {position})"
                 causes.append(invalid(field, manager, text))
-            position += len(char.encode("utf-8", "surrogatepass"))
+            position += utf8.size(char)
     return causes
 
 
@@ -47,6 +48,6 @@ def entry_causes(entries: Iterable[Mapping[str, Any]], field: str) -> list[Cause
             causes.append(invalid(f"{field}[{index}].operation", operation, "must be `Apply` or `Update`"))
         if entry.get("fieldsType") not in _FIELDS_TYPES:
             causes.append(invalid(f"{field}[{index}].fieldsType", entry["fieldsType"], "must be `FieldsV1`"))
-        if len(entry.get("subresource", "").encode("utf-8", "surrogatepass")) > SUBRESOURCE_LIMIT_BYTES:
+        if utf8.size(entry.get("subresource", "")) > SUBRESOURCE_LIMIT_BYTES:
             causes.append(too_long(f"{field}[{index}].subresource", SUBRESOURCE_LIMIT_BYTES))
     return causes

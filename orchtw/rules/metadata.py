@@ -14,7 +14,7 @@ import attrs
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.naming import Naming
-from orchtw.rules import names
+from orchtw.rules import names, utf8
 from orchtw.rules.causes import forbidden, go_value, invalid, required, too_long
 from orchtw.rules.field_managers import entry_causes
 from orchtw.schema.codec.mismatch import shortened
@@ -192,14 +192,10 @@ def validate_annotations(annotations: Mapping[str, str], field: str) -> list[Cau
     for key, value in annotations.items():
         if len(causes) <= MAX_CAUSES and (errors := names.qualified_name(key.lower())):
             causes += [invalid(field, key, text) for text in errors]
-        size += _size(key) + _size(value)
+        size += utf8.size(key) + utf8.size(value)
     if size > ANNOTATIONS_LIMIT_BYTES:
         causes.append(too_long(field, ANNOTATIONS_LIMIT_BYTES))
     return causes
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
 
 
 def _owners(owners: Iterable[Meta]) -> list[Cause]:

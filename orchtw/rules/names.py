@@ -11,6 +11,8 @@ from functools import lru_cache
 
 import attrs
 
+from orchtw.rules import utf8
+
 Check = Callable[[str], tuple[str, ...]]
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -101,7 +103,7 @@ def _form(pattern: str, limit: int, text: str) -> Check:
 
     def check(value: str) -> tuple[str, ...]:
         errors = []
-        if len(value.encode("utf-8", "surrogatepass")) > limit:
+        if utf8.size(value) > limit:
             errors.append(too_long)
         if len(value) <= _LONGEST_MATCHED and matches(value) is None:
             errors.append(text)

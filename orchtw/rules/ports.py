@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from orchtw.rules import utf8
 from orchtw.rules.names import max_length_text
 
 HIGHEST: Final = 65535
@@ -24,7 +25,7 @@ def port_name(value: str) -> tuple[str, ...]:
     if len(value) <= _LONGEST_NAME and _is_usual(value):
         return ()
     errors = []
-    if len(value.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
+    if utf8.size(value) > _LONGEST_NAME:
         errors.append(max_length_text(_LONGEST_NAME))
     if _ALLOWED.fullmatch(value) is None:
         errors.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")

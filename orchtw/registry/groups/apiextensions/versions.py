@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.registry.groups.apiextensions.columns import column_causes, subresource_causes
+from orchtw.rules import utf8
 from orchtw.rules.causes import invalid
 from orchtw.rules.names import dns_1035_label
 
@@ -48,13 +49,13 @@ def _warning(deprecated: bool, warning: str) -> list[str]:
     if not deprecated:
         return ["can only be set for deprecated versions"]
     errors = []
-    if len(warning.encode("utf-8", "surrogatepass")) > _LONGEST_WARNING:
+    if utf8.size(warning) > _LONGEST_WARNING:
         errors.append(f"must be <= {_LONGEST_WARNING} characters long")
     if not warning:
         errors.append("must not be an empty string")
     if not warning.isprintable():
         place = next(index for index, char in enumerate(warning) if not char.isprintable())
-        found = len(warning[:place].encode("utf-8", "surrogatepass"))
+        found = utf8.size(warning[:place])
         errors.append(f"{_PRINTABLE}non-printable character found at index {found}")
     return errors
 

@@ -9,6 +9,7 @@ from orchtw.registry.groups.core.payload import MAX_PAYLOAD_BYTES, encoded_bytes
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.request import UserInfo
+from orchtw.rules import utf8
 from orchtw.rules.causes import invalid, too_long
 from orchtw.schema.tables import cells_core
 from orchtw.schema.validation.problems import at
@@ -31,7 +32,7 @@ def _text_bytes(data: dict[str, str]) -> int:
     characters = sum(map(len, data.values()))
     if characters * 4 <= MAX_PAYLOAD_BYTES // 2:
         return characters * 4
-    return sum(len(value.encode()) for value in data.values())
+    return sum(map(utf8.size, data.values()))
 
 
 class ServiceAccountStrategy(Strategy):

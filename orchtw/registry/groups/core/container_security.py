@@ -8,6 +8,7 @@ from typing import Final
 
 from orchtw.errors import Cause
 from orchtw.objects import Object
+from orchtw.rules import utf8
 from orchtw.rules.causes import invalid, required
 from orchtw.rules.file_paths import descending_path
 
@@ -52,15 +53,11 @@ def check_windows_options(new: Object, old: Object | None) -> list[Cause]:
     if (credentials := new.get("gmsaCredentialSpec")) is not None:
         if not credentials:
             causes.append(invalid("gmsaCredentialSpec", credentials, "gmsaCredentialSpec cannot be an empty string"))
-        elif _bytes(credentials) > _MAX_CREDENTIAL_BYTES:
+        elif utf8.size(credentials) > _MAX_CREDENTIAL_BYTES:
             causes.append(invalid("gmsaCredentialSpec", credentials, "gmsaCredentialSpec size must be under 64 KiB"))
     if (user := new.get("runAsUserName")) is not None:
         causes += [invalid("runAsUserName", user, f"runAsUserName{text}") for text in _user_texts(user)]
     return causes
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _user_texts(name: str) -> Iterator[str]:
@@ -79,7 +76,7 @@ def _user_texts(name: str) -> Iterator[str]:
 
 
 def _domain_texts(domain: str) -> Iterator[str]:
-    if _bytes(domain) > _MAX_DOMAIN_BYTES:
+    if utf8.size(domain) > _MAX_DOMAIN_BYTES:
         yield "'s Domain length must be under 256 characters"
     if len(domain) > _MAX_MATCHED or not (_is_net_bios(domain) or _is_dns(domain)):
         yield "'s Domain doesn't match the NetBios nor the DNS format"
@@ -89,7 +86,7 @@ def _bare_user_texts(user: str) -> Iterator[str]:
     if not user:
         yield "'s User cannot be empty"
         return
-    if _bytes(user) > _MAX_USER_BYTES:
+    if utf8.size(user) > _MAX_USER_BYTES:
         yield f"'s User length must not be longer than {_MAX_USER_BYTES} characters"
     if not user.strip(". "):
         yield "'s User cannot contain only periods or spaces"

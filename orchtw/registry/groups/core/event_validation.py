@@ -8,6 +8,7 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.traits import Sent
+from orchtw.rules import utf8
 from orchtw.rules.causes import invalid, required
 from orchtw.rules.names import dns_subdomain, qualified_name
 from orchtw.schema.validation.problems import IMMUTABLE
@@ -63,7 +64,7 @@ def _check_reporter(event: Object) -> list[Cause]:
 
 
 def _check_length(name: str, text: str, limit: int) -> list[Cause]:
-    return [invalid(name, "", f"can have at most {limit} characters")] if len(text.encode()) > limit else []
+    return [invalid(name, "", f"can have at most {limit} characters")] if utf8.size(text) > limit else []
 
 
 def _check_new(event: Object) -> list[Cause]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.objects import Object
-from orchtw.rules import names
+from orchtw.rules import names, utf8
 from orchtw.rules.addresses import parse_ip
 from orchtw.rules.causes import invalid, not_supported, required
 
@@ -53,7 +53,7 @@ def _searches(searches: Sequence[str]) -> list[Cause]:
     causes = []
     if len(searches) > _MAX_SEARCHES:
         causes.append(invalid(place, searches, f"must not have more than {_MAX_SEARCHES} search paths"))
-    if len(" ".join(searches).encode()) > _MAX_SEARCH_CHARACTERS:
+    if utf8.size(" ".join(searches)) > _MAX_SEARCH_CHARACTERS:
         text = f"must not have more than {_MAX_SEARCH_CHARACTERS} characters (including spaces) in the search list"
         causes.append(invalid(place, searches, text))
     for index, search in enumerate(searches):

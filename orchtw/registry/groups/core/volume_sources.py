@@ -9,7 +9,7 @@ from typing import Final
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.rules import names
+from orchtw.rules import names, utf8
 from orchtw.rules.causes import forbidden, invalid, not_supported, required
 from orchtw.rules.metadata import validate_annotations, validate_labels
 from orchtw.schema.validation.problems import within
@@ -131,7 +131,7 @@ def check_quobyte(source: Object, old: Object | None) -> list[Cause]:
     """A registry is a list of hosts with ports; a tenant has a limited length."""
     causes = []
     registry, tenant = source.get("registry"), source.get("tenant", "")
-    if len(tenant.encode()) > _LONGEST_TENANT:
+    if utf8.size(tenant) > _LONGEST_TENANT:
         causes.append(required("tenant", "must be a UUID and may not exceed a length of 64 characters"))
     if registry and not all(map(_is_host_and_port, registry.split(","))):
         text = "must be a host:port pair or multiple pairs separated by commas"

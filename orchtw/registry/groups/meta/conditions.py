@@ -9,6 +9,7 @@ from typing import Final
 from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.rules import utf8
 from orchtw.rules.causes import invalid, not_supported, required, too_long
 from orchtw.rules.names import qualified_name, regex_text
 from orchtw.schema.validation.validators import Check
@@ -44,17 +45,13 @@ def check_condition(new: Object, old: Object | None) -> list[Cause]:
     if not (reason := new.get("reason")):
         causes.append(required("reason", "must be set"))
     else:
-        if _size(reason) > _REASON_LIMIT_BYTES:
+        if utf8.size(reason) > _REASON_LIMIT_BYTES:
             causes.append(too_long("reason", _REASON_LIMIT_BYTES))
         elif not _is_reason(reason):
             causes.append(invalid("reason", reason, _REASON_TEXT))
-    if _size(new.get("message", "")) > _MESSAGE_LIMIT_BYTES:
+    if utf8.size(new.get("message", "")) > _MESSAGE_LIMIT_BYTES:
         causes.append(too_long("message", _MESSAGE_LIMIT_BYTES))
     return causes
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def checks(naming: Naming) -> Mapping[str, Check]:

@@ -9,6 +9,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.storage.sizes import MAX_BYTES, text_bytes
 from orchtw.registry.kind import Kind
+from orchtw.rules import utf8
 from orchtw.rules.causes import forbidden, invalid, required, too_long
 from orchtw.rules.names import csi_driver, dns_subdomain
 from orchtw.schema.tables import cells_cluster
@@ -81,7 +82,7 @@ def validate_attachment_status(new: Object, old: Object, naming: Naming) -> list
         causes.append(too_long("status.attachmentMetadata", MAX_BYTES))
     for key in ("attachError", "detachError"):
         message = (status.get(key) or {}).get("message", "")
-        if len(message.encode("utf-8", "surrogatepass")) > _MAX_MESSAGE_BYTES:
+        if utf8.size(message) > _MAX_MESSAGE_BYTES:
             causes.append(too_long(f"status.{key}.message", MAX_BYTES))  # the limit that the release shows
     return causes
 

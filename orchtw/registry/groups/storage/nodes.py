@@ -8,6 +8,7 @@ from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.kind import Kind
+from orchtw.rules import utf8
 from orchtw.rules.causes import duplicate, invalid, required
 from orchtw.rules.names import qualified_name
 from orchtw.schema.tables import cells_cluster
@@ -32,7 +33,7 @@ def validate_node(new: Object, old: Object | None, naming: Naming) -> list[Cause
 def _driver_causes(driver: Object, path: str) -> list[Cause]:
     causes: list[Cause] = []
     node_id = driver.get("nodeID", "")
-    if len(node_id.encode("utf-8", "surrogatepass")) > _MAX_NODE_ID:
+    if utf8.size(node_id) > _MAX_NODE_ID:
         causes.append(invalid(f"{path}.nodeID", node_id, f"must be {_MAX_NODE_ID} characters or less"))
     keys, seen = driver.get("topologyKeys") or (), set()
     for key in keys:
