@@ -1,16 +1,28 @@
-"""How a webhook is reached: the address or the service that its configuration names (reference HOOK-4)."""
+"""How a webhook is reached, and in which versions it is asked, as its configuration says (reference HOOK-4)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.rules.causes import invalid, required
-from orchtw.rules.names import dns_subdomain
+from orchtw.rules.names import dns_1035_label, dns_subdomain
+from orchtw.rules.ports import port_number
+
+REVIEW_VERSIONS: Final = ("v1", "v1beta1")
+"""Of the reviews that the server can send."""
 
 _DESIRED: Final = "; desired format: https://host[/path]"
+
+
+def client_causes(client: Mapping[str, Any]) -> list[Cause]:
+    """What is wrong with a client's configuration: a webhook is at an address or behind a service."""
+    url, service = client.get("url"), client.get("service")
+    if (url is None) is (service is None):
+        return [required("", "exactly one of url or service is required")]
+    return url_causes(url or "", "url") if service is None else service_causes(service, "service")
 
 
 def url_causes(url: str, field: str) -> list[Cause]:
@@ -44,8 +56,7 @@ def service_causes(service: Mapping[str, Any], field: str) -> list[Cause]:
     if not service.get("namespace"):
         causes.append(required(f"{field}.namespace", "service namespace is required"))
     port = service.get("port", 443)
-    if not 1 <= port <= 65535:
-        causes.append(invalid(f"{field}.port", port, "port is not valid: must be between 1 and 65535, inclusive"))
+    causes += [invalid(f"{field}.port", port, f"port is not valid: {text}") for text in port_number(port)]
     path = service.get("path")
     return causes if path is None else causes + _path_causes(path, f"{field}.path")
 
@@ -67,3 +78,25 @@ def _path_causes(path: str, field: str) -> list[Cause]:
         else:
             causes += [invalid(field, path, f"segment[{index}]: {text}") for text in dns_subdomain(segment)]
     return causes
+
+
+def review_causes(versions: Sequence[str], must_know: bool, field: str) -> list[Cause]:
+    """What is wrong with versions of reviews: repeated ones, bad names, or, if one must be, none is known here."""
+    causes: list[Cause] = []
+    seen: set[str] = set()
+    for index, version in enumerate(versions):
+        if len(causes) > MAX_CAUSES:
+            break
+        if version in seen:
+            causes.append(invalid(f"{field}[{index}]", version, "duplicate version"))
+            continue
+        seen.add(version)
+        causes += [invalid(f"{field}[{index}]", version, text) for text in dns_1035_label(version)]
+    if must_know and not knows_review(versions):
+        causes.append(invalid(field, versions, f"must include at least one of {', '.join(REVIEW_VERSIONS)}"))
+    return causes
+
+
+def knows_review(versions: Sequence[str]) -> bool:
+    """Whether the server knows one of the versions of reviews."""
+    return any(version in REVIEW_VERSIONS for version in versions)

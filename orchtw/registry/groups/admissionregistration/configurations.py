@@ -11,12 +11,9 @@ from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import duplicate, invalid, not_supported, required
-from orchtw.rules.names import dns_1035_label
+from orchtw.rules.causes import duplicate, not_supported, required
+from orchtw.rules.webhook_clients import REVIEW_VERSIONS, knows_review, review_causes
 from orchtw.schema.tables import cells_cluster
-
-REVIEW_VERSIONS: Final = ("v1", "v1beta1")
-"""Of AdmissionReview, that the server can send."""
 
 _HARMLESS: Final = ("None", "NoneOnDryRun")
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
@@ -28,7 +25,7 @@ def validate_configuration(new: Object, old: Object | None, naming: Naming) -> l
     names = [hook.get("name") for hook in before if hook.get("name")]
     may_repeat = len(set(names)) < len(names)
     effects = _HARMLESS if all(hook.get("sideEffects") in _HARMLESS for hook in before) else _SIDE_EFFECTS
-    known = all(_is_reviewed(hook.get("admissionReviewVersions") or ()) for hook in before)
+    known = all(knows_review(hook.get("admissionReviewVersions") or ()) for hook in before)
     causes: list[Cause] = []
     seen: set[str] = set()
     for index, hook in enumerate(new.get("webhooks") or ()):
@@ -52,26 +49,9 @@ def _effect_causes(effects: str | None, allowed: Sequence[str], path: str) -> li
 
 
 def _version_causes(versions: Sequence[str], known: bool, path: str) -> list[Cause]:
-    shown = ", ".join(REVIEW_VERSIONS)
     if not versions:
-        return [required(path, f"must specify one of {shown}")]
-    causes: list[Cause] = []
-    seen: set[str] = set()
-    for index, version in enumerate(versions):
-        if len(causes) > MAX_CAUSES:
-            break
-        if version in seen:
-            causes.append(invalid(f"{path}[{index}]", version, "duplicate version"))
-            continue
-        seen.add(version)
-        causes += [invalid(f"{path}[{index}]", version, text) for text in dns_1035_label(version)]
-    if known and not _is_reviewed(versions):
-        causes.append(invalid(path, versions, f"must include at least one of {shown}"))
-    return causes
-
-
-def _is_reviewed(versions: Sequence[str]) -> bool:
-    return any(version in REVIEW_VERSIONS for version in versions)
+        return [required(path, f"must specify one of {', '.join(REVIEW_VERSIONS)}")]
+    return review_causes(versions, known, path)
 
 
 MUTATING_WEBHOOK_CONFIGURATION = Kind(

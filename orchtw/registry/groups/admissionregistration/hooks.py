@@ -8,8 +8,8 @@ from typing import Final
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.rules.causes import invalid, required
-from orchtw.rules.webhook_clients import service_causes, url_causes
+from orchtw.rules.causes import invalid
+from orchtw.rules.webhook_clients import client_causes
 from orchtw.schema.validation.validators import Check
 
 _ALONE: Final = {"operations": "operations", "apiGroups": "API groups", "apiVersions": "API versions"}
@@ -17,10 +17,7 @@ _ALONE: Final = {"operations": "operations", "apiGroups": "API groups", "apiVers
 
 def check_client(new: Object, old: Object | None) -> list[Cause]:
     """A webhook is at an address or behind a service."""
-    url, service = new.get("url"), new.get("service")
-    if (url is None) is (service is None):
-        return [required("", "exactly one of url or service is required")]
-    return url_causes(url or "", "url") if service is None else service_causes(service, "service")
+    return client_causes(new)
 
 
 def check_rule(new: Object, old: Object | None) -> list[Cause]:
