@@ -25,6 +25,8 @@ _ESCAPES = {
     "\v": "\\v",
 }
 
+NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+"""What must hold of a number that does not."""
 
 MAX_SHOWN_CHARACTERS: Final = 1024
 """Of a value in a message: every legal name, key and label value is shorter."""

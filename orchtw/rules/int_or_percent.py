@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from orchtw.errors import Cause
-from orchtw.rules.causes import invalid
+from orchtw.rules.causes import NOT_NEGATIVE, invalid
 from orchtw.rules.names import regex_text
 
 _PERCENT = "[0-9]+%"
@@ -31,7 +31,7 @@ def share_causes(field: str, value: int | str | None) -> list[Cause]:
     if isinstance(value, str):
         return [] if _is_percent(value) else [invalid(field, value, _PERCENT_TEXT)]
     if value is not None and value < 0:
-        return [invalid(field, value, "must be greater than or equal to 0")]
+        return [invalid(field, value, NOT_NEGATIVE)]
     return []
 
 

@@ -15,7 +15,7 @@ import attrs
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.naming import Naming
 from orchtw.rules import names, utf8
-from orchtw.rules.causes import forbidden, go_value, invalid, required, too_long
+from orchtw.rules.causes import NOT_NEGATIVE, forbidden, go_value, invalid, required, too_long
 from orchtw.rules.field_managers import entry_causes
 from orchtw.schema.codec.mismatch import shortened
 
@@ -158,7 +158,7 @@ def _common(meta: Meta, rules: MetadataRules) -> list[Cause]:
     elif namespace:
         causes.append(forbidden("metadata.namespace", "not allowed on this type"))
     if (generation := meta.get("generation", 0)) < 0:
-        causes.append(invalid("metadata.generation", generation, "must be greater than or equal to 0"))
+        causes.append(invalid("metadata.generation", generation, NOT_NEGATIVE))
     if labels := meta.get("labels"):
         causes += validate_labels(labels, "metadata.labels")
     if annotations := meta.get("annotations"):

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from orchtw.errors import BadRequest, Cause, Invalid
 from orchtw.objects import Object
-from orchtw.rules.causes import forbidden, go_quote, invalid
+from orchtw.rules.causes import NOT_NEGATIVE, forbidden, go_quote, invalid
 from orchtw.rules.options import Params
 from orchtw.rules.request_info import flag
 from orchtw.schema.codec.codecs import KindCodec
@@ -20,7 +20,6 @@ _FLAGS: Final = ("follow", "previous", "timestamps")
 _NUMBERS: Final = ("sinceSeconds", "sinceTime", "tailLines", "limitBytes")
 
 _POSITIVE: Final = "must be greater than 0"
-_NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 
 
 def options_of(codec: KindCodec, params: Params) -> Object:
@@ -68,7 +67,7 @@ def check_log_options(options: Object, name: str) -> None:
     """Raises Invalid (422) for options of a log that make no sense; `name` is the pod's."""
     causes: list[Cause] = []
     if options.get("tailLines", 0) < 0:
-        causes.append(invalid("tailLines", options["tailLines"], _NOT_NEGATIVE))
+        causes.append(invalid("tailLines", options["tailLines"], NOT_NEGATIVE))
     if options.get("limitBytes", 1) < 1:
         causes.append(invalid("limitBytes", options["limitBytes"], _POSITIVE))
     if "sinceSeconds" in options and "sinceTime" in options:

@@ -20,7 +20,7 @@ from orchtw.registry.groups.core.controller_rules import (
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC
-from orchtw.rules.causes import forbidden, invalid, not_supported, required
+from orchtw.rules.causes import NOT_NEGATIVE, forbidden, invalid, not_supported, required
 from orchtw.rules.int_or_percent import amount, part_causes, share_causes
 from orchtw.schema.tables import cells_workloads
 
@@ -82,7 +82,7 @@ def _rollback_causes(annotations: dict[str, str]) -> list[Cause]:
     if not _INTEGER.fullmatch(revision):
         return [invalid(f"metadata.annotations[{ROLLBACK}]", revision, "must be an integer")]
     if int(revision) < 0:
-        return [invalid("spec.rollback.version", int(revision), "must be greater than or equal to 0")]
+        return [invalid("spec.rollback.version", int(revision), NOT_NEGATIVE)]
     return []
 
 

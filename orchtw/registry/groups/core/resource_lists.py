@@ -6,19 +6,18 @@ from collections.abc import Callable, Mapping
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
-from orchtw.rules.causes import invalid
+from orchtw.rules.causes import NOT_NEGATIVE, invalid
 from orchtw.rules.resource_names import is_counted
 from orchtw.schema.quantity import quantity
 from orchtw.schema.validation.problems import at
 
-NEGATIVE = "must be greater than or equal to 0"
 NOT_WHOLE = "must be an integer"
 
 
 def check_amount(path: str, name: str, text: str, naming: Naming) -> list[Cause]:
     """An amount is not negative, and whole where there are no fractions of the resource."""
     amount = quantity(text)
-    causes = [invalid(path, text, NEGATIVE)] if amount.mantissa < 0 else []
+    causes = [invalid(path, text, NOT_NEGATIVE)] if amount.mantissa < 0 else []
     if is_counted(name, naming) and not amount.whole:
         causes.append(invalid(path, text, NOT_WHOLE))
     return causes

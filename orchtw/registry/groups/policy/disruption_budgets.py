@@ -7,7 +7,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.kind import Kind
 from orchtw.registry.traits import SPEC, Sent
-from orchtw.rules.causes import invalid
+from orchtw.rules.causes import NOT_NEGATIVE, invalid
 from orchtw.rules.int_or_percent import part_causes, share_causes
 from orchtw.rules.names import PATH_SEGMENT_NAME
 from orchtw.schema.conversion.policy import BUDGET_CONVERSIONS
@@ -35,7 +35,7 @@ def validate_sent_budget(new: Object, old: Object | None, sent: Sent, naming: Na
         return []
     status = new.get("status") or {}
     return [
-        invalid(f"status.{key}", count, "must be greater than or equal to 0")
+        invalid(f"status.{key}", count, NOT_NEGATIVE)
         for key in _COUNTS
         if (count := status.get(key) or 0) < 0
     ]

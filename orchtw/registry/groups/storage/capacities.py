@@ -6,14 +6,14 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import invalid
+from orchtw.rules.causes import NOT_NEGATIVE, invalid
 from orchtw.schema.tables import cells_cluster
 
 
 def validate_capacity(new: Object, old: Object | None, naming: Naming) -> list[Cause]:
     """There is never less than nothing."""
     amount = new.get("capacity") or ""
-    return [invalid("capacity", amount, "must be greater than or equal to 0")] if amount.startswith("-") else []
+    return [invalid("capacity", amount, NOT_NEGATIVE)] if amount.startswith("-") else []
 
 
 CSI_STORAGE_CAPACITY = Kind(
