@@ -6,12 +6,12 @@ from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core.controller_rules import (
-    count_causes,
     empty_selector_causes,
     lasting_pod_causes,
     meaning,
     shared_disk_causes,
     unselected_causes,
+    validate_replica_status,
     warn_of_pods,
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
@@ -20,8 +20,6 @@ from orchtw.registry.traits import SPEC
 from orchtw.rules.causes import invalid
 from orchtw.rules.selectors import LabelSelector
 from orchtw.schema.tables import cells_workloads
-
-_COUNTS = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
 
 def set_replica_set_defaults(replica_set: Object) -> None:
@@ -46,18 +44,13 @@ def validate_replica_set(new: Object, old: Object | None, naming: Naming) -> lis
     return causes + replicated_pod_causes(spec, selector)
 
 
-def validate_replica_set_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """The counts fit each other."""
-    return count_causes(new.get("status") or {}, _COUNTS, "cannot be greater than readyReplicas")
-
-
 REPLICA_SET = Kind(
     group="apps",
     kind="ReplicaSet",
     generation=SPEC,
     set_defaults=set_replica_set_defaults,
     validate=validate_replica_set,
-    validate_status=validate_replica_set_status,
+    validate_status=validate_replica_status,
     warn=warn_of_pods,
     cells=cells_workloads.replica_set,
 )

@@ -42,18 +42,22 @@ def metric_causes(field: str, metric: Object, *, in_container: bool) -> list[Cau
 
 def _object_causes(field: str, source: Object) -> list[Cause]:
     causes = reference_causes(f"{field}.describedObject", source.get("describedObject") or {})
-    causes += _identifier_causes(f"{field}.metric", source.get("metric") or {})
-    target = source.get("target") or {}
-    causes += _target_causes(f"{field}.target", target)
+    found, target = _measured(field, source)
+    causes += found
     if target.get("value") is None and target.get("averageValue") is None:
         causes.append(required(f"{field}.target.averageValue", "must set either a target value or averageValue"))
     return causes
 
 
-def _external_causes(field: str, source: Object) -> list[Cause]:
-    causes = _identifier_causes(f"{field}.metric", source.get("metric") or {})
+def _measured(field: str, source: Object) -> tuple[list[Cause], Object]:
+    """What is wrong with the metric of a source and with its target, and the target."""
     target = source.get("target") or {}
-    causes += _target_causes(f"{field}.target", target)
+    causes = _identifier_causes(f"{field}.metric", source.get("metric") or {})
+    return causes + _target_causes(f"{field}.target", target), target
+
+
+def _external_causes(field: str, source: Object) -> list[Cause]:
+    causes, target = _measured(field, source)
     value, average = target.get("value"), target.get("averageValue")
     if value is None and average is None:
         detail = "must set either a target value for metric or a per-pod target"
@@ -65,9 +69,7 @@ def _external_causes(field: str, source: Object) -> list[Cause]:
 
 
 def _pods_causes(field: str, source: Object) -> list[Cause]:
-    causes = _identifier_causes(f"{field}.metric", source.get("metric") or {})
-    target = source.get("target") or {}
-    causes += _target_causes(f"{field}.target", target)
+    causes, target = _measured(field, source)
     average = target.get("averageValue")
     if average is None or not _is_positive(average):
         causes.append(required(f"{field}.target.averageValue", "must specify a positive target averageValue"))

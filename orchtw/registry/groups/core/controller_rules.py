@@ -17,6 +17,7 @@ ALWAYS: Final = "Always"
 _TEMPLATE = "spec.template"
 _LABELS = f"{_TEMPLATE}.metadata.labels"
 _MORE_THAN_ALL = "cannot be greater than status.replicas"
+_REPLICA_COUNTS = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 _READ_ONLY = (
     "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only"
 )
@@ -114,6 +115,11 @@ def count_causes(status: Object, parts: Iterable[str], ready: str) -> list[Cause
     if (available := status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
         causes.append(invalid("status.availableReplicas", available, ready))
     return causes
+
+
+def validate_replica_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
+    """The counts of what keeps replicas of one template fit each other."""
+    return count_causes(new.get("status") or {}, _REPLICA_COUNTS, "cannot be greater than readyReplicas")
 
 
 def collision_causes(new: Object, old: Object) -> list[Cause]:

@@ -7,11 +7,11 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.core.controller_rules import (
-    count_causes,
     labels_of,
     lasting_pod_causes,
     shared_disk_causes,
     unselected_causes,
+    validate_replica_status,
     warn_of_pods,
 )
 from orchtw.registry.groups.core.pod_templates import set_pod_template_defaults
@@ -22,8 +22,6 @@ from orchtw.schema.tables import cells_workloads
 
 LABELS_TAIL = ("labels", "annotations", "ownerReferences", "finalizers", "clusterName", "managedFields")
 """Keys of metadata in emission order, from the labels."""
-
-_COUNTS = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
 
 def set_replication_controller_defaults(controller: Object) -> None:
@@ -57,11 +55,6 @@ def validate_replication_controller(new: Object, old: Object | None, naming: Nam
     return causes + lasting_pod_causes(spec, "ReplicationController")
 
 
-def validate_replication_controller_status(new: Object, old: Object, naming: Naming) -> list[Cause]:
-    """The counts fit each other."""
-    return count_causes(new.get("status") or {}, _COUNTS, "cannot be greater than readyReplicas")
-
-
 REPLICATION_CONTROLLER = Kind(
     group="",
     kind="ReplicationController",
@@ -69,7 +62,7 @@ REPLICATION_CONTROLLER = Kind(
     orphans_in=("v1",),
     set_defaults=set_replication_controller_defaults,
     validate=validate_replication_controller,
-    validate_status=validate_replication_controller_status,
+    validate_status=validate_replica_status,
     warn=warn_of_pods,
     cells=cells_workloads.replication_controller,
 )

@@ -13,6 +13,7 @@ from orchtw.registry.groups.core.container_mounts import reference_causes
 from orchtw.registry.groups.core.container_resources import are_plain, huge_page_causes
 from orchtw.registry.groups.core.containers import UNTRIMMED
 from orchtw.registry.groups.core.pod_annotations import containers_of
+from orchtw.registry.groups.core.pod_security import NOT_WINDOWS, ONLY_WINDOWS
 from orchtw.rules.causes import duplicate, forbidden, invalid, not_found
 from orchtw.schema.validation.problems import within
 from orchtw.schema.validation.validators import Check, Consequence
@@ -174,10 +175,10 @@ def _system_causes(spec: Object) -> list[Cause]:
         security = container.get("securityContext") or {}
         place += ".securityContext"
         if name == "linux" and security.get("windowsOptions") is not None:
-            causes.append(forbidden(f"{place}.windowsOptions", "windows options cannot be set for a linux pod"))
+            causes.append(forbidden(f"{place}.windowsOptions", ONLY_WINDOWS))
         if name == "windows":
             unknown = [key for key in _NOT_ON_WINDOWS if security.get(key) is not None]
-            causes += [forbidden(f"{place}.{key}", "cannot be set for a windows pod") for key in unknown]
+            causes += [forbidden(f"{place}.{key}", NOT_WINDOWS) for key in unknown]
         shared = pod_windows.get("hostProcess")
         own = (security.get("windowsOptions") or {}).get("hostProcess")
         if shared is not None and own is not None and own != shared:

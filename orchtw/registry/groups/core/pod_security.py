@@ -20,8 +20,8 @@ _SYSCTL = rf"({_SEGMENT}\.)*{_SEGMENT}"
 _SYSCTL_TEXT = f"must have at most {_LONGEST_SYSCTL} characters and match regex {_SYSCTL}"
 _with_dots = re.compile(_SYSCTL).fullmatch
 _with_slashes = re.compile(rf"({_SEGMENT}[./])*{_SEGMENT}").fullmatch
-_ONLY_WINDOWS = "windows options cannot be set for a linux pod"
-_NOT_WINDOWS = "cannot be set for a windows pod"
+ONLY_WINDOWS: Final = "windows options cannot be set for a linux pod"
+NOT_WINDOWS: Final = "cannot be set for a windows pod"
 _SYSTEMS: Final = ("linux", "windows")
 _NOT_ON_WINDOWS: Final = (
     *("seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup"),
@@ -74,14 +74,14 @@ def _system_causes(spec: Object, system: Object) -> list[Cause]:
         return [required("os.name", "cannot be empty")]
     if name == "linux":
         windows = security.get("windowsOptions") is not None
-        return [forbidden("securityContext.windowsOptions", _ONLY_WINDOWS)] if windows else []
+        return [forbidden("securityContext.windowsOptions", ONLY_WINDOWS)] if windows else []
     if name != "windows":
         return [not_supported("os", system, _SYSTEMS)]
     places = [key for key in ("hostPID", "hostIPC") if spec.get(key)]
     if spec.get("shareProcessNamespace") is not None:
         places.append("shareProcessNamespace")
     places += [f"securityContext.{key}" for key in _NOT_ON_WINDOWS if security.get(key) is not None]
-    return [forbidden(place, _NOT_WINDOWS) for place in places]
+    return [forbidden(place, NOT_WINDOWS) for place in places]
 
 
 def host_process_causes(spec: Object) -> list[Cause]:
