@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from random import Random
-from typing import Any
 
-import attrs
 from twisted.internet.defer import Deferred
 
 from orchtw.apply.field_manager import FieldManager
-from orchtw.apply.managed_fields import with_old_times
-from orchtw.errors import AlreadyExists, BadRequest, Cause, Conflict, Invalid, NotFound, RequestEntityTooLarge
+from orchtw.errors import AlreadyExists, Conflict, NotFound
 from orchtw.objects import Object
-from orchtw.registry.admissions import Admission, Admissions, Submission
+from orchtw.registry.admissions import Admissions, Submission
+from orchtw.registry.drafts import Check, Drafts, prepared_object, prepared_update
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.identity import (
-    match_live,
     match_name,
-    match_namespace,
     modified,
     other_uid,
     own_metadata,
@@ -27,37 +21,17 @@ from orchtw.registry.identity import (
 from orchtw.registry.offload import Offload
 from orchtw.registry.reservations import Hold
 from orchtw.registry.stored import Prepared, Stored
-from orchtw.registry.system_metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
+from orchtw.registry.system_metadata import Stamp, ordered
 from orchtw.registry.target import Target
-from orchtw.registry.traits import Sent
 from orchtw.registry.write import Transform, Write, Written
-from orchtw.rules.metadata import drop_repeated_owners, generate_name
 from orchtw.rules.options import DeleteOptions
 from orchtw.schema.codec.codecs import KindCodec
-from orchtw.schema.codec.json_text import MAX_KEYS, check_parts
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue, Op, Outcome, Store
 from orchtw.watch.entry import Entry
 
 MAX_ATTEMPTS = 100
 """Tries of one write against racing writers: 64 writers on one object all get through, a livelock ends."""
-
-MAX_STORED_BYTES = 3 << 20
-"""Of one object as the store keeps it: as much as a request may bring. Many small patches come to no more."""
-
-
-Check = Callable[[], None]
-"""Refuses an object that is not valid (422), or has validating plugins look at it."""
-
-
-@attrs.frozen(slots=True)
-class _Change:
-    """One try of an update: the wanted and the live object in the target's version, the live one as it is stored."""
-
-    wanted: Object
-    shown: Object
-    old: Object
-    asked_version: str
 
 
 class WritePath:
@@ -80,8 +54,8 @@ class WritePath:
         self._store = store
         self._admissions = admissions
         self._stamp = stamp
-        self._random = random
         self._ownership = ownership
+        self._drafts = Drafts(stamp, random, ownership)
         self._run = offload.run
 
     def now(self) -> float:
@@ -107,16 +81,16 @@ class WritePath:
         RequestEntityTooLarge (413).
         """
         stored, size = write.target.stored, write.size_bytes
-        await self._run(size, lambda: self._arriving(write, obj))
+        await self._run(size, lambda: self._drafts.arriving(write, obj))
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         if admission is not None:
             await admission.admit()
-        generated, new, check = await self._run(size, lambda: self._begin_create(write, obj, admission))
+        generated, new, check = await self._run(size, lambda: self._drafts.begin_create(write, obj, admission))
         hold = await self._reserve(write, size, new, None, check)
         try:
             if admission is not None and admission.validates:
                 await admission.validate()
-            prepared = await self._run(size, lambda: self._prepared(stored, new))
+            prepared = await self._run(size, lambda: prepared_object(stored, new))
             if write.dry_run:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                     await wait
@@ -130,72 +104,11 @@ class WritePath:
             raise self._exists(write, prepared, generated=generated)
         return self._entry(stored, prepared, outcome.revision)
 
-    def _arriving(self, write: Write, obj: Object) -> None:
-        """Make a new object what admission sees: in its namespace, with its owners."""
-        meta = own_metadata(obj)
-        match_namespace(write, meta)
-        if meta.get("resourceVersion"):
-            raise BadRequest("resourceVersion should not be set on objects to be created")
-        drop_deletion(meta)
-        self._own(write, None, obj)
-
-    def _begin_create(self, write: Write, obj: Object, admission: Admission | None) -> tuple[bool, Object, Check]:
-        """The object as the store keeps it, with what the server makes up; whether that is its name; its check.
-
-        Where nothing is reserved the object has been checked already.
-        """
-        sent = obj if admission is None else admission.outcome()
-        obj = write.target.store_form(sent)
-        meta = obj["metadata"]
-        if admission is not None:
-            _warn(write, drop_repeated_owners(meta, admitted=True))
-        match_namespace(write, meta)
-        if write.name:
-            match_name(write, meta)
-        generated = not meta.get("name") and bool(meta.get("generateName"))
-        if generated:
-            meta["name"] = generate_name(meta["generateName"], self._random)
-        strategy = write.target.stored.strategy
-        strategy.drop_unwritable(obj, None, write.target.resource.version)
-        self._stamp.created(meta)
-        strategy.prepare_for_create(obj, write.user)
-        obj["metadata"] = ordered(meta)
-        check = partial(self._check_create, write, admission, obj, sent)
-        if strategy.reservations is None:
-            check()
-        return generated, obj, check
-
-    @staticmethod
-    def _check_create(write: Write, admission: Admission | None, new: Object, sent: Object) -> None:
-        """Refuse a new object that is not valid (422), else show it to validating plugins."""
-        strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_create(new, Sent(sent, write.target.resource)))
-        _warn(write, strategy.warnings(new, None))
-        if admission is not None and admission.validates:
-            admission.finish(new)
-
     @staticmethod
     def _exists(write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
         resource = write.target.resource
         refusal = AlreadyExists.generated if generated else AlreadyExists.of
         return refusal(resource.plural, resource.group, prepared.obj["metadata"]["name"])
-
-    @staticmethod
-    def _prepared(stored: Stored, obj: Object, live: Entry | None = None) -> Prepared:
-        """The object encoded. Raises RequestEntityTooLarge (413) when it has outgrown the store.
-
-        What is too large already may shrink, so that it can be repaired and deleted.
-        """
-        prepared = stored.prepare(obj)
-        size = len(prepared.raw)
-        if size > MAX_KEYS and (live is None or size > len(live.raw)):
-            if size > MAX_STORED_BYTES:
-                raise RequestEntityTooLarge.limit(MAX_STORED_BYTES)
-            try:
-                check_parts(obj)
-            except ValueError as error:
-                raise RequestEntityTooLarge(f"Request entity too large: {error}") from None
-        return prepared
 
     async def update(self, write: Write, transform: Transform) -> Written:
         """Change a stored object, or create it where the kind allows a PUT to create (reference WRITE-9, WRITE-10).
@@ -237,17 +150,17 @@ class WritePath:
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
         stored, size = write.target.stored, write.size_bytes + len(live.raw)
-        change = await self._run(size, lambda: self._changed(write, transform, live))
+        change = await self._run(size, lambda: self._drafts.change(write, transform, live))
         old, asked_version = change.old, change.asked_version
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
         if admission is not None:
             await admission.admit()
-        new, check = await self._run(size, lambda: self._begin_update(write, change, admission))
+        new, check = await self._run(size, lambda: self._drafts.begin_update(write, change, admission))
         hold = await self._reserve(write, size, new, old, check)
         try:
             if admission is not None and admission.validates:
                 await admission.validate()
-            prepared = await self._run(size, lambda: self._prepared_update(stored, new, old, live))
+            prepared = await self._run(size, lambda: prepared_update(stored, new, old, live))
             if prepared is None:
                 return Written(live)
             if _is_finished(stored, new):
@@ -264,61 +177,6 @@ class WritePath:
             return None
         return Written(self._entry(stored, prepared, outcome.revision))
 
-    def _changed(self, write: Write, transform: Transform, live: Entry) -> _Change:
-        """What the write wants to make of the live object, with its owners, as admission sees it."""
-        target, old = write.target, write.target.stored.load(live)
-        wanted = transform(target.load(live))
-        asked_version = match_live(write, own_metadata(wanted), old["metadata"], live)
-        keep_server_fields(wanted["metadata"], old["metadata"])
-        shown = target.load(live) if target.from_storage else old
-        self._own(write, shown, wanted)
-        return _Change(wanted, shown, old, asked_version)
-
-    def _begin_update(
-        self, write: Write, change: _Change, admission: Admission | None
-    ) -> tuple[Object, Check]:
-        """The object as the store keeps it, in which what the write may not change has been restored; its check.
-
-        Where nothing is reserved the object has been checked already.
-        """
-        strategy, old = write.target.stored.strategy, change.old
-        sent = change.wanted if admission is None else admission.outcome()
-        new = write.target.store_form(sent)
-        if admission is not None:
-            _warn(write, drop_repeated_owners(new["metadata"], admitted=True))
-        if write.subresource:
-            new = self._subresource(write, new, old)
-            strategy.keep_metadata(new, old)
-            if write.subresource == "status" and "generation" in old["metadata"]:
-                new["metadata"]["generation"] = old["metadata"]["generation"]
-        else:
-            strategy.drop_unwritable(new, old, write.target.resource.version)
-            strategy.prepare_for_update(new, old)
-        new["metadata"] = ordered(new["metadata"])
-        check = partial(self._check_update, write, admission, new, old, sent)
-        if strategy.reservations is None:
-            check()
-        return new, check
-
-    @staticmethod
-    def _check_update(
-        write: Write, admission: Admission | None, new: Object, old: Object, sent: Object
-    ) -> None:
-        """Refuse a change that is not valid (422), else show it to validating plugins."""
-        strategy = write.target.stored.strategy
-        _refuse(write, new, strategy.validate_update(new, old, Sent(sent, write.target.resource, write.subresource)))
-        if not write.subresource:
-            _warn(write, strategy.warnings(new, old))
-        if admission is not None and admission.validates:
-            admission.finish(new)
-
-    def _prepared_update(self, stored: Stored, new: Object, old: Object, live: Entry) -> Prepared | None:
-        """The new object encoded; None: it is as the live one."""
-        _keep_times(new["metadata"], old["metadata"])
-        if without_version(new) == without_version(old):
-            return None
-        return self._prepared(stored, new, live)
-
     async def _remove_finished(
         self, write: Write, live: Entry, old: Object, prepared: Prepared, asked_version: str, hold: Hold | None
     ) -> Written | None:
@@ -330,27 +188,6 @@ class WritePath:
             _lost_race(write, asked_version, outcome.current)
             return None
         return Written(prepared.entry(outcome.revision))
-
-    def _subresource(self, write: Write, new: Object, old: Object) -> Object:
-        prepared = write.target.stored.strategy.prepare_for_subresource(
-            write.subresource, new, old, self._stamp.timestamp()
-        )
-        if prepared is None:
-            raise NotFound.generic()
-        prepared["metadata"] = dict(prepared["metadata"])
-        _set_owners(prepared["metadata"], new["metadata"].get("managedFields"))
-        return prepared
-
-    def _own(self, write: Write, live: Object | None, wanted: Object) -> None:
-        """Complete `wanted` and record in it who owns what it changes; an apply has done both already."""
-        if write.applies:
-            return
-        write.target.complete(wanted)
-        owners = None if live is None else live["metadata"].get("managedFields")
-        if write.manager:
-            fields = self._ownership.of(write.target, write.subresource)
-            owners = fields.on_update(live, wanted, write.manager, self._stamp.timestamp())
-        _set_owners(wanted["metadata"], owners)
 
     def _pretend_create(self, write: Write, prepared: Prepared) -> Entry:
         """What a dry-run create answers: the object without a version, unless the name is taken."""
@@ -444,31 +281,6 @@ def _canonical(codec: KindCodec, obj: Object) -> None:
     fresh["metadata"] = ordered(fresh["metadata"])
     obj.clear()
     obj.update(fresh)
-
-
-def _refuse(write: Write, obj: Object, causes: list[Cause]) -> None:
-    if causes:
-        resource = write.target.resource
-        meta: dict[str, Any] = obj["metadata"]
-        name = meta.get("name") or meta.get("generateName", "")
-        raise Invalid.of(resource.kind, resource.group, name, causes)
-
-
-def _warn(write: Write, warnings: list[str]) -> None:
-    if warnings and write.request is not None:
-        write.request.warnings += warnings
-
-
-def _keep_times(new: Object, old: Object) -> None:
-    """A time alone is no change (reference APPLY-23)."""
-    _set_owners(new, with_old_times(new.get("managedFields"), old.get("managedFields")))
-
-
-def _set_owners(meta: Object, owners: list[Object] | None) -> None:
-    """Put metadata.managedFields in its place, which is the last, or take it away."""
-    meta.pop("managedFields", None)
-    if owners:
-        meta["managedFields"] = owners
 
 
 def _nothing() -> None:

@@ -12,7 +12,7 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.admission import selection
 from orchtw.admission.attributes import Attributes
-from orchtw.registry import surface, write_path
+from orchtw.registry import drafts, surface
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.stored import Stored
@@ -96,12 +96,12 @@ class LargeWriteTests(TestCase):
     async def test_growth_ends(self) -> None:
         """Many patches come to no more than one request may bring (413); what is too large may still shrink."""
         await self.create("a", 1000)
-        self.patch(write_path, "MAX_STORED_BYTES", 100_000)
+        self.patch(drafts, "MAX_STORED_BYTES", 100_000)
         answer = await self.server.request("PATCH", f"{MAPS}/a", {"data": {"b": "x" * 90_000}}, MERGE)
         self.assertEqual(answer.code, 200)
         answer = await self.server.request("PATCH", f"{MAPS}/a", {"data": {"c": "x" * 90_000}}, MERGE)
         self.assertEqual((answer.code, answer.json["reason"]), (413, "RequestEntityTooLarge"))
-        self.patch(write_path, "MAX_STORED_BYTES", 10)
+        self.patch(drafts, "MAX_STORED_BYTES", 10)
         answer = await self.server.request("PATCH", f"{MAPS}/a", {"data": {"b": "x" * 80_000}}, MERGE)
         self.assertEqual(answer.code, 200)
 

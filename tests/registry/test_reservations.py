@@ -8,7 +8,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from orchtw.errors import AlreadyExists, Conflict, Forbidden, InternalError, Invalid, NotFound
 from orchtw.objects import Object
-from orchtw.registry import write_path
+from orchtw.registry import drafts
 from orchtw.registry.reservations import Reservation
 from orchtw.storage.interface import Op, Outcome
 from tests.registry.writing import Rival, WriteTestCase
@@ -150,8 +150,8 @@ class CreateTests(ReservationCase):
 
     def test_fault(self) -> None:
         """It is released when the server itself fails."""
-        self.patch(write_path, "check_parts", None)
-        self.patch(write_path, "MAX_KEYS", 0)
+        self.patch(drafts, "check_parts", None)
+        self.patch(drafts, "MAX_KEYS", 0)
         self.assertRaises(TypeError, self.service)
         self.assertEqual(self.ended(), [("release", 100, None)])
 

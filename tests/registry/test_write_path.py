@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.errors import AlreadyExists, BadRequest, Conflict, Invalid, NotFound
 from orchtw.objects import Object
-from orchtw.registry import write_path
+from orchtw.registry import drafts, write_path
 from tests.registry.writing import Rival, WriteTestCase
 
 
@@ -27,7 +27,7 @@ class CreateTests(WriteTestCase):
 
     def test_generated_name(self) -> None:
         """A name is made of generateName; one that is taken by chance is a 409 that says so, without another try."""
-        self.patch(write_path, "generate_name", lambda base, random: f"{base}12345")
+        self.patch(drafts, "generate_name", lambda base, random: f"{base}12345")
         made = self.create({"metadata": {"generateName": "web-"}})
         self.assertEqual(made["metadata"]["name"], "web-12345")
         before = self.world.store.now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchtw.objects import Object
-from orchtw.registry import write_path
+from orchtw.registry import drafts
 from tests.verbs.served import APPLY, MERGE, ServedCase
 
 LEASES = "/apis/coordination.orch.io/v1/namespaces/default/leases"
@@ -30,7 +30,7 @@ class CreateTests(ServedCase):
 
     def test_generated_name(self) -> None:
         """A generated name that is taken is a 409 that asks to try again."""
-        self.patch(write_path, "generate_name", lambda base, random: f"{base}12345")
+        self.patch(drafts, "generate_name", lambda base, random: f"{base}12345")
         body = {"metadata": {"generateName": "web-"}}
         self.assertEqual(self.done("POST", "configmaps", body)["metadata"]["name"], "web-12345")
         answer = self.send("POST", "configmaps", body)
