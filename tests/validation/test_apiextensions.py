@@ -26,7 +26,6 @@ from tests.validation.examples import (
     Accepted,
     Base,
     Changes,
-    Entry,
     Refused,
     Shown,
     Stored,
@@ -117,6 +116,7 @@ REVIEWS = "spec.conversion.conversionReviewVersions"
 
 class DefinitionsTests(case.EntryCase):
     file = "apiextensions.json"
+    kinds = ("CustomResourceDefinition",)
     bases = {"CustomResourceDefinition": Base(path=DEFINITIONS, obj=DEFINITION)}
     examples = {
         0: Refused(change={"metadata.name": "a.example.com"}),
@@ -543,10 +543,6 @@ class DefinitionsTests(case.EntryCase):
         """A resource of its own, after which the definition is called."""
         plural = f"widgets{next(self._names)}"
         return {"metadata.name": f"{plural}.example.com", "spec.names.plural": plural}
-
-    def entries(self) -> list[Entry]:
-        """Those of definitions."""
-        return [each for each in super().entries() if each.fact["kind"] == "CustomResourceDefinition"]
 
 
 class DefinitionCase(ServedCase):

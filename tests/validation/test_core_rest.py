@@ -6,10 +6,9 @@ import base64
 from typing import Any
 
 from tests.validation import case
-from tests.validation.examples import GONE, Accepted, Base, Entry, Refused, Shown, Stored
+from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
 from tests.verbs.served import ServedCase
 
-KINDS = ("Namespace", "Secret", "ConfigMap", "ServiceAccount", "LimitRange", "ResourceQuota", "ComponentStatus")
 DEFAULT = "/api/v1/namespaces/default"
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}
@@ -48,6 +47,7 @@ TERMS = "spec.scopeSelector.matchExpressions"
 
 class CoreRestTests(case.EntryCase):
     file = "core-rest.json"
+    kinds = ("Namespace", "Secret", "ConfigMap", "ServiceAccount", "LimitRange", "ResourceQuota", "ComponentStatus")
     bases = {
         "Namespace": Base(path="/api/v1/namespaces", obj=NAMESPACE),
         "Secret": Base(path=f"{DEFAULT}/secrets", obj=SECRET),
@@ -398,10 +398,6 @@ class CoreRestTests(case.EntryCase):
         96: Stored(expected={"metadata.generation": GONE}),
         122: Shown("tests.verbs.test_component_statuses.ComponentStatusTests.test_warning"),
     }
-
-    def entries(self) -> list[Entry]:
-        """Those of the kinds of this test."""
-        return [entry for entry in super().entries() if entry.fact["kind"] in KINDS]
 
     def test_limit_range_without_name(self) -> None:
         """A limit range without a name is given a UUID for one."""

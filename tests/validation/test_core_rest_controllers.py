@@ -7,10 +7,9 @@ from typing import Any
 from orchtw.objects import Object
 from orchtw.testing.in_process import Answer
 from tests.validation import case, workloads
-from tests.validation.examples import Accepted, Base, Entry, Refused, Shown, Stored
+from tests.validation.examples import Accepted, Base, Refused, Shown, Stored
 from tests.validation.workloads import GONE, LABELS, SELECTOR, TEMPLATE, generation, more_than, negative
 
-KINDS = ("ReplicationController", "Scale")
 CONTROLLERS = "/api/v1/namespaces/default/replicationcontrollers"
 APPS = "/apis/apps/v1/namespaces/default"
 CONTROLLER = {
@@ -24,6 +23,7 @@ MERGE = {"content-type": "application/merge-patch+json"}
 
 class ControllerTests(case.EntryCase):
     file = "core-rest.json"
+    kinds = ("ReplicationController", "Scale")
     bases = {"ReplicationController": Base(path=CONTROLLERS, obj=CONTROLLER)}
     examples = {
         97: negative("spec.minReadySeconds"),
@@ -64,9 +64,6 @@ class ControllerTests(case.EntryCase):
         120: Shown(f"{__name__}.ControllerTests.test_what_a_scale_writes"),
         121: Shown(f"{__name__}.ControllerTests.test_what_a_scale_shows"),
     }
-
-    def entries(self) -> list[Entry]:
-        return [entry for entry in super().entries() if entry.fact["kind"] in KINDS]
 
     def deployment(self, **spec: Any) -> Object:
         """A new deployment."""

@@ -12,17 +12,13 @@ from orchtw.objects import Object
 from orchtw.registry.groups.core.node_validation import node_warnings, validate_node
 from orchtw.registry.groups.core.nodes import NODE
 from tests.validation import case
-from tests.validation.examples import GONE, Accepted, Base, Entry, Refused, Shown, Stored
+from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
 
 NODES = "/api/v1/nodes"
 NODE_OBJECT = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
 TAINTS = "scheduler.alpha.orch.io/taints"
 AVOIDING = "scheduler.alpha.orch.io/preferAvoidPods"
 SOURCE = {"namespace": "a", "name": "b", "orchletConfigKey": "c"}
-BEYOND = (33, 34)
-"""What admission does to nodes."""
-
-
 def taint(**fields: Any) -> dict[str, Any]:
     return {"spec.taints": [{"key": "a.b/c", "effect": "NoSchedule", **fields}]}
 
@@ -37,6 +33,7 @@ def test(name: str) -> Shown:
 
 class NodeTests(case.EntryCase):
     file = "node.json"
+    beyond = (33, 34)  # what admission does to nodes
     bases = {"Node": Base(path=NODES, obj=NODE_OBJECT)}
     examples = {
         0: [
@@ -176,10 +173,6 @@ class NodeTests(case.EntryCase):
         35: test("test_warning"),
         36: Shown(f"{__name__}.NodeTests.test_deprecated_labels"),
     }
-
-    def entries(self) -> list[Entry]:
-        """Those that are about nodes themselves."""
-        return [entry for entry in super().entries() if entry.number not in BEYOND]
 
     def test_same_rules_for_status(self) -> None:
         """A write to /status must be a valid node in all."""

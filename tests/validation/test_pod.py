@@ -9,24 +9,14 @@ from tests.validation.examples import Base, Entry
 from tests.validation.pod_lives import LIVES
 from tests.validation.pod_specs import SPECS
 from tests.validation.pod_volumes import VOLUMES
-
-CONTAINERS = [{"name": "c", "image": "i:1"}]
-SPEC = {"containers": CONTAINERS}
-POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": SPEC}
-TEMPLATE = {
-    "apiVersion": "v1",
-    "kind": "PodTemplate",
-    "metadata": {"name": "a"},
-    "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": CONTAINERS}},
-}
-TEMPLATES = Base(path="/api/v1/namespaces/default/podtemplates", obj=TEMPLATE)
+from tests.validation.pods import POD, PODS, TEMPLATES
 
 
 class PodTests(case.EntryCase):
     file = "pod.json"
     more = {"disable_admission_plugins": ("Priority",)}
     bases = {
-        "Pod": Base(path="/api/v1/namespaces/default/pods", obj=POD),
+        "Pod": Base(path=PODS, obj=POD),
         "PodTemplate": TEMPLATES,
         "PodTemplateSpec": TEMPLATES,
     }

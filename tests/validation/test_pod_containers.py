@@ -7,17 +7,7 @@ from tests.validation.container_examples import C
 from tests.validation.examples import Accepted, Base, Entry, Refused, Shown, Warned
 from tests.validation.pod_container_fields import FIELDS
 from tests.validation.pod_container_needs import NEEDS
-
-CONTAINERS = [{"name": "c", "image": "i:1"}]
-PODS = "/api/v1/namespaces/default/pods"
-POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": CONTAINERS}}
-TEMPLATE = {
-    "apiVersion": "v1",
-    "kind": "PodTemplate",
-    "metadata": {"name": "a"},
-    "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": CONTAINERS}},
-}
-
+from tests.validation.pods import CONTAINERS, POD, PODS, TEMPLATES
 
 EPHEMERAL = {"name": "e", "image": "i:1"}
 
@@ -26,7 +16,7 @@ class PodContainerTests(case.EntryCase):
     file = "pod.json"
     bases = {
         "Pod": Base(path=PODS, obj=POD),
-        "PodTemplateSpec": Base(path="/api/v1/namespaces/default/podtemplates", obj=TEMPLATE),
+        "PodTemplateSpec": TEMPLATES,
     }
     examples = {
         **FIELDS,
