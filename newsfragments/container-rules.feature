@@ -1,1 +1,1 @@
-Containers of pods and templates are validated as release 1.24 does: names, images, ports, environments, mounts, resources, security contexts, probes, lifecycle handlers and ephemeral containers; privileged ones need the new flag `--allow-privileged`.
+Containers of pods and templates are checked by the rules of release 1.24: names, images, ports, environments, mounts, resources, security contexts, probes, lifecycle handlers and ephemeral containers.

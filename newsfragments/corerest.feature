@@ -1,1 +1,1 @@
-Namespaces, Secrets, ConfigMaps, ServiceAccounts, LimitRanges, ResourceQuotas, PersistentVolumes, PersistentVolumeClaims, Nodes and Events are validated and completed as 1.24 does. Events end an hour after they were last written, or after `--event-ttl`, and the store's history has a limit in bytes too.
+Namespaces, secrets, config maps, service accounts, limit ranges, quotas, persistent volumes, claims, nodes and events are checked and completed as release 1.24 does.

@@ -1,1 +1,1 @@
-Custom resource definitions are checked by all rules of the release, and so is what all kinds have in common. Objects that lie in a store in any version since 1.16, also as JSON, are read, listed, watched and updated.
+Custom resource definitions are checked by all rules of the release, and so is what all kinds have in common: metadata, owners, selectors and conditions.

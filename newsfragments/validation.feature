@@ -1,1 +1,1 @@
-A Lease's duration and transitions, a RuntimeClass's handler and a PriorityClass's value and preemption policy are checked as 1.24 does, with a 422 that has a cause for each field that is wrong.
+Objects of every built-in kind are checked by the rules of release 1.24, on create, update and writes to their status: a 422 has a cause for each field that is wrong, in the release's words.

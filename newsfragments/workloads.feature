@@ -1,2 +1,1 @@
-Deployments, replica sets, stateful sets, daemon sets, jobs, cron jobs, autoscalers, disruption budgets and pod security policies are validated by the release's rules.
-Jobs get the selector and labels by which their controller knows their pods.
+Deployments, replica sets, stateful sets, daemon sets, jobs, cron jobs, autoscalers, disruption budgets and pod security policies are checked by the rules of release 1.24. Jobs get the selector and labels by which their controller knows their pods.

@@ -23,7 +23,7 @@ class CoordinationTests(case.EntryCase):
         4: Refused(
             change={"metadata.resourceVersion": GONE},
             detail="must be specified for an update",
-                ),
+        ),
         5: Shown(f"{__name__}.CoordinationTests.test_create_by_update"),
         6: Stored(change={"spec.leaseTransitions": 3}, expected={"metadata.generation": GONE}),
     }
