@@ -8,7 +8,8 @@ from orchtw import config
 from orchtw.admission.plugins import PLUGINS
 from orchtw.admission.selection import problems
 from orchtw.authz import MODES
-from orchtw.config import Choices, Config
+from orchtw.config import Config
+from orchtw.config_checks import Choices
 from orchtw.controllers import CONTROLLERS
 from orchtw.errors import ConfigError
 from orchtw.storage import STORES

@@ -1,0 +1,199 @@
+"""Whether settings that can each be read fit together and are possible (reference FLAG-2)."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from orchtw import gates
+from orchtw.cipher_suites import CIPHER_SUITES
+from orchtw.rules.ports import HIGHEST
+
+if TYPE_CHECKING:
+    from orchtw.config import Config
+
+VOCABULARIES = ("orch", "kubernetes")
+ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
+# Modes that the field knows beside those of this server: to name one is another mistake than to misspell one.
+_OTHER_MODES = frozenset({"ABAC", "Webhook"})
+MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
+# So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
+MIN_INFLIGHT_BYTES = 32 << 20
+_PORT_RANGE = re.compile(r"(\d{1,5})(?:([-+])(\d{1,5}))?", re.ASCII)
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Choices:
+    """The names that registries have for what flags can pick, each in the order of its registry.
+
+    A flag's help shows them where it has the field's name in braces.
+    """
+
+    stores: tuple[str, ...]
+    authorization_modes: tuple[str, ...]
+    admission_plugins: tuple[str, ...]
+    controllers: tuple[str, ...]
+
+
+def check(config: Config, choices: Choices) -> list[str]:
+    """What is wrong with values that can each be read: a line each, naming the flag."""
+    problems = [
+        _one_of("vocabulary", config.vocabulary, VOCABULARIES),
+        _one_of("tls-min-version", config.tls_min_version, TLS_VERSIONS),
+        _one_of("storage-backend", config.storage_backend, choices.stores),
+        _address("bind-address", config.bind_address),
+        _address("advertise-address", config.advertise_address or "::1"),
+        *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
+        *_numbers(config),
+        *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
+        *_origins(config.cors_allowed_origins),
+        *_service_ranges(config.service_cluster_ip_range),
+        _node_ports(config.service_node_port_range),
+        *_modes(config.authorization_mode, choices.authorization_modes),
+        *_controllers(config.controllers, choices.controllers),
+        *_election(config),
+        *(
+            _one_of("orchlet-preferred-address-types", each, ADDRESS_TYPES)
+            for each in config.orchlet_preferred_address_types
+        ),
+    ]
+    if (config.orchlet_client_certificate is None) != (config.orchlet_client_key is None):
+        problems.append("--orchlet-client-certificate and --orchlet-client-key must be given together")
+    if (config.tls_cert_file is None) != (config.tls_private_key_file is None):
+        problems.append("--tls-cert-file and --tls-private-key-file must be given together")
+    if config.data_dir is None or not str(config.data_dir):
+        problems.append("--data-dir: must not be empty")
+    return [problem for problem in problems if problem]
+
+
+def _one_of(name: str, value: str, allowed: Sequence[str]) -> str:
+    return "" if value in allowed else f'--{name}: "{value}" is not one of {", ".join(allowed)}'
+
+
+def _address(name: str, value: str) -> str:
+    try:
+        ipaddress.ip_address(value)
+    except ValueError:
+        return f'--{name}: "{value}" is not an IP address'
+    return ""
+
+
+def _numbers(config: Config) -> list[str]:
+    """Bounds of the numbers; a time of zero would cut off every request, handshake or all history at once."""
+    problems = []
+    if config.secure_port > HIGHEST:
+        problems.append(f"--secure-port: {config.secure_port} must be between 0 and {HIGHEST}")
+    if not 0 < config.orchlet_port <= HIGHEST:
+        problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and {HIGHEST}")
+    if config.max_inflight_bytes < MIN_INFLIGHT_BYTES:
+        problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
+    positive = (
+        ("request-timeout", config.request_timeout_s),
+        ("min-request-timeout", config.min_request_timeout),
+        ("max-connections", config.max_connections),
+        ("idle-timeout", config.idle_timeout_s),
+        ("write-stall-timeout", config.write_stall_timeout_s),
+        ("tls-handshake-timeout", config.tls_handshake_timeout_s),
+        ("orchlet-timeout", config.orchlet_timeout_s),
+        ("concurrent-namespace-syncs", config.concurrent_namespace_syncs),
+        ("concurrent-gc-syncs", config.concurrent_gc_syncs),
+        ("namespace-sync-period", config.namespace_sync_period_s),
+    )
+    return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
+
+
+def _origins(patterns: tuple[str, ...]) -> list[str]:
+    """Problems of `--cors-allowed-origins`: malformed expressions."""
+    problems = []
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            problems.append(f'--cors-allowed-origins: "{pattern}" is not a regular expression: {error}')
+    return problems
+
+
+def _service_ranges(ranges: tuple[str, ...]) -> list[str]:
+    """Problems of `--service-cluster-ip-range`: one range, or one of each IP version, none too small or too large."""
+    problems, versions = [], []
+    for text in ranges:
+        try:
+            network = ipaddress.ip_network(text)
+        except ValueError as error:
+            problems.append(str(error))
+            continue
+        versions.append(network.version)
+        if network.num_addresses < MIN_SERVICE_ADDRESSES:
+            problems.append(f"{text} must hold at least {MIN_SERVICE_ADDRESSES} addresses")
+        shortest = network.max_prefixlen - MAX_SERVICE_BITS
+        if network.prefixlen < shortest:
+            problems.append(f"{text} is too large, its prefix must be /{shortest} or longer")
+    if not ranges or len(versions) != len(set(versions)):
+        problems.append("must be one range, or one of each IP version")
+    return [f"--service-cluster-ip-range: {problem}" for problem in problems]
+
+
+def port_range(text: str) -> tuple[int, int] | None:
+    """First and last of `30000-32767`, `30000+2767` or `30000`; None: it cannot be read."""
+    found = _PORT_RANGE.fullmatch(text)
+    if found is None:
+        return None
+    first, sign, other = found.groups("")
+    return int(first), int(first) + int(other) if sign == "+" else int(other or first)
+
+
+def _node_ports(text: str) -> str:
+    """The problem of `--service-node-port-range`."""
+    found = port_range(text)
+    if found is None:
+        return f'--service-node-port-range: "{text}" is not a range of ports such as 30000-32767'
+    first, last = found
+    if not 0 < first <= last <= HIGHEST:
+        return f"--service-node-port-range: {text} must lie between 1 and {HIGHEST}"
+    return ""
+
+
+def _modes(modes: tuple[str, ...], available: tuple[str, ...]) -> list[str]:
+    """Problems of `--authorization-mode`: unknown or repeated modes, or ones that are not here
+    (reference AUTHZ-7).
+    """
+    unknown = [mode for mode in modes if mode not in available and mode not in _OTHER_MODES]
+    if unknown:
+        return [f'--authorization-mode: "{mode}" is not a valid mode' for mode in unknown]
+    if len(set(modes)) != len(modes):
+        return [f"--authorization-mode: {','.join(modes)} has mode specified more than once"]
+    if not modes:
+        return ["--authorization-mode: at least one mode must be given"]
+    return [
+        f'--authorization-mode: "{mode}" is not available; available are {", ".join(available)}'
+        for mode in modes
+        if mode not in available
+    ]
+
+
+def _controllers(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
+    """Problems of `--controllers`: unknown names."""
+    return [
+        f'--controllers: "{name}" is not in the list of known controllers: {", ".join(known)}'
+        for name in names
+        if name.removeprefix("-") not in ("*", *known)
+    ]
+
+
+def _election(config: Config) -> list[str]:
+    """Problems of the election's times: a leader must notice its loss before others take over."""
+    duration_s, deadline_s = config.leader_elect_lease_duration_s, config.leader_elect_renew_deadline_s
+    retry_s = config.leader_elect_retry_period_s
+    problems = []
+    if duration_s <= deadline_s:
+        problems.append("--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline")
+    if deadline_s <= 1.2 * retry_s:
+        problems.append("--leader-elect-renew-deadline must be greater than 1.2 times --leader-elect-retry-period")
+    if retry_s <= 0:
+        problems.append("--leader-elect-retry-period: must be greater than 0")
+    return problems
