@@ -2,59 +2,41 @@
 
 from __future__ import annotations
 
-from functools import partial
-from random import Random
-from typing import Any
-
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.assembly import writes
 from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.core.service_validation import validate_service
-from orchtw.storage.interface import Op
 from tests.validation import case
 from tests.validation.examples import GONE, Accepted, Base, Refused, Shown, Stored
-from tests.validation.paths import changed, value_at
-from tests.verbs.served import DEFAULT, ServedCase
+from tests.validation.services import (
+    BALANCED,
+    ENDPOINTS,
+    EXTERNAL,
+    HEADLESS,
+    LOCAL,
+    NOBODYS,
+    NODES,
+    OTHER_PORT,
+    PORT,
+    RANGES,
+    SERVICE,
+    SERVICES,
+    SUBSETS,
+    TWO,
+    WHEN_CLIENT,
+    PickingCase,
+)
 
-SERVICES = f"{DEFAULT}/services"
-ENDPOINTS = f"{DEFAULT}/endpoints"
-PORT = {"port": 80, "protocol": "TCP"}
-OTHER_PORT = {"name": "b", "port": 81}
-SERVICE = {
-    "apiVersion": "v1",
-    "kind": "Service",
-    "metadata": {"name": "web"},
-    "spec": {"selector": {"app": "web"}, "ports": [{"name": "a", **PORT}]},
-}
-SUBSETS = [{"addresses": [{"ip": "192.0.2.1"}], "ports": [{"name": "a", "port": 80}]}]
-EXTERNAL = {"spec.type": "ExternalName", "spec.externalName": "example.com", "spec.selector": GONE}
-BALANCED = {"spec.type": "LoadBalancer"}
-LOCAL = {**BALANCED, "spec.externalTrafficPolicy": "Local"}
-NODES = {"spec.type": "NodePort"}
-HEADLESS = {"spec.clusterIP": "None"}
-TWO = {"spec.ipFamilyPolicy": "RequireDualStack"}
-NOBODYS = {"spec.clusterIP": "10.0.0.200"}
-RANGES = "metadata.annotations[service.beta.orch.io/load-balancer-source-ranges]"
-WHEN_CLIENT = "when session affinity type is ClientIP"
 HERE = f"{__name__}."
-
-
-class PickingCase(ServedCase):
-    """A server that picks the same addresses and ports in every run, and few of those that tests ask for."""
-
-    def setUp(self) -> None:
-        self.patch(writes, "SystemRandom", partial(Random, 24))
-        super().setUp()
+WRITES = "tests.validation.test_service_addresses."
 
 
 class ServiceTests(PickingCase, case.EntryCase):
     """On a server with a range of each IP family."""
 
     file = "service.json"
-    more = {"service_cluster_ip_range": ("10.0.0.0/16", "fd00::/112")}
     bases = {
         "Service": Base(path=SERVICES, obj=SERVICE),
         "Endpoints": Base(
@@ -237,9 +219,9 @@ class ServiceTests(PickingCase, case.EntryCase):
             }
         ),
         73: Refused(change={"spec.ipFamilyPolicy": "SingleStack", "spec.ipFamilies": ["IPv4", "IPv6"]}),
-        74: Shown(f"{HERE}SingleStackTests.test_refused"),
-        75: Shown(f"{HERE}SingleStackTests.test_refused"),
-        76: Shown(f"{HERE}SingleStackTests.test_refused"),
+        74: Shown(f"{WRITES}SingleStackTests.test_refused"),
+        75: Shown(f"{WRITES}SingleStackTests.test_refused"),
+        76: Shown(f"{WRITES}SingleStackTests.test_refused"),
         77: [
             Refused(before=TWO, change={"spec.clusterIPs[1]": GONE, "spec.ipFamilyPolicy": "PreferDualStack"}),
             Refused(
@@ -273,7 +255,7 @@ class ServiceTests(PickingCase, case.EntryCase):
         ],
         83: [
             Stored(change={**HEADLESS, "spec.selector": GONE}, expected={"spec.ipFamilies": ["IPv4", "IPv6"]}),
-            Shown(f"{HERE}SingleStackTests.test_headless"),
+            Shown(f"{WRITES}SingleStackTests.test_headless"),
         ],
         84: [
             Refused(change={"spec.clusterIP": "10.0.0.1"}, field="spec.clusterIPs"),
@@ -283,7 +265,7 @@ class ServiceTests(PickingCase, case.EntryCase):
                 detail="not in the valid range. The range of valid IPs is 10.0.0.0/16",
             ),
         ],
-        85: Shown(f"{HERE}SmallRangeTests.test_addresses"),
+        85: Shown(f"{WRITES}SmallRangeTests.test_addresses"),
         86: [
             Stored(change=EXTERNAL, expected={"spec.clusterIP": GONE, "spec.clusterIPs": GONE}),
             Stored(change=HEADLESS, expected={"spec.clusterIP": "None", "spec.clusterIPs": ["None"]}),
@@ -313,16 +295,16 @@ class ServiceTests(PickingCase, case.EntryCase):
             change={"spec.type": "ClusterIP", "spec.clusterIP": "10.0.0.101", "spec.externalName": GONE},
             expected={"spec.clusterIPs": ["10.0.0.101"], "spec.ipFamilies": ["IPv4"]},
         ),
-        92: Shown(f"{HERE}AddressTests.test_second_address"),
+        92: Shown(f"{WRITES}AddressTests.test_second_address"),
         93: [
             Refused(
                 change={**NODES, "spec.ports[0].nodePort": 29999},
                 detail="provided port is not in the valid range. The range of valid ports is 30000-32767",
             ),
-            Shown(f"{HERE}AddressTests.test_taken_port"),
+            Shown(f"{WRITES}AddressTests.test_taken_port"),
         ],
-        94: Shown(f"{HERE}AddressTests.test_shared_port"),
-        95: Shown(f"{HERE}SmallRangeTests.test_ports"),
+        94: Shown(f"{WRITES}AddressTests.test_shared_port"),
+        95: Shown(f"{WRITES}SmallRangeTests.test_ports"),
         96: Stored(
             change={
                 **BALANCED,
@@ -348,10 +330,10 @@ class ServiceTests(PickingCase, case.EntryCase):
             change={"spec.healthCheckNodePort": GONE},
             expected={"spec.healthCheckNodePort": 30114},
         ),
-        99: Shown(f"{HERE}OldServiceTests.test_completed"),
+        99: Shown(f"{WRITES}OldServiceTests.test_completed"),
         100: Stored(before=NODES, change={"spec.type": "ClusterIP"}, expected={"spec.ports[0].nodePort": GONE}),
-        101: Shown(f"{HERE}AddressTests.test_released_ports"),
-        102: Shown(f"{HERE}AddressTests.test_health_check_port"),
+        101: Shown(f"{WRITES}AddressTests.test_released_ports"),
+        102: Shown(f"{WRITES}AddressTests.test_health_check_port"),
         103: Stored(
             before=LOCAL,
             change={"spec.externalTrafficPolicy": "Cluster"},
@@ -366,21 +348,21 @@ class ServiceTests(PickingCase, case.EntryCase):
             change=NODES,
             expected={"spec.loadBalancerClass": GONE},
         ),
-        107: Shown(f"{HERE}AddressTests.test_delete"),
-        108: Shown(f"{HERE}AddressTests.test_dry_run"),
+        107: Shown(f"{WRITES}AddressTests.test_delete"),
+        108: Shown(f"{WRITES}AddressTests.test_dry_run"),
         109: Stored(
             change={"status.loadBalancer.ingress": [{"ip": "192.0.2.1"}]}, expected={"status.loadBalancer": {}}
         ),
         110: Stored(
             change={"status.loadBalancer.ingress": [{"ip": "192.0.2.1"}]}, expected={"status.loadBalancer": {}}
         ),
-        111: Shown(f"{HERE}AddressTests.test_status_of_a_load_balancer"),
+        111: Shown(f"{WRITES}AddressTests.test_status_of_a_load_balancer"),
         112: Stored(on="status", change={"spec.ports[0].port": 99}, expected={"spec.ports[0].port": 80}),
         113: Stored(change={"spec.ports[0].port": 99}, expected={"metadata.generation": GONE}),
-        114: Shown(f"{HERE}AddressTests.test_create_by_update"),
-        115: Shown(f"{HERE}OldServiceTests.test_completed"),
-        116: Shown(f"{HERE}AddressTests.test_no_warnings"),
-        117: Shown(f"{HERE}AddressTests.test_no_warnings"),
+        114: Shown(f"{WRITES}AddressTests.test_create_by_update"),
+        115: Shown(f"{WRITES}OldServiceTests.test_completed"),
+        116: Shown(f"{WRITES}AddressTests.test_no_warnings"),
+        117: Shown(f"{WRITES}AddressTests.test_no_warnings"),
         118: Refused(
             change={"subsets[0].addresses": GONE},
             accepts={"subsets[0].addresses": GONE, "subsets[0].notReadyAddresses": [{"ip": "192.0.2.1"}]},
@@ -411,7 +393,7 @@ class ServiceTests(PickingCase, case.EntryCase):
             expected={"subsets[0].addresses": [{"ip": "192.0.2.9"}, {"ip": "192.0.2.3"}, {"ip": "192.0.2.9"}]},
         ),
         131: Stored(change={"subsets": GONE}, expected={"metadata.generation": GONE}),
-        132: Shown(f"{HERE}AddressTests.test_create_by_update"),
+        132: Shown(f"{WRITES}AddressTests.test_create_by_update"),
         133: Accepted(on="update", change={"subsets[0].addresses[0].ip": "198.51.100.1"}),
     }
 
@@ -483,251 +465,3 @@ class RuleTests(SynchronousTestCase):
         for spec in ({}, {"type": "?", "ports": [{}], "clusterIPs": [""], "ipFamilies": [""]}):
             self.assertTrue(causes(spec))
             self.assertTrue(causes(spec, spec))
-
-
-class AddressCase(PickingCase):
-    """Makes services, and looks at what they have."""
-
-    more = ServiceTests.more
-
-    def service(self, name: str, **changes: Any) -> Object:
-        """A new service; keys are paths below spec with double underscores for dots."""
-        return self.done("POST", SERVICES, self.wanted(name, **changes))
-
-    @staticmethod
-    def wanted(name: str, **changes: Any) -> Object:
-        """What is sent to make it."""
-        paths = {f"spec.{key.replace('__', '.')}": value for key, value in changes.items()}
-        return changed(SERVICE, {"metadata.name": name, **paths})
-
-    def refused(self, code: int, text: str, service: Object) -> None:
-        """A service that is not made."""
-        answer = self.send("POST", SERVICES, service)
-        self.assertEqual(answer.code, code, answer.body)
-        self.assertIn(text, answer.json["message"])
-
-
-class AddressTests(AddressCase):
-    """What services take, keep and give back."""
-
-    def test_second_address(self) -> None:
-        """A second family brings an address, and gives it back when it goes."""
-        made = self.service("a")
-        two = self.done("PUT", f"{SERVICES}/a", changed(made, {"spec.ipFamilyPolicy": "RequireDualStack"}))
-        second = value_at(two, "spec.clusterIPs[1]")
-        self.assertTrue(second.startswith("fd00::"))
-        self.assertEqual(two["spec"]["ipFamilies"], ["IPv4", "IPv6"])
-        self.refused(422, "provided IP is already allocated", self.wanted("b", clusterIP=second))
-        one = self.done("PUT", f"{SERVICES}/a", changed(two, {"spec.ipFamilyPolicy": "SingleStack"}))
-        self.assertEqual(one["spec"]["clusterIPs"], made["spec"]["clusterIPs"])
-        self.assertEqual(self.service("b", clusterIP=second)["spec"]["clusterIP"], second)
-
-    def test_second_address_that_is_asked_for(self) -> None:
-        """A certain one can be added, or the second family by its name."""
-        made = self.service("a")
-        ips = [*made["spec"]["clusterIPs"], "fd00::77"]
-        change = {"spec.ipFamilyPolicy": "PreferDualStack", "spec.clusterIPs": ips}
-        self.assertEqual(self.done("PUT", f"{SERVICES}/a", changed(made, change))["spec"]["clusterIPs"], ips)
-
-    def test_taken_port(self) -> None:
-        """A port that somebody has is refused; one that is far off is never taken."""
-        self.service("a", type="NodePort", ports=[{"port": 80, "nodePort": 30200}])
-        other = self.wanted("b", type="LoadBalancer", ports=[{"port": 80, "nodePort": 30200}])
-        text = "spec.ports[0].nodePort: Invalid value: 30200: provided port is already allocated"
-        self.refused(422, text, other)
-        wrong = self.wanted("b", type="NodePort", ports=[{"port": 80, "nodePort": -1}])
-        self.refused(422, "provided port is not in the valid range", wrong)
-
-    def test_shared_port(self) -> None:
-        """Ports of one number share a node port, whoever of them names it; others get their own."""
-        ports = [
-            {"name": "a", "port": 53},
-            {"name": "b", "port": 53, "protocol": "UDP"},
-            {"name": "c", "port": 54},
-            {"name": "d", "port": 54, "protocol": "UDP", "nodePort": 30210},
-        ]
-        found = [port["nodePort"] for port in self.service("a", type="NodePort", ports=ports)["spec"]["ports"]]
-        self.assertEqual((found[0], found[2:]), (found[1], [30210, 30210]))
-        self.assertTrue(all(30000 <= each <= 32767 for each in found))
-
-    def test_released_ports(self) -> None:
-        """What a service no longer names, others can have."""
-        made = self.service("a", type="NodePort", ports=[{"port": 80, "nodePort": 30220}])
-        self.done("PUT", f"{SERVICES}/a", changed(made, {"spec.ports[0].nodePort": 30221}))
-        made = self.service("b", type="NodePort", ports=[{"port": 80, "nodePort": 30220}])
-        self.done("PATCH", f"{SERVICES}/b", {"spec": {"type": "ClusterIP"}}, {"content-type": MERGE})
-        self.service("c", type="NodePort", ports=[{"port": 80, "nodePort": 30220}])
-
-    def test_health_check_port(self) -> None:
-        """It is one of the node ports, given or asked for."""
-        local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
-        first = self.service("a", **local)["spec"]["healthCheckNodePort"]
-        self.assertTrue(30000 <= first <= 32767)
-        text = f"failed to allocate requested HealthCheck NodePort {first}: provided port is already allocated"
-        self.refused(500, text, self.wanted("b", **local, healthCheckNodePort=first))
-        self.code("DELETE", f"{SERVICES}/a")
-        self.assertEqual(self.service("b", **local, healthCheckNodePort=first)["spec"]["healthCheckNodePort"], first)
-
-    def test_delete(self) -> None:
-        """What a service had is free once it is gone, and its endpoints are gone too."""
-        made = self.service("a", type="NodePort", **TWO_FAMILIES)
-        self.done("POST", ENDPOINTS, {"metadata": {"name": "a"}, "subsets": SUBSETS})
-        self.done("DELETE", f"{SERVICES}/a")
-        self.clock.advance(0)
-        self.assertEqual(self.code("GET", f"{ENDPOINTS}/a"), 404)
-        spec = made["spec"]
-        again = self.service("b", type="NodePort", clusterIP=spec["clusterIP"], clusterIPs=spec["clusterIPs"])
-        self.assertEqual(again["spec"]["clusterIPs"], spec["clusterIPs"])
-
-    def test_endpoints_that_are_held(self) -> None:
-        """Endpoints with a finalizer outlive their service."""
-        self.service("a")
-        self.done("POST", ENDPOINTS, {"metadata": {"name": "a", "finalizers": ["a.io/b"]}, "subsets": SUBSETS})
-        self.done("DELETE", f"{SERVICES}/a")
-        self.clock.advance(0)
-        self.assertEqual(self.code("GET", f"{ENDPOINTS}/a"), 200)
-
-    def test_dry_run(self) -> None:
-        """A dry run shows values and takes none; what it would not get is refused."""
-        wanted = self.wanted("a", type="NodePort", clusterIP="10.0.0.77", ports=[{"port": 80, "nodePort": 30230}])
-        shown = self.done("POST", f"{SERVICES}?dryRun=All", wanted)
-        self.assertEqual(shown["spec"]["clusterIPs"], ["10.0.0.77"])
-        made = self.done("POST", SERVICES, changed(wanted, {"metadata.name": "b"}))
-        answer = self.send("POST", f"{SERVICES}?dryRun=All", wanted)
-        self.assertIn("provided IP is already allocated", answer.json["message"])
-        self.done("DELETE", f"{SERVICES}/b?dryRun=All")
-        change = changed(made, {"spec.type": "ClusterIP"})
-        self.done("PUT", f"{SERVICES}/b?dryRun=All", change)
-        self.refused(422, "already allocated", wanted)
-        free = self.done("POST", f"{SERVICES}?dryRun=All", self.wanted("c", type="NodePort"))
-        self.assertTrue(free["spec"]["clusterIP"].startswith("10.0."))
-
-    def test_status_of_a_load_balancer(self) -> None:
-        """It goes when the type is another; until then it stays."""
-        made = self.service("a", type="LoadBalancer")
-        status = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}
-        self.done("PATCH", f"{SERVICES}/a/status", status, {"content-type": MERGE})
-        live = self.done("PUT", f"{SERVICES}/a", changed(made, {"spec.ports[0].port": 81, **UNVERSIONED}))
-        self.assertEqual(live["status"], status["status"])
-        live = self.done("PUT", f"{SERVICES}/a", changed(live, {"spec.type": "ClusterIP"}))
-        self.assertEqual(live["status"], {"loadBalancer": {}})
-
-    def test_create_by_update(self) -> None:
-        """A PUT of a name that is not there creates the service, or the endpoints."""
-        answer = self.send("PUT", f"{SERVICES}/new", self.wanted("new"))
-        self.assertEqual(answer.code, 201)
-        self.assertTrue(answer.json["spec"]["clusterIP"])
-        endpoints = {"metadata": {"name": "new"}, "subsets": SUBSETS}
-        self.assertEqual(self.code("PUT", f"{ENDPOINTS}/new", endpoints), 201)
-
-    def test_no_warnings(self) -> None:
-        """Fields that a later release warns of are written without a word."""
-        hints = {"metadata.annotations[service.orch.io/topology-aware-hints]": "auto"}
-        wanted = self.wanted("a", type="LoadBalancer", externalIPs=["192.0.2.01"], loadBalancerIP="192.0.2.1")
-        self.assertNotIn("warning", self.send("POST", SERVICES, changed(wanted, hints)).headers)
-
-    def test_patch_and_apply(self) -> None:
-        """Patches and applied configurations that say nothing of them leave values as they are."""
-        made = self.service("a", type="NodePort")
-        patch = {"metadata": {"labels": {"a": "b"}}, "spec": {"ports": [{"port": 80, "name": "x"}]}}
-        live = self.done("PATCH", f"{SERVICES}/a", patch, {"content-type": "application/strategic-merge-patch+json"})
-        self.assertEqual(live["spec"]["ports"][0]["nodePort"], made["spec"]["ports"][0]["nodePort"])
-        applied = {**self.wanted("a", type="NodePort"), "spec": {"type": "NodePort", "selector": {"z": "y"}}}
-        path = f"{SERVICES}/a?fieldManager=me&force=true"
-        live = self.done("PATCH", path, applied, {"content-type": "application/apply-patch+yaml"})
-        self.assertEqual(live["spec"]["clusterIPs"], made["spec"]["clusterIPs"])
-        owned = [each["fieldsV1"].get("f:spec", {}) for each in live["metadata"]["managedFields"]]
-        self.assertFalse(any("f:clusterIP" in each for each in owned))
-
-
-TWO_FAMILIES = {"ipFamilyPolicy": "RequireDualStack"}
-MERGE = "application/merge-patch+json"
-UNVERSIONED = {"metadata.resourceVersion": GONE}
-
-
-class SingleStackTests(AddressCase):
-    """A server with one range."""
-
-    more: dict[str, Any] = {}
-
-    def test_refused(self) -> None:
-        """What needs the other family is refused."""
-        two = self.wanted("a", **TWO_FAMILIES)
-        text = 'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack'
-        self.refused(422, text, two)
-        text = 'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster'
-        self.refused(422, text, self.wanted("a", ipFamilies=["IPv6"]))
-        text = 'spec.clusterIPs[0]: Invalid value: []string{"fd00::1"}: IPv6 is not configured on this cluster'
-        self.refused(422, text, self.wanted("a", clusterIP="fd00::1"))
-
-    def test_preferred(self) -> None:
-        """Who prefers two families gets the one that there is."""
-        spec = self.service("a", ipFamilyPolicy="PreferDualStack")["spec"]
-        self.assertEqual((spec["ipFamilies"], len(spec["clusterIPs"])), (["IPv4"], 1))
-
-    def test_headless(self) -> None:
-        """A headless service without selector has both families all the same, unless it wants one."""
-        spec = self.service("a", clusterIP="None", selector=GONE)["spec"]
-        self.assertEqual((spec["ipFamilies"], spec["ipFamilyPolicy"]), (["IPv4", "IPv6"], "RequireDualStack"))
-        spec = self.service("b", clusterIP="None", selector=GONE, ipFamilyPolicy="SingleStack")["spec"]
-        self.assertEqual(spec["ipFamilies"], ["IPv4"])
-
-
-class SmallRangeTests(AddressCase):
-    """Ranges that are soon full."""
-
-    more = {"service_cluster_ip_range": ("10.0.0.0/29",), "service_node_port_range": "30000-30001"}
-
-    def test_addresses(self) -> None:
-        """Whoever comes too late is told so, and gets what somebody gives back."""
-        found = {self.service(f"s{number}")["spec"]["clusterIP"] for number in range(5)}
-        self.assertEqual(found, {f"10.0.0.{number}" for number in range(2, 7)})
-        self.refused(500, "Internal error occurred: failed to allocate a serviceIP: range is full", self.wanted("a"))
-        gone = self.done("DELETE", f"{SERVICES}/s3")["spec"]["clusterIP"]
-        self.assertEqual(self.service("a")["spec"]["clusterIP"], gone)
-
-    def test_ports(self) -> None:
-        """A service that does not get all of its ports gets none, and no address."""
-        ports = [{"name": "a", "port": 1}, {"name": "b", "port": 2}]
-        self.service("a", type="NodePort")
-        for _ in range(7):
-            wanted = self.wanted("b", type="NodePort", ports=ports)
-            self.refused(500, "Internal error occurred: failed to allocate a nodePort: range is full", wanted)
-        self.service("b", type="NodePort")
-
-
-class OldServiceTests(AddressCase):
-    """Services that were stored before anything was given to them."""
-
-    def put(self, name: str, **changes: Any) -> None:
-        stored = self.server.instance.resources.targets.stored_target("", "v1", "services").stored
-        obj = stored.codec.normalise(changed(self.wanted(name, **changes), {"metadata.namespace": "default"}))
-        stored.codec.set_defaults(obj)
-        value = stored.prepare(obj).value
-        self.store.commit(Op(f"{stored.prefix}default/{name}", value, 0))
-        self.clock.advance(0)
-
-    def repaired(self, name: str) -> Object:
-        """What has become of a service."""
-        self.run_async(self.server.instance.resources.targets.repair_reservations())
-        found: Object = self.done("GET", f"{SERVICES}/{name}")["spec"]
-        return found
-
-    def test_completed(self) -> None:
-        """They get what they lack by what they have."""
-        self.put("a", clusterIP="10.0.0.70")
-        self.put("b", clusterIP="None")
-        self.put("c", clusterIP="None", selector=GONE)
-        self.put("d", type="NodePort")
-        self.put("e", clusterIP="10.0.0.71", clusterIPs=["10.0.0.71", "fd00::71"])
-        spec = self.repaired("a")
-        self.assertEqual((spec["clusterIPs"], spec["ipFamilies"]), (["10.0.0.70"], ["IPv4"]))
-        self.assertEqual(spec["ipFamilyPolicy"], "SingleStack")
-        for name in "bc":
-            spec = self.repaired(name)
-            self.assertEqual((spec["ipFamilyPolicy"], spec["clusterIPs"]), ("PreferDualStack", ["None"]))
-            self.assertEqual(spec["ipFamilies"], ["IPv4", "IPv6"])
-        spec = self.repaired("d")
-        self.assertTrue(spec["clusterIP"] and spec["ports"][0]["nodePort"])
-        self.assertEqual(self.repaired("e")["ipFamilyPolicy"], "RequireDualStack")
-        self.refused(422, "already allocated", self.wanted("f", clusterIP="10.0.0.70"))
