@@ -10,6 +10,8 @@ import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
+from orchtw.rules.ports import port_number
+
 NOT_AN_IP: Final = "must be a DNS name, not an IP address"
 """What is wrong with a host name that is an address."""
 
@@ -68,13 +70,20 @@ def special(address: Address) -> str:
         return "may not be in the loopback range (127.0.0.0/8, ::1/128)"
     if address in _LINK_LOCAL[address.version]:
         return "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
-    if address in _LINK_LOCAL_MULTICAST[address.version]:
+    if _is_link_local_multicast(address):
         return "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
     return ""
 
 
 _LINK_LOCAL: Final = {4: ip_network("169.254.0.0/16"), 6: ip_network("fe80::/10")}
-_LINK_LOCAL_MULTICAST: Final = {4: ip_network("224.0.0.0/24"), 6: ip_network("ff02::/16")}
+_MULTICAST: Final = IPv4Network("224.0.0.0/24")
+_LINK_SCOPE: Final = 2  # of a multicast address: the lower half of its second byte; the upper half is flags
+
+
+def _is_link_local_multicast(address: Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return address in _MULTICAST
+    return address.is_multicast and address.packed[1] & 0x0F == _LINK_SCOPE
 
 
 def endpoint_ip(value: str) -> tuple[str, ...]:
@@ -84,3 +93,16 @@ def endpoint_ip(value: str) -> tuple[str, ...]:
         return ip(value)
     why = special(address)
     return (why,) if why else ()
+
+
+def socket_address(value: str) -> tuple[str, ...]:
+    """What is wrong with an address and port, such as `10.9.8.7:80` or `[2001:db8::1]:80`."""
+    found = _SOCKET.fullmatch(value)
+    if found is None:
+        return ("must be a valid socket address format, (e.g. 0.0.0.0:10254 or [::]:10254)",)
+    digits = found["port"].removeprefix("+")
+    number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= _LONGEST else 0
+    return (*port_number(number), *ip(found["six"] or found["host"] or ""))
+
+
+_SOCKET: Final = re.compile(r"(?:\[(?P<six>[^][]*)]|(?P<host>[^][:]*)):(?P<port>[^][:]*)", re.DOTALL)

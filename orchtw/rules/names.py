@@ -24,6 +24,7 @@ _LABEL_VALUE = f"({_QUALIFIED})?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _VARIABLE = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _HEADER = "[-A-Za-z0-9]+"
+_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _KEPT = 4096  # label keys, values and names repeat; so many short ones are about 1 MiB
 _LONGEST_MATCHED = 4096  # characters: that longer ones are too long says enough
 _LONGEST_KEPT = 320  # characters: every valid value is shorter, and a client's long ones are not worth the memory
@@ -93,8 +94,17 @@ _VARIABLE_TEXT = regex_text(
 _HEADER_TEXT = regex_text(
     "a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name"
 )
+_IDENTIFIER_TEXT = regex_text(
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric "
+    "characters or '_'",
+    _IDENTIFIER,
+    "my_name",
+    "MY_NAME",
+    "MyName",
+)
 _is_variable = re.compile(_VARIABLE).fullmatch
 _is_header = re.compile(_HEADER).fullmatch
+_is_identifier = re.compile(_IDENTIFIER).fullmatch
 
 
 def _form(pattern: str, limit: int, text: str) -> Check:
@@ -183,6 +193,11 @@ def environment_variable(value: str) -> tuple[str, ...]:
 def http_header(value: str) -> tuple[str, ...]:
     """What is wrong with the name of an HTTP header."""
     return () if _is_header(value) else (_HEADER_TEXT,)
+
+
+def c_identifier(value: str) -> tuple[str, ...]:
+    """What is wrong with a name as programming languages have them."""
+    return () if _is_identifier(value) else (_IDENTIFIER_TEXT,)
 
 
 def fully_qualified_name(value: str) -> tuple[str, ...]:

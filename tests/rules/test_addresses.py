@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.rules.addresses import ip, parse_cidr, parse_ip, within
+from orchtw.rules.addresses import endpoint_ip, ip, parse_cidr, parse_ip, socket_address, within
 
 
 class AddressTests(SynchronousTestCase):
@@ -30,6 +30,38 @@ class AddressTests(SynchronousTestCase):
                      "\u0661.2.3.4", "1.2.3.0x4", "12345::", "0" * 5000 + ".0.0.1", "a"):
             self.assertIsNone(parse_ip(text), text)
             self.assertEqual(len(ip(text)), 1, text)
+
+    def test_special(self) -> None:
+        """Addresses that mean no host, or one that only its neighbours reach, are those of no endpoint."""
+        special = {
+            "unspecified (0.0.0.0": ("0.0.0.0", "::", "::ffff:0.0.0.0"),
+            "in the loopback range (127.0.0.0/8": ("127.0.0.1", "127.255.255.255", "::1"),
+            "in the link-local range (169.254.0.0/16": ("169.254.1.1", "fe80::1", "febf::1"),
+            "in the link-local multicast range (224.0.0.0/24": ("224.0.0.255", "ff02::1", "ff12::1"),
+        }
+        for why, texts in special.items():
+            for text in texts:
+                (found,) = endpoint_ip(text)
+                self.assertTrue(found.startswith(f"may not be {why}"), (text, found))
+        for text in ("10.9.8.7", "224.0.1.0", "255.255.255.255", "2001:db8::1", "fec0::1", "ff05::1", "fc02::1"):
+            self.assertEqual(endpoint_ip(text), (), text)
+
+    def test_sockets(self) -> None:
+        """Both parts are checked; an IPv6 address stands in brackets."""
+        port, form = "must be between 1 and 65535, inclusive", "must be a valid socket address format"
+        for text, starts in (
+            ("[::]:10254", ()),
+            ("0.0.0.0:+080", ()),
+            ("a:0", (port, "must be a valid IP")),
+            ("10.9.8.7:" + "9" * 5000, (port,)),
+            ("10.9.8.7:\u0661", (port,)),
+            ("::1:80", (form,)),
+            ("[::1]80", (form,)),
+            ("[[::1]]:80", (form,)),
+            ("\n", (form,)),
+        ):
+            found = socket_address(text)
+            self.assertEqual([each[: len(start)] for each, start in zip(found, starts, strict=True)], [*starts])
 
     def test_ranges(self) -> None:
         """A range may be named by any of its addresses."""

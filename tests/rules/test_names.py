@@ -101,6 +101,16 @@ class DomainTests(SynchronousTestCase):
         for value in ("*", "a.*", "**.a", "*.A", "*a.b", "*." + "a." * 126 + "a"):
             self.assertEqual(len(names.wildcard_subdomain(value)), 1, value)
 
+    def test_identifiers(self) -> None:
+        """Identifiers have neither dots nor dashes."""
+        (found,) = names.c_identifier("my-name")
+        self.assertEqual(
+            found,
+            "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric "
+            "characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is "
+            "'[A-Za-z_][A-Za-z0-9_]*')",
+        )
+
     def test_fully_qualified(self) -> None:
         """Three parts are enough; all that is wrong is one text."""
         self.assertEqual(names.fully_qualified_name("a.b.c"), ())

@@ -54,6 +54,11 @@ class DiscoveryTests(case.EntryCase):
         8: [
             Refused(change={**NAMES, f"{AT}.addresses[0]": "A.b"}, accepts={**NAMES, f"{AT}.addresses[0]": "a.b."}),
             Refused(change={**NAMES, f"{AT}.addresses[0]": "a"}, detail="at least two segments"),
+            Refused(
+                change={**NAMES, f"{AT}.addresses[0]": f"a.{'b' * 64}"},
+                accepts={**NAMES, f"{AT}.addresses[0]": f"a.{'b' * 63}"},
+                detail="must be no more than 63 characters",
+            ),
         ],
         9: Refused(change={f"{AT}.nodeName": ""}, accepts={f"{AT}.nodeName": "a.b"}),
         10: Refused(change={f"{AT}.hostname": "a.b"}, accepts={f"{AT}.hostname": "a"}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -13,8 +14,8 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.strategies import KINDS
 from orchtw.registry.traits import GENERIC
-from orchtw.rules import names
-from orchtw.rules.names import LABEL_1035_NAME, LABEL_NAME, PATH_SEGMENT_NAME, SUBDOMAIN_NAME, Check, NameForm
+from orchtw.rules import addresses, file_paths, names, ports
+from orchtw.rules.names import LABEL_1035_NAME, LABEL_NAME, PATH_SEGMENT_NAME, SUBDOMAIN_NAME, NameForm
 from orchtw.schema.catalogue import Catalogue
 from tests.validation import case
 from tests.validation.examples import (
@@ -52,6 +53,8 @@ CONDITION = {
     "lastTransitionTime": "2024-01-01T00:00:00Z",
 }
 SELECTOR = "spec.podSelector"
+SURGE = "spec.strategy.rollingUpdate.maxSurge"
+POD = "spec.template.spec"
 DELETION = "tests.end_to_end.test_deletion.DeleteTests"
 GRACE = "tests.registry.test_deletion.GraceTests"
 PROPAGATION = "tests.registry.test_deletion.PropagationTests"
@@ -131,6 +134,16 @@ def refused_condition(accepts: Changes, **change: Any) -> Refused:
     return Refused(on="status", change=observed(**change), accepts=accepts, field=f"status.conditions[0].{key}")
 
 
+def mode(value: int) -> Changes:
+    """A change that sets the mode of the files in a volume."""
+    return {f"{POD}.volumes": [{"name": "v", "configMap": {"name": "m", "defaultMode": value}}]}
+
+
+def driver(name: str) -> Changes:
+    """A change that adds a volume of a CSI driver."""
+    return {f"{POD}.volumes": [{"name": "v", "csi": {"driver": name}}]}
+
+
 def options(method: str, first: int, **more: Any) -> dict[int, Asked | list[Asked]]:
     """The examples of fieldManager, dryRun and fieldValidation, whose entries follow each other."""
     return {
@@ -194,6 +207,16 @@ class MetaTests(case.EntryCase):
                 "kind": "ClusterRole",
                 "metadata": {"name": "a"},
                 "rules": [],
+            },
+        ),
+        "Node": Base(path="/api/v1/nodes", obj={"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}),
+        "APIService": Base(
+            path="/apis/apiregistration.orch.io/v1/apiservices",
+            obj={
+                "apiVersion": "apiregistration.orch.io/v1",
+                "kind": "APIService",
+                "metadata": {"name": "v1.g"},
+                "spec": {"group": "g", "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 10},
             },
         ),
     }
@@ -440,10 +463,57 @@ class MetaTests(case.EntryCase):
         97: refused_condition(observed(reason="A1_,:b"), reason="1A"),
         98: refused_condition(observed(reason=long(1024)), reason=long(1025)),
         99: refused_condition(observed(message=long(32768)), message=long(32769)),
-        **dict.fromkeys((100, 101, 102, 104, 105, 110), Shown(f"{__name__}.FormatTests.test_formats")),
+        **dict.fromkeys((*range(100, 112), 113, 115, 118, 120, 121), Shown(f"{__name__}.FormatTests.test_formats")),
+        112: Refused(
+            kind="Deployment",
+            change={SURGE: "10"},
+            accepts={SURGE: "10%"},
+            field=SURGE,
+            detail="a valid percent string must be a numeric string followed by an ending '%'",
+        ),
+        114: [
+            Refused(
+                kind="Deployment",
+                change={f"{POD}.securityContext.{key}": value},
+                accepts={f"{POD}.securityContext.{key}": 2147483647},
+                field=f"{POD}.securityContext.{key}",
+            )
+            for key in ("runAsUser", "runAsGroup", "fsGroup")
+            for value in (-1, 2147483648)
+        ],
+        116: Shown("tests.validation.test_discovery.DiscoveryTests.test_examples"),
+        117: Shown("tests.validation.test_networking.NetworkingTests.test_examples"),
+        119: Shown("tests.rules.test_addresses.AddressTests.test_special"),
+        122: [
+            Refused(
+                kind="Deployment",
+                change=mode(value),
+                accepts=mode(511),
+                field=f"{POD}.volumes[0].configMap.defaultMode",
+            )
+            for value in (-1, 512)
+        ],
+        123: [
+            Shown(f"{__name__}.NameTests.test_csi_driver"),
+            Refused(
+                kind="Deployment",
+                change=driver("a_b"),
+                accepts=driver("A" * 63),
+                field=f"{POD}.volumes[0].csi.driver",
+            ),
+        ],
+        124: Refused(
+            kind="Node",
+            change={"spec.podCIDRs": ["10.0.0.0/33"]},
+            accepts={"spec.podCIDRs": ["10.9.8.7/8"]},
+            field="spec.podCIDRs[0]",
+        ),
         **dict.fromkeys(range(125, 130), Shown(f"{__name__}.NameTests.test_forms")),
         130: Shown("tests.validation.test_apiextensions.DefinitionsTests.test_examples"),
+        131: Refused(kind="APIService", change={"metadata.name": "v2.g"}, accepts={"metadata.name": "v1.g"}),
+        132: Shown("tests.validation.test_internal_apiserver.InternalApiserverTests.test_examples"),
         133: Shown(f"{__name__}.NameTests.test_cron_job"),
+        134: Shown("tests.validation.test_core_rest.CoreRestTests.test_limit_range_without_name"),
         135: Shown(f"{__name__}.NameTests.test_priority_class"),
         136: Accepted(kind="ClusterRole", on="create", change={"metadata.name": "system:mine"}),
         137: Shown(f"{KIND_TRAITS}.test_create_on_update"),
@@ -454,19 +524,6 @@ class MetaTests(case.EntryCase):
             Shown(f"{KIND_TRAITS}.test_version_required"),
         ],
     }
-
-    OTHERS = frozenset({131, 132, 134})
-    """Names of kinds whose own files say the same."""
-
-    def facts(self) -> list[Entry]:
-        """Every entry of the file."""
-        return super().entries()
-
-    def entries(self) -> list[Entry]:
-        """Those that no other test repeats: forms of few kinds are shown with the fields that have them."""
-        formats = FormatTests.FORMS
-        shown = [each for each in self.facts() if each.fact["kind"] != "(formats)" or each.number in formats]
-        return [each for each in shown if each.number not in self.OTHERS]
 
 
 class ServerFieldsTests(ServedCase):
@@ -574,7 +631,7 @@ class NameTests(ServedCase):
     def test_forms(self) -> None:
         """The kinds that the file names have these forms."""
         forms = {kind.kind: kind.name_form for kind in KINDS.values()}
-        entries = MetaTests("test_every_entry").facts()
+        entries = MetaTests("test_every_entry").entries()
         for number, form in self.FORMS.items():
             kinds = re.findall(r"[A-Z]\w+", re.sub(r" \(v1\)", "", entries[number].fact["when"]))
             for kind in kinds:
@@ -595,6 +652,15 @@ class NameTests(ServedCase):
             "priority class names with 'system-' prefix are reserved for system use only",
         )
 
+    def test_csi_driver(self) -> None:
+        """The name of a driver is there, and has at most 63 characters."""
+        containers = [{"name": "c", "image": "i"}]
+        for name, reason in (("", "FieldValueRequired"), (long(64), "FieldValueTooLong")):
+            spec = {"containers": containers, "volumes": [{"name": "v", "csi": {"driver": name}}]}
+            answer = self.send("POST", f"{NAMESPACED}/pods", {"metadata": {"name": "p"}, "spec": spec})
+            causes = {each["field"]: each["reason"] for each in answer.json["details"]["causes"]}
+            self.assertEqual(causes["spec.volumes[0].csi.driver"], reason)
+
     def refused(self, path: str, obj: Object, text: str) -> None:
         """The name of a new object is refused with a text."""
         answer = self.send("POST", path, obj)
@@ -605,7 +671,7 @@ class NameTests(ServedCase):
 class FormatTests(SynchronousTestCase):
     """The forms of texts that many kinds share."""
 
-    FORMS: dict[int, tuple[Check, tuple[str, ...], tuple[str, ...]]] = {
+    FORMS: dict[int, tuple[Callable[[Any], tuple[str, ...]], tuple[Any, ...], tuple[Any, ...]]] = {
         100: (names.dns_label, ("a", "1-a", long(63)), ("", "-a", "a-", "A", "a.b", long(64))),
         101: (
             names.dns_subdomain,
@@ -613,22 +679,42 @@ class FormatTests(SynchronousTestCase):
             ("", "a..b", "a.-b", "A.b", long(254)),
         ),
         102: (names.dns_1035_label, ("a", "a-1"), ("1a", "-a", "a.b", long(64))),
+        103: (names.wildcard_subdomain, ("*.a", "*.a-1.b"), ("", "*", "a", "*.*.a", "*a.b", "*.A", f"*.{long(252)}")),
         104: (
             names.qualified_name,
             ("a", "A.b_c-1", "x.y/a", f"x/{long(63)}"),
             ("", "/a", "x/", "x/y/z", "X/a", "a b", f"x/{long(64)}"),
         ),
         105: (names.label_value, ("", "A.b_c-1"), ("-a", "a-", "a b", long(64))),
+        106: (names.c_identifier, ("a", "_A1", "__"), ("", "1a", "a-b", "a.b", "a\n", "\xe9")),
+        107: (ports.port_number, (1, 65535), (0, -1, 65536, 2**63 - 1)),
+        108: (ports.port_name, ("a", "1-a", "a" * 15), ("", "A", "12", "a--b", "-a", "a-", "a_b", "a" * 16)),
+        109: (names.environment_variable, ("a", "_A.b-1", ".a"), ("", "1a", ".", "..", "..a", "a b", "a=")),
         110: (names.config_key, ("a", ".a", "A_b-c.d"), (".", "..", "..a", "a b", "", long(254))),
+        111: (names.http_header, ("X-Header-Name", "1"), ("", "a_b", "a b", "a:")),
+        113: (
+            addresses.ip,
+            ("10.9.8.7", "010.009.8.7", "2001:db8::ffff", "::"),
+            ("", "a", "10.9.8", "10.9.8.256", "10.9.8.7/8"),
+        ),
+        115: (names.fully_qualified_name, ("a.b.c", "a.b.c.d"), ("", "A.b.c", "a..c", "a.b.", "a.b")),
+        118: (
+            addresses.socket_address,
+            ("10.9.8.7:80", "[2001:db8::1]:65535", "[10.9.8.7]:1"),
+            ("", "10.9.8.7", "[::]", "::1:80", "a:80", ":80", "10.9.8.7:", "10.9.8.7:0", "10.9.8.7:a", "[::]:65536"),
+        ),
+        120: (file_paths.descending_path, ("", "a/b", "..a", "a..b"), ("..", "a/..", "a/../b", "/a")),
+        121: (file_paths.file_path, ("", "a/b", "a/..b"), ("..", "a/..", "/a", "..a")),
     }
-    """Those that metadata and references of every kind have; the others are shown with the fields that have them."""
+    """The others are shown with fields that have them."""
 
     def test_formats(self) -> None:
         """Each accepts what is right, refuses what is not, and says how long is too long."""
-        facts = {each.number: each for each in MetaTests("test_every_entry").facts()}
+        facts = {each.number: each for each in MetaTests("test_every_entry").entries()}
         for number, (check, good, bad) in self.FORMS.items():
             rule = facts[number].fact["path"]
             self.assertEqual([value for value in good if check(value)], [], rule)
             self.assertEqual([value for value in bad if not check(value)], [], rule)
+            texts = [text for value in bad for text in check(value)]
             for detail in filter(None, facts[number].details):
-                self.assertTrue(any(re.search(detail, text) for text in check(bad[-1])), rule)
+                self.assertTrue(any(re.search(detail, text) for text in texts), rule)

@@ -12,7 +12,7 @@ from orchtw.objects import Object
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
 from orchtw.rules.addresses import Address, parse_ip, special
-from orchtw.rules.causes import duplicate, invalid, not_supported, too_many
+from orchtw.rules.causes import duplicate, invalid, not_supported, required, too_many
 from orchtw.rules.metadata import validate_labels
 from orchtw.rules.names import dns_label, dns_subdomain
 from orchtw.schema.conversion.discovery import HOSTNAME, SLICE_CONVERSIONS
@@ -78,15 +78,21 @@ def _address(text: str, kind: str, family: int, at: str) -> Iterator[Cause]:
         if why := "must be a valid IP address" if address is None else special(address):
             yield invalid(at, text, why)
     elif kind == "FQDN":
-        yield from (invalid(at, text, why) for why in _full_name(text))
+        yield from _full_name(text, at)
 
 
-def _full_name(text: str) -> tuple[str, ...]:
+def _full_name(text: str, at: str) -> Iterator[Cause]:
     """What is wrong with a fully qualified domain name; one dot may stand at its end."""
     name = text.removesuffix(".")
-    if found := dns_subdomain(name):
-        return found
-    return () if "." in name else ("should be a domain with at least two segments separated by dots",)
+    if not text:
+        yield required(at)
+    elif errors := dns_subdomain(name):
+        yield invalid(at, name, ",".join(errors))
+    elif "." not in name:
+        yield invalid(at, name, "should be a domain with at least two segments separated by dots")
+    else:
+        labels = name.split(".")
+        yield from (invalid(at, label, ",".join(errors)) for label in labels if (errors := dns_label(label)))
 
 
 def _port_names(new: Object) -> Iterator[Cause]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from orchtw.rules import file_paths, names, ports
+from orchtw.rules import addresses, file_paths, names, ports
 
 FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "dns_label": names.dns_label,
@@ -16,6 +16,7 @@ FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "config_key": names.config_key,
     "path_segment": names.path_segment,
     "csi_driver": names.csi_driver,
+    "c_identifier": names.c_identifier,
     "fully_qualified_name": names.fully_qualified_name,
     "absolute_path": file_paths.absolute_path,
     "descending_path": file_paths.descending_path,
@@ -23,5 +24,6 @@ FORMATS: Final[Mapping[str, Callable[[Any], tuple[str, ...]]]] = {
     "no_backsteps": file_paths.no_backsteps,
     "port": ports.port,
     "port_name": ports.port_name,
+    "socket_address": addresses.socket_address,
 }
 """By name: what is wrong with a value, nothing if it is fine."""
