@@ -192,7 +192,7 @@ def prepared_update(stored: Stored, new: Object, old: Object, live: Entry) -> Pr
 
 
 def _refuse(write: Write, obj: Object, causes: list[Cause]) -> None:
-    if causes:
+    if causes and not write.own:
         resource = write.target.resource
         meta: dict[str, Any] = obj["metadata"]
         name = meta.get("name") or meta.get("generateName", "")

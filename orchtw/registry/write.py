@@ -36,7 +36,8 @@ class Write:
     object is the outcome of a server-side apply, which has settled ownership and may create. `size_bytes`: of what
     was sent, which says with the live object's size how long the write may take. Admission is shown `options`, and
     `view` in place of the object; its warnings go to `request`. `admitted`: admission has seen the request that this
-    write is a part of, and does not see the write.
+    write is a part of, and does not see the write. `own`: an object of the server's, whose content the rules of its
+    kind do not bind: it says how things are.
     """
 
     target: Target
@@ -53,6 +54,7 @@ class Write:
     request: Request | None = None
     view: View | None = None
     admitted: bool = False
+    own: bool = False
 
 
 @attrs.frozen(slots=True)

@@ -69,14 +69,15 @@ class ObjectTests(TestCase):
 
 
 class LoopbackTests(ObjectTests):
-    """A server that only this machine can reach."""
+    """A server that only this machine can reach is an endpoint too, though nobody may make such endpoints."""
 
-    address = ""
+    address = "127.0.0.1"
 
-    async def test_service(self) -> None:
-        """It has a Service and is no endpoint of it: nobody elsewhere would get anywhere."""
-        self.assertEqual((await self.got(f"{SERVICE}/orch"))["spec"]["clusterIP"], "10.0.0.1")
-        self.assertNotIn("subsets", await self.got(f"{ENDPOINTS}/orch"))
+    async def test_others(self) -> None:
+        """The rule holds for everybody else."""
+        subsets = [{"addresses": [{"ip": self.address}], "ports": [{"port": 1}]}]
+        answer = await self.server.request("POST", ENDPOINTS, {"metadata": {"name": "mine"}, "subsets": subsets})
+        self.assertEqual(answer.code, 422)
 
 
 class KubernetesObjectTests(ObjectTests):

@@ -80,6 +80,7 @@ class Maker:
             user=system_user(self.naming),
             from_live=True,
             manager=self.naming.api_server,
+            own=True,
         )
 
 

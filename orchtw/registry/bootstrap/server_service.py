@@ -9,7 +9,6 @@ import attrs
 
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
-from orchtw.rules.addresses import endpoint_ip
 from orchtw.rules.services import family_of
 
 PORT = 443
@@ -29,12 +28,11 @@ class ServerService:
         await self.point(maker)
 
     async def point(self, maker: Maker) -> None:
-        """Let the endpoints name the servers that are alive.
+        """Let the endpoints name the servers that are alive, also one that only this machine reaches.
 
-        Those that advertise an address that no endpoint can have, such as that of the loopback, are left out: nobody
-        elsewhere would reach them.
+        Other endpoints may not have an address of the loopback.
         """
-        places = [each for each in await self.leases.living() if not endpoint_ip(each.address)]
+        places = await self.leases.living()
         naming = maker.naming
         meta = self._meta(maker, {f"endpointslice.{naming.label_domain}/skip-mirror": "true"})
         subsets = [
