@@ -47,7 +47,11 @@ TERMS = "spec.scopeSelector.matchExpressions"
 
 class CoreRestTests(case.EntryCase):
     file = "core-rest.json"
-    kinds = ("Namespace", "Secret", "ConfigMap", "ServiceAccount", "LimitRange", "ResourceQuota", "ComponentStatus")
+    kinds = (
+        *("Namespace", "Secret", "ConfigMap", "ServiceAccount", "TokenRequest", "LimitRange", "ResourceQuota"),
+        "ComponentStatus",
+    )
+    beyond = range(48, 57)  # requests for tokens, which nobody issues yet: a 405
     bases = {
         "Namespace": Base(path="/api/v1/namespaces", obj=NAMESPACE),
         "Secret": Base(path=f"{DEFAULT}/secrets", obj=SECRET),
