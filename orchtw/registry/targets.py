@@ -15,6 +15,7 @@ from orchtw.registry.target import Target
 from orchtw.rules.warnings import deprecation
 from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, with_added
 from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.nodes import StructSchema
 from orchtw.schema.schemas import Kind
 from orchtw.storage.cache import Cacher
 
@@ -27,6 +28,7 @@ Home = tuple[str, str]
 """Group and plural under which a resource is stored."""
 
 MakeStrategy = Callable[[ResourceType, Naming, KindCodec], Strategy]
+MakeCodec = Callable[[ResourceType, StructSchema], KindCodec]
 
 
 class Targets:
@@ -65,7 +67,12 @@ class Targets:
             stored.cache = caches.of(stored)
         self._caches = caches
 
-    async def add(self, versions: Sequence[Kind], make_strategy: MakeStrategy = strategy_for) -> None:
+    async def add(
+        self,
+        versions: Sequence[Kind],
+        make_strategy: MakeStrategy = strategy_for,
+        make_codec: MakeCodec | None = None,
+    ) -> None:
         """Serve a resource that is none of the release, in all of its versions, each with its schema; after `open`.
 
         One of them is the storage version; requests may name those that are on by default. They can when this
@@ -80,7 +87,8 @@ class Targets:
         self._codecs.schemas.check(self._added.get(home, ()), versions)
         self._opening[home] = resources
         try:
-            come = [(resource, self._codecs.made(resource, schema)) for resource, schema in versions]
+            make = make_codec or self._codecs.made
+            come = [(resource, make(resource, schema)) for resource, schema in versions]
             storage = next(pair for pair in come if pair[0].version == pair[0].storage_version)
             stored = self._make_stored(*storage, make_strategy)
             targets = [self._target(resource, codec, stored) for resource, codec in come]

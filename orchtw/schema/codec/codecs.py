@@ -289,15 +289,17 @@ class Codecs:
                 raise KeyError(f"{kind} in {api_version}")
             schema = self.schemas.struct(message)
             if self.schemas.is_added(message):
-                found = self._own(api_version, kind, schema)
+                found = self._own(api_version, kind, schema, KindCodec)
             else:
                 found = KindCodec(api_version, kind, schema, self._generated, self.schemas)
             self._kinds[api_version, kind] = found
         return found
 
-    def made(self, resource: ResourceType, schema: StructSchema) -> KindCodec:
+    def made(
+        self, resource: ResourceType, schema: StructSchema, codec_type: type[KindCodec] | None = None
+    ) -> KindCodec:
         """A codec of a resource's kind, which is none of the release; `change` makes it known."""
-        return self._own(resource.api_version, resource.kind, schema)
+        return self._own(resource.api_version, resource.kind, schema, codec_type or KindCodec)
 
     def change(self, gone: Iterable[ResourceType], come: Iterable[tuple[ResourceType, KindCodec]]) -> None:
         """Forget the kinds of added resources and their lists, and know others by the codecs that were `made`.
@@ -311,9 +313,11 @@ class Codecs:
         kept = {key: codec for key, codec in self._kinds.items() if key not in lost and known(*key) is not None}
         self._kinds = kept | {(resource.api_version, resource.kind): codec for resource, codec in come}
 
-    def _own(self, api_version: str, kind: str, schema: StructSchema) -> KindCodec:
+    def _own(
+        self, api_version: str, kind: str, schema: StructSchema, codec_type: type[KindCodec]
+    ) -> KindCodec:
         """A codec with functions of its own, which go with it, and without Protobuf."""
-        return KindCodec(api_version, kind, schema, _Generated(), self.schemas, protobuf=False)
+        return codec_type(api_version, kind, schema, _Generated(), self.schemas, protobuf=False)
 
     def message(self, full_name: str) -> MessageCodec:
         """The codec of a message. Raises KeyError when it is unknown or has a special JSON form."""
