@@ -40,10 +40,10 @@ from tests.validation.examples import (
     Changes,
 )
 from tests.validation.paths import changed
-from tests.verbs.served import ServedCase
+from tests.verbs.unattended import UnattendedCase
 
 
-class DefinitionCase(ServedCase):
+class DefinitionCase(UnattendedCase):
     """A test of one definition."""
 
     def make(self, changes: Changes = NONE) -> Object:
