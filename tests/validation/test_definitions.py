@@ -142,6 +142,7 @@ class OlderTests(DefinitionCase):
         older = self.make_older(bad)
         self.assertEqual(self.put(older, {"metadata.labels.a": "b", **worse}), [])
         self.done("DELETE", f"{DEFINITIONS}/{older['metadata']['name']}")
+        self.assertEqual(self.put(older, {"metadata.finalizers": []}, "/status"), [])
         self.assertIn(field, self.put(self.make(), bad))
 
     def test_unapproved(self) -> None:
