@@ -72,7 +72,8 @@ class ValueTests(CustomCase):
         await self.refused(
             "spec.code: Invalid value: \"bb\": spec.code in body should match '^a+$'", code="bb"
         )
-        await self.refused("spec.code: Invalid value: \"a\": spec.code in body should be at least 2 chars long", code="a")
+        short = 'spec.code: Invalid value: "a": spec.code in body should be at least 2 chars long'
+        await self.refused(short, code="a")
         await self.refused("spec.parts[0].name: Required value", parts=[{}])
         await self.refused(
             'spec.parts[1]: Duplicate value: map[string]interface {}{"name":"a"}',
@@ -105,7 +106,8 @@ class ValueTests(CustomCase):
     async def test_embedded(self) -> None:
         """An object inside says its kind and version, and its metadata is typed (CRD-15)."""
         await self.define()
-        template: Any = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "odd": 1}, "data": {"a": "b"}}
+        meta = {"name": "x", "odd": 1}
+        template: Any = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"a": "b"}}
         found = await self.created(self.widgets(), self.widget(spec={"template": template}))
         self.assertEqual(found["spec"]["template"]["metadata"], {"name": "x"})
         answer = await self.client.post(self.widgets(), self.widget("v", spec={"template": {"kind": "ConfigMap"}}))
@@ -228,15 +230,16 @@ class ShownTests(CustomCase):
         """Columns come from the definition; what is missing is null, dates are ages (CRD-19)."""
         columns = [
             {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
-            {"name": "Phase", "type": "string", "jsonPath": ".status.phase", "priority": 1, "description": "How it is."},
+            {"name": "Phase", "type": "string", "jsonPath": ".status.phase", "priority": 1, "description": "How."},
             {"name": "Part", "type": "string", "jsonPath": '.spec.parts[?(@.name=="b")].count'},
             {"name": "Since", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
         ]
         await self.define(version(additionalPrinterColumns=columns))
         await self.created(self.widgets(), self.widget(spec={"size": 5, "parts": [{"name": "b", "count": 4}]}))
         table = (await self.client.get(self.widgets(), TABLE)).json
-        self.assertEqual([each["name"] for each in table["columnDefinitions"]], ["Name", "Size", "Phase", "Part", "Since"])
-        self.assertEqual(table["columnDefinitions"][2]["description"], "How it is.")
+        names = [each["name"] for each in table["columnDefinitions"]]
+        self.assertEqual(names, ["Name", "Size", "Phase", "Part", "Since"])
+        self.assertEqual(table["columnDefinitions"][2]["description"], "How.")
         self.assertEqual(table["columnDefinitions"][2]["priority"], 1)
         self.assertEqual(table["rows"][0]["cells"][:4], ["w", 5, None, "4"])
         self.assertRegex(table["rows"][0]["cells"][4], r"^\d+s$")
