@@ -38,8 +38,9 @@ class CustomSchema(StructSchema):
 
 def _fields(schema: CustomSchema, metadata: Node) -> list[Field]:
     structure = schema.structure()
-    properties = {name: part for name, part in (structure.get("properties") or {}).items() if name not in _TYPE_FIELDS}
-    members = {**structure, "properties": properties}
+    properties = structure.get("properties") or {}
+    own = {name: part for name, part in properties.items() if name not in _TYPE_FIELDS}
+    members = {**structure, "properties": own}
     object_meta = Field(name="metadata", node=metadata, optional=True, omitempty=True)
     return [object_meta, *_members(members, schema.naming)]
 
