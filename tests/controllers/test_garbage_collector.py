@@ -8,8 +8,12 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.client.interface import Resource
-from orchtw.controllers.garbage_collector import DISCOVERY_DELAY_S,
-    DISCOVERY_PERIOD_S, GarbageCollector, is_followed
+from orchtw.controllers.garbage_collector import (
+    DISCOVERY_DELAY_S,
+    DISCOVERY_PERIOD_S,
+    GarbageCollector,
+    is_followed,
+)
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions, Propagation
