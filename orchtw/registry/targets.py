@@ -103,6 +103,7 @@ class Targets:
         """Give the strategies of the release's kinds what follows from flags; before the first write."""
         for stored in self._stored.values():
             strategy = stored.strategy
+            strategy.configure(config.gates)
             if (make := strategy.traits.reservations) is not None:
                 strategy.reservations = make(host, config)
             if (ttl_s := strategy.traits.ttl_s) is not None:
