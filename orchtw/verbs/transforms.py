@@ -39,6 +39,7 @@ class Transforms:
         self._codecs = codecs
         self._naming = naming
         self._now = now
+        self._partial = codecs.kind(f"{naming.meta_group}/v1", "PartialObjectMetadata")
 
     def one(self, target: Target, entry: Entry, accept: Negotiated, params: Params) -> Object:
         """One object as a one-row Table, or its metadata."""
@@ -77,7 +78,9 @@ class Transforms:
 
     def metadata_message(self, target: Target, entry: Entry) -> bytes:
         """A PartialObjectMetadata's inner message: the object's own, up to the end of its metadata."""
-        return metadata_field(target.protobuf(entry))
+        if target.codec.protobuf:
+            return metadata_field(target.protobuf(entry))
+        return self._partial.encode_protobuf({"metadata": target.stored.metadata(entry)})
 
     def _metadata(self, target: Target, held: Held, version: str, accept: Negotiated) -> Iterator[list[Any]]:
         """The metadata of each object; of those whose JSON comes apart cleanly it is cut out."""
