@@ -68,9 +68,8 @@ class Admission:
         return obj
 
     def finish(self, obj: Object) -> None:
-        """Show `obj`, which is in the storage version, to validating plugins."""
-        target, view = self._write.target, self._write.view
-        served = target.from_storage(obj) if target.from_storage else obj
+        """Show `obj`, a draft, to validating plugins."""
+        served, view = self._write.target.shown_draft(obj), self._write.view
         self._attributes.finish(view.show(served) if view else served)
 
     async def validate(self) -> None:

@@ -55,7 +55,7 @@ class FieldOwnership:
     @staticmethod
     def _ignored(target: Target, subresource: str) -> FieldSet | None:
         """What a write through this endpoint cannot change, so that it never owns it."""
-        paths = target.stored.strategy.subresource_ignores(subresource)
+        paths = target.strategy.subresource_ignores(subresource)
         return FieldSet.named(*paths) if paths else None
 
 

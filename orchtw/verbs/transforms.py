@@ -211,7 +211,7 @@ class Transforms:
     def _layout(self, target: Target) -> TableLayout:
         layout: TableLayout | None = target.kept.get(TableLayout)
         if layout is None:
-            cells = target.stored.strategy.traits.cells
+            cells = target.strategy.traits.cells
             layout = target.kept[TableLayout] = TableLayout(target.resource.columns, cells, self._naming)
         return layout
 
@@ -236,6 +236,7 @@ class TransformedWire:
         include: IncludeObject,
     ) -> None:
         self.opens = accept.transform == "Table"
+        self.gate = target.forms
         self._transforms = transforms
         self._codecs = codecs
         self._naming = naming

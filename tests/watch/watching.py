@@ -47,6 +47,7 @@ class TextWire:
 
     def __init__(self, opens: bool = False, shares: bool = True) -> None:
         self.opens = opens
+        self.gate: Gate | None = None
         self.shares = shares
         self.made = 0
 
