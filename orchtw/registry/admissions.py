@@ -98,12 +98,12 @@ class Admissions:
         return Admission(write, plan, attributes, wanted)
 
     async def deleting(self, write: Write, old: Object, options: DeleteOptions, size_bytes: int) -> None:
-        """Ask both halves about the end of `old`, which is in the storage version. Raises what plugins raise."""
+        """Ask both halves about the end of `old`, a draft. Raises what plugins raise."""
         plan = self._plan(write, "DELETE")
         if plan.empty:
             return
-        convert = write.target.from_storage
-        shown = old if convert is None else await self._run(size_bytes, lambda: convert(old))
+        target = write.target
+        shown = old if target.from_storage is None else await self._run(size_bytes, lambda: target.shown_draft(old))
         attributes = self._attributes(write, "DELETE", None, shown, size_bytes)
         attributes.given_options = options
         for step in (*plan.mutating, *plan.validating):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import orjson
 
@@ -44,7 +44,7 @@ def known_conversion(obj: Object, wanted: str) -> tuple[bytes, Object | None]:
     return text, None if found is None else load_json(found)
 
 
-async def run_converting(run: Run, size_bytes: int, work: Callable[[], Any]) -> Any:
+async def run_converting(run: Run, size_bytes: int, work: Callable[[], T]) -> T:
     """The result of `run(size_bytes, work)`; `work` is begun anew after each conversion that it needs.
 
     Raises what `work` and the conversions raise.
@@ -55,7 +55,7 @@ async def run_converting(run: Run, size_bytes: int, work: Callable[[], Any]) -> 
         missing = needs
     known: Known = {}
 
-    def informed() -> Any:
+    def informed() -> T:
         token = _known.set(known)
         try:
             return work()

@@ -78,6 +78,4 @@ class ServedVersions:
         What comes here is half merged: fields may be missing that every canonical object has, and conversions read.
         """
         given = self._targets[source]
-        stored = given.store_form(given.codec.normalise(obj))
-        from_storage = self._targets[wanted].from_storage
-        return from_storage(stored) if from_storage else stored
+        return given.convert(given.codec.normalise(obj), self._targets[wanted])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import attrs
 import orjson
@@ -14,10 +14,16 @@ from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.watch.entry import Entry
+from orchtw.watch.gate import Gate
 
 Convert = Callable[[Object], Object]
-Ensure = Callable[[Sequence[Entry]], Awaitable[None]]
-"""Makes what a version lacks of objects, so that all of `Target` can be asked about them. Raises StatusError."""
+
+
+class Forms(Gate, Protocol):
+    """What makes the forms of objects in a version, where that takes a call."""
+
+    async def ensure(self, entries: Sequence[Entry]) -> None:
+        """Have the forms of entries, so that all of `Target` can be asked about them. Raises StatusError."""
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)
@@ -28,8 +34,8 @@ class Target:
     that differ in nothing but apiVersion share their JSON after it. `deprecation` is what requests are warned of.
     `kept` is where others keep what they make once for it, such as watch wires, so that it goes with the target.
 
-    Writes work on *drafts*, objects in the version that `strategy` knows: here that of the store. `ensure` is None
-    where all conversions are functions. Where it is not, it comes first: what it has not made is Unready.
+    Writes work on *drafts*, objects in the version that `strategy` knows: here that of the store. `forms` is None
+    where all conversions are functions. Where it is not, `forms.ensure` comes first; else Unconverted is raised.
     """
 
     resource: ResourceType
@@ -40,7 +46,7 @@ class Target:
     same_fields: bool = True
     deprecation: str = ""
     strategy: Strategy = attrs.field()
-    ensure: Ensure | None = None
+    forms: Forms | None = None
     kept: dict[Any, Any] = attrs.field(factory=dict, init=False)
 
     @strategy.default

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from random import Random
+from typing import TypeVar
 
 from twisted.internet.defer import Deferred
 
@@ -11,8 +12,8 @@ from orchtw.apply.field_manager import FieldManager
 from orchtw.errors import AlreadyExists, Conflict, MethodNotAllowed, NotFound
 from orchtw.objects import Object
 from orchtw.registry.admissions import Admissions, Submission
-from orchtw.registry.drafts import Check, Drafts, prepared_object, prepared_update
 from orchtw.registry.converting import run_converting
+from orchtw.registry.drafts import Check, Drafts, prepared_object, prepared_update
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.identity import (
     match_name,
@@ -31,6 +32,8 @@ from orchtw.schema.codec.codecs import KindCodec
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue, Op, Outcome, Store
 from orchtw.watch.entry import Entry
+
+T = TypeVar("T")
 
 MAX_ATTEMPTS = 100
 """Tries of one write against racing writers: 64 writers on one object all get through, a livelock ends."""
@@ -58,7 +61,7 @@ class WritePath:
         self._stamp = stamp
         self._ownership = ownership
         self._drafts = Drafts(stamp, random, ownership)
-        self._run = partial(run_converting, offload.run)
+        self._offload = offload
 
     def now(self) -> float:
         """The time that goes into objects, in seconds since the epoch."""
@@ -250,6 +253,9 @@ class WritePath:
             hold.end()
             raise
         return hold
+
+    async def _run(self, size_bytes: int, work: Callable[[], T]) -> T:
+        return await run_converting(self._offload.run, size_bytes, work)
 
     def _commit(self, op: Op, hold: Hold | None) -> Deferred[Outcome]:
         return self._store.commit(op) if hold is None else hold.commit(self._store, op)

@@ -23,6 +23,7 @@ from orchtw.verbs.pieces import Held
 from orchtw.verbs.text_forms import list_parts
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
+from orchtw.watch.gate import Gate
 
 Params = Mapping[str, list[str]]
 CELLS = ("cells",)
@@ -158,9 +159,9 @@ class Transforms:
     def _row(
         target: Target, layout: TableLayout, entry: Entry, now_s: float, version: str, include: IncludeObject
     ) -> Object:
-        stored = target.stored.load(entry)
-        served = target.load(entry) if target.from_storage else stored
-        return layout.row(stored, now_s, include=include, served=served, version=version)
+        draft = target.load_draft(entry)
+        served = target.load(entry) if target.from_storage else draft
+        return layout.row(draft, now_s, include=include, served=served, version=version)
 
     def table(
         self,
@@ -236,7 +237,7 @@ class TransformedWire:
         include: IncludeObject,
     ) -> None:
         self.opens = accept.transform == "Table"
-        self.gate = target.forms
+        self.gate: Gate | None = target.forms
         self._transforms = transforms
         self._codecs = codecs
         self._naming = naming

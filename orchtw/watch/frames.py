@@ -108,7 +108,7 @@ class ProtobufWire:
     """
 
     opens = False
-    gate = None
+    gate: Gate | None = None
 
     def __init__(
         self,

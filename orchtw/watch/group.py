@@ -86,7 +86,7 @@ class Group:
         self._on_empty = on_empty
         self._bookmark = (-1, b"")
         self._opening: tuple[Event | None, bytes] = (None, b"")
-        self._held: int | None = None  # the revision up to which events have been flushed, while others are made ready
+        self._held: int | None = None  # the revision that has been flushed, while what follows is made ready
         self._awaiting: set[GroupMember] = set()  # those behind for whom events are made ready
 
     def __len__(self) -> int:
@@ -209,8 +209,9 @@ class Group:
             self.fail(error)
             return
         after, self._held, self.pending = self._held, None, []
-        if events:
-            self._let_through(self.wire.gate, events, self._turns.end(), more=len(events) >= SCAN_EVENTS)
+        gate = self.wire.gate
+        if events and gate is not None:
+            self._let_through(gate, events, self._turns.end(), more=len(events) >= SCAN_EVENTS)
         if self._held is None and self.apart:
             self._call_in(after)
 

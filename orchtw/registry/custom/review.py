@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -23,10 +23,10 @@ KIND: Final = "ConversionReview"
 _MESSAGE: Final = 4096
 """Characters of a webhook's own words that are repeated."""
 
-_VALIDATE: Final = {
-    "labels": lambda value: validate_labels(value, "metadata.labels"),
-    "annotations": lambda value: validate_annotations(value, "metadata.annotation"),
-}
+_TEXTS: Final[tuple[tuple[str, Callable[[Mapping[str, str], str], list[Cause]], str], ...]] = (
+    ("labels", validate_labels, "metadata.labels"),
+    ("annotations", validate_annotations, "metadata.annotation"),
+)
 
 
 class ConversionFailed(StatusError):
@@ -169,7 +169,7 @@ def _restored(meta: Object, value: Object) -> Object:
     if type(found) is not dict:
         raise _Unusable(f"invalid metadata of type {_go_type(found)} in converted object")
     kept = dict(meta)
-    for key, validate in _VALIDATE.items():
+    for key, validate, place in _TEXTS:
         kept.pop(key, None)
         texts = found.get(key)
         if texts is None:
@@ -179,7 +179,7 @@ def _restored(meta: Object, value: Object) -> Object:
         for name, text in texts.items():
             if type(text) is not str:
                 raise _Unusable(f"metadata.{key}[{name}] must be a string, but is {_go_type(text)} in converted object")
-        if texts != (meta.get(key) or {}) and (causes := validate(texts)):
+        if texts != (meta.get(key) or {}) and (causes := validate(texts, place)):
             raise _Unusable(_joined(causes))
         if texts:
             kept[key] = dict(sorted(texts.items()))

@@ -63,7 +63,8 @@ class WebhookConverter:
         try:
             return [text for found in await gatherResults(running, consumeErrors=True) for text in found]
         except FirstError as first:
-            raise first.subFailure.value from None
+            first.subFailure.raiseException()
+            raise
         finally:
             for each in running:
                 each.cancel()
