@@ -16,7 +16,7 @@ from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import Host, stages
-from orchtw.assembly.writes import admission, write_path
+from orchtw.assembly.writes import admission, new_uid, write_path
 from orchtw.authn.method import Authenticator
 from orchtw.authn.method import Host as AuthnHost
 from orchtw.authn.refused_log import RefusedLog
@@ -39,6 +39,7 @@ from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.presence import Presence
 from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
 from orchtw.registry.bootstrap.server_service import ServerService
+from orchtw.registry.custom.versioning import Versionings
 from orchtw.registry.deletion import Deletion
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
@@ -131,7 +132,10 @@ class Instance:
         group = resources.naming.group("apiextensions.orch.io")
         if resources.targets.find(group, "v1", "customresourcedefinitions") is None:
             return None
-        serving = Serving(resources.targets, resources.codecs)
+        versionings = Versionings(
+            caller=self.caller, run=resources.offload.run, new_uid=new_uid, naming=resources.naming
+        )
+        serving = Serving(resources.targets, resources.codecs, versionings)
         parts = DefinitionParts(
             targets=resources.targets, writes=self.writes, deletion=self.deletion, serving=serving
         )

@@ -29,7 +29,8 @@ async def watch(context: Reading, times: WatchTimes, call: Call) -> Response:
     if cache.large:  # frames are made on the reactor, of encodings that are there already
         await context.representations.encode_large(call.target, cache.large_among(selection), call.accept)
     if call.target.forms is not None and not options.revision:  # who cannot be shown the state is told so at once
-        await call.target.forms.ensure([each for each in cache.candidates(selection)[:STARTED] if selection.matches(each)])
+        first = cache.candidates(selection)[:STARTED]
+        await call.target.forms.ensure([entry for entry in first if selection.matches(entry)])
     member = cache.watch(
         selection,
         wire,

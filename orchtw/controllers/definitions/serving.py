@@ -10,6 +10,7 @@ from orchtw.controllers.definitions.definition import Definition
 from orchtw.objects import Object
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.registry.custom.strategy import CustomStrategy
+from orchtw.registry.custom.versioning import Versionings
 from orchtw.registry.targets import Targets
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.custom.codec import CustomCodec
@@ -20,8 +21,9 @@ _CLOSED: Final = "create not allowed while custom resource definition is termina
 class Serving:
     """Adds, changes and removes resources, as definitions come, change and go; one at a time of each."""
 
-    def __init__(self, targets: Targets, codecs: Codecs) -> None:
+    def __init__(self, targets: Targets, codecs: Codecs, versionings: Versionings) -> None:
         self._targets = targets
+        self._versionings = versionings
         self._schemas = codecs.schemas
         self._make_codec = partial(codecs.made, codec_type=CustomCodec)
         self._served: dict[str, Hashable] = {}
@@ -35,7 +37,8 @@ class Serving:
         state = _state(definition)
         if self._served.get(definition.name) == state:
             return
-        await self._targets.add(kinds_of(obj, self._schemas), CustomStrategy, self._make_codec)
+        kinds, versioning = kinds_of(obj, self._schemas), self._versionings.of(obj)
+        await self._targets.add(kinds, CustomStrategy, self._make_codec, versioning)
         self._served[definition.name] = state
         self._homes[definition.name] = definition.group, definition.accepted["plural"]
         if definition.terminating:

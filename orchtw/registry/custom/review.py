@@ -178,7 +178,8 @@ def _restored(meta: Object, value: Object) -> Object:
             raise _Unusable(f"invalid metadata.{key} of type {_go_type(texts)} in converted object")
         for name, text in texts.items():
             if type(text) is not str:
-                raise _Unusable(f"metadata.{key}[{name}] must be a string, but is {_go_type(text)} in converted object")
+                found_type = _go_type(text)
+                raise _Unusable(f"metadata.{key}[{name}] must be a string, but is {found_type} in converted object")
         if texts != (meta.get(key) or {}) and (causes := validate(texts, place)):
             raise _Unusable(_joined(causes))
         if texts:

@@ -42,8 +42,9 @@ class CustomStored(Stored):
 
     def version_of(self, entry: Entry) -> str:
         """The apiVersion of an entry's bytes."""
-        found: str = self.codec.api_version if entry.other is None else entry.other.get(_STORED, self.codec.api_version)
-        return found
+        home = self.codec.api_version
+        version: str = home if entry.other is None else entry.other.get(_STORED, home)
+        return version
 
     def is_current(self, entry: Entry) -> bool:
         return entry.other is None or _STORED not in entry.other
@@ -68,7 +69,7 @@ class CustomStored(Stored):
         if obj["kind"] != home.kind:
             raise ValueError(f"{obj['kind']} is stored where {home.kind} should be")
         if (codec := self.codecs.get(version)) is not None:
-            obj = codec.refreshed(obj)
+            obj = codec.refresh(obj)
         if version != home.api_version and self._same:
             obj = home.pruned({**obj, "apiVersion": home.api_version})
             version = home.api_version

@@ -1,4 +1,4 @@
-"""How the versions of a custom resource become each other: by their name alone, or by a webhook (reference CRD-24)."""
+"""How the versions of a custom resource become each other: by name alone, or by a webhook (reference CRD-24)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,56 @@ from functools import partial
 
 import attrs
 
+from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.outbound.caller import Caller, CallFailed
+from orchtw.outbound.remote import Remote
+from orchtw.registry.converting import Run
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.target import CustomTarget, WebhookTarget
-from orchtw.registry.custom.webhook import Converter
+from orchtw.registry.custom.webhook import ANSWER_BYTES, TIMEOUT_S, CallLost, Converter, WebhookConverter
 from orchtw.registry.stored import Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.target import Target
-from orchtw.registry.versioning import Parts
+from orchtw.registry.versioning import MakeVersioning, Parts
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.custom.schemas import CustomSchema
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Versionings:
+    """Makes what definitions ask for."""
+
+    caller: Caller
+    run: Run
+    new_uid: Callable[[], str]
+    naming: Naming
+
+    def of(self, definition: Object) -> MakeVersioning:
+        """How the versions of a valid definition are to become each other."""
+        conversion = definition["spec"].get("conversion") or {}
+        if conversion.get("strategy") != "Webhook":
+            return SameFields
+        webhook = conversion["webhook"]
+        call = WebhookCall(self.caller, Remote.of_client_config(webhook["clientConfig"]))
+        reviews = webhook["conversionReviewVersions"]
+        converter = WebhookConverter(call, reviews, self.run, self.new_uid, self.naming)
+        return partial(ByWebhook, converter=converter)
+
+
+class WebhookCall:
+    """See `webhook.Call`: a call of the webhook where a definition says that it is."""
+
+    def __init__(self, caller: Caller, remote: Remote) -> None:
+        self._caller = caller
+        self._remote = remote
+
+    async def __call__(self, body: bytes) -> bytes:
+        try:
+            return await self._caller.post(self._remote, body, timeout_s=TIMEOUT_S, limit_bytes=ANSWER_BYTES)
+        except CallFailed as failure:
+            raise CallLost(str(failure)) from None
 
 
 @attrs.frozen(slots=True)

@@ -207,7 +207,7 @@ class KindCodec(MessageCodec):
         """An object that another version became, as canonical dict of this one, without defaults."""
         return self.normalise(obj)
 
-    def refreshed(self, obj: dict[str, Any]) -> dict[str, Any]:
+    def refresh(self, obj: dict[str, Any]) -> dict[str, Any]:
         """An object of the store as canonical dict with its declared defaults, as the schema is today."""
         obj = self.normalise(obj)
         self.set_defaults(obj)
