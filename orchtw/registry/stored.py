@@ -29,6 +29,9 @@ class Stored:
     objects lie in the store (see `at_rest`).
     """
 
+    closed: str = ""
+    """Why nothing new may be stored any more; empty: it may."""
+
     def __init__(
         self,
         resource: ResourceType,
@@ -91,6 +94,10 @@ class Stored:
             self._at_rest.versioned(raw, version.encode(), tail),
             tail,
         )
+
+    def is_current(self, entry: Entry) -> bool:
+        """Whether the object lies in the store as it would be written today."""
+        return True
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
         """The cache's form of a value read from the store; its JSON is left until somebody asks."""

@@ -23,6 +23,7 @@ from orchtw.verbs.pieces import Held
 from orchtw.verbs.text_forms import list_parts
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
+from orchtw.watch.gate import Gate
 
 Params = Mapping[str, list[str]]
 CELLS = ("cells",)
@@ -161,9 +162,9 @@ class Transforms:
     def _row(
         target: Target, layout: TableLayout, entry: Entry, now_s: float, version: str, include: IncludeObject
     ) -> Object:
-        stored = target.stored.load(entry)
-        served = target.load(entry) if target.from_storage else stored
-        return layout.row(stored, now_s, include=include, served=served, version=version)
+        draft = target.load_draft(entry)
+        served = target.load(entry) if target.from_storage else draft
+        return layout.row(draft, now_s, include=include, served=served, version=version)
 
     def table(
         self,
@@ -218,7 +219,7 @@ class Transforms:
         return layout
 
     def _make_layout(self, target: Target) -> TableLayout:
-        columns, traits = target.resource.columns, target.stored.strategy.traits
+        columns, traits = target.resource.columns, target.strategy.traits
         if traits.own_columns:
             return custom_layout(columns, self._naming)
         return TableLayout(columns, traits.cells, self._naming)
@@ -244,6 +245,7 @@ class TransformedWire:
         include: IncludeObject,
     ) -> None:
         self.opens = accept.transform == "Table"
+        self.gate: Gate | None = target.forms
         self._transforms = transforms
         self._codecs = codecs
         self._naming = naming
