@@ -192,8 +192,9 @@ class Strategy:
         warn = self.traits.warn
         return [] if warn is None else warn(obj, old, self.naming)
 
-    def scale(self, resource: ResourceType) -> ScaleMapping:
-        """How the Scales of objects in the version of `resource` are made."""
+    @property
+    def scale(self) -> ScaleMapping:
+        """How Scales are made of the kind's objects."""
         return WORKLOAD
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:

@@ -17,7 +17,6 @@ from orchtw.objects import Object
 from orchtw.registry.reservations import MakeReservations
 from orchtw.rules.names import SUBDOMAIN_NAME, NameForm
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.conversion.convert import SAME_FIELDS, Conversions
 from orchtw.schema.tables.text import Cells
 
@@ -33,16 +32,11 @@ Validate = Callable[[Object, Object | None, Naming], list[Cause]]
 
 @attrs.frozen(slots=True)
 class Sent:
-    """A write as it was sent: the object in the version of `resource`, to a sub-resource ("": the main path).
-
-    `codec` is that version's, `live` the live object in it; None: there is none, or who asks does not need it.
-    """
+    """A write as it was sent: the object in the version of `resource`, to a sub-resource ("": the main path)."""
 
     obj: Object
     resource: ResourceType
     subresource: str = ""
-    codec: KindCodec | None = None
-    live: Object | None = None
 
 
 ValidateSent = Callable[[Object, Object | None, Sent, Naming], list[Cause]]

@@ -12,6 +12,7 @@ from orchtw.controllers.definitions.definition import Definition
 from orchtw.objects import Object
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.registry.custom.strategy import CustomStrategy
+from orchtw.registry.custom.versioning import Versionings
 from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
@@ -36,8 +37,9 @@ class Serving:
     its last call for that one has ended.
     """
 
-    def __init__(self, targets: Targets, codecs: Codecs, offload: Offload) -> None:
+    def __init__(self, targets: Targets, codecs: Codecs, versionings: Versionings, offload: Offload) -> None:
         self._targets = targets
+        self._versionings = versionings
         self._schemas = codecs.schemas
         self._make_codec = partial(codecs.made, codec_type=CustomCodec)
         self._run = offload.run
@@ -62,9 +64,10 @@ class Serving:
             return
         self._adding.add(name)
         try:
+            versioning = self._versionings.of(obj)
             kinds = await self._run(size_bytes, lambda: kinds_of(obj, self._schemas))
             if name not in self._ended:
-                await self._targets.add(kinds, CustomStrategy, self._make_codec)
+                await self._targets.add(kinds, CustomStrategy, self._make_codec, versioning)
                 first = kinds[0][0]
                 target = self._targets.stored_target(first.group, first.version, first.plural)
                 self._served[name] = Served(state, target)
