@@ -7,53 +7,14 @@ from typing import Any
 
 import yaml
 
-from orchtw.objects import Object
 from orchtw.testing.kubectl import Kubectl, Result, minor_version
-from tests.definitions.build import (
-    AGE,
-    choice,
-    column,
-    definition,
-    in_vocabulary,
-    mapped,
-    part,
-    ready_column,
-    text,
-    version,
-    whole,
-)
+from tests.definitions.build import in_vocabulary
 from tests.definitions.sets import OPERATORS
-from tests.definitions.workloads import conditions
 from tests.end_to_end.case import NO_KUBECTL, reactor
 from tests.end_to_end.definitions import DefinitionCase
+from tests.end_to_end.operators.bakery import bakery
 
 OLD_KUBECTL = None if minor_version() >= 23 else "kubectl is older than 1.23: no `wait --for=jsonpath`: not run"
-
-
-def bakery(group: str) -> Object:
-    """A kind with everything that kubectl shows: two versions, columns, names, a status and a scale."""
-    spec = part(
-        "flour", flour=choice("rye", "wheat", "spelt", description="What the bread is made of."),
-        ovens=whole(0, 20, default=1, description="How many ovens are on."), labels=mapped(),
-        notes=text(maxLength=40),
-    )  # fmt: skip
-    status = part(ovens=whole(), selector=text(), conditions=conditions())
-    scale = {
-        "specReplicasPath": ".spec.ovens", "statusReplicasPath": ".status.ovens",
-        "labelSelectorPath": ".status.selector",
-    }  # fmt: skip
-    columns = [
-        column("Flour", ".spec.flour"), column("Ovens", ".spec.ovens", "integer"), ready_column(), AGE,
-        column("Notes", ".spec.notes", priority=1),
-    ]  # fmt: skip
-    about = {"description": "A place where bread is made.", "scale": scale, "additionalPrinterColumns": columns}
-    return definition(
-        group, "Bakery", [
-            version("v1beta1", spec, status, deprecated=True, deprecationWarning="v1beta1 is old bread", **about),
-            version("v1", spec, status, **about),
-        ],
-        plural="bakeries", short="bk", category="food",
-    )  # fmt: skip
 
 
 class CustomKubectlCase(DefinitionCase):
