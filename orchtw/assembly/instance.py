@@ -12,7 +12,7 @@ from twisted.logger import Logger
 
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
-from orchtw.assembly.outward import outward
+from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import Host, stages
@@ -74,6 +74,8 @@ class Instance:
         self.resources = Resources(config, naming, reactor, store)
         self.reloads = Reloads()
         self._services = MultiService()  # type: ignore[no-untyped-call]
+        self.caller = caller(self.resources)
+        self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         admissions = admission(self.resources, config)
         self.writes = write_path(self.resources, config, admissions)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
