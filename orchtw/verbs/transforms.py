@@ -23,6 +23,7 @@ from orchtw.verbs.pieces import Held
 from orchtw.verbs.text_forms import list_parts
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
+from orchtw.watch.gate import Gate
 
 Params = Mapping[str, list[str]]
 CELLS = ("cells",)
@@ -39,6 +40,7 @@ class Transforms:
         self._codecs = codecs
         self._naming = naming
         self._now = now
+        self._partial = codecs.kind(f"{naming.meta_group}/v1", "PartialObjectMetadata")
 
     def one(self, target: Target, entry: Entry, accept: Negotiated, params: Params) -> Object:
         """One object as a one-row Table, or its metadata."""
@@ -77,7 +79,9 @@ class Transforms:
 
     def metadata_message(self, target: Target, entry: Entry) -> bytes:
         """A PartialObjectMetadata's inner message: the object's own, up to the end of its metadata."""
-        return metadata_field(target.protobuf(entry))
+        if target.codec.protobuf:
+            return metadata_field(target.protobuf(entry))
+        return self._partial.encode_protobuf({"metadata": target.stored.metadata(entry)})
 
     def _metadata(self, target: Target, held: Held, version: str, accept: Negotiated) -> Iterator[list[Any]]:
         """The metadata of each object; of those whose JSON comes apart cleanly it is cut out."""
@@ -158,9 +162,9 @@ class Transforms:
     def _row(
         target: Target, layout: TableLayout, entry: Entry, now_s: float, version: str, include: IncludeObject
     ) -> Object:
-        stored = target.stored.load(entry)
-        served = target.load(entry) if target.from_storage else stored
-        return layout.row(stored, now_s, include=include, served=served, version=version)
+        draft = target.load_draft(entry)
+        served = target.load(entry) if target.from_storage else draft
+        return layout.row(draft, now_s, include=include, served=served, version=version)
 
     def table(
         self,
@@ -215,7 +219,7 @@ class Transforms:
         return layout
 
     def _make_layout(self, target: Target) -> TableLayout:
-        columns, traits = target.resource.columns, target.stored.strategy.traits
+        columns, traits = target.resource.columns, target.strategy.traits
         if traits.own_columns:
             return custom_layout(columns, self._naming)
         return TableLayout(columns, traits.cells, self._naming)
@@ -241,6 +245,7 @@ class TransformedWire:
         include: IncludeObject,
     ) -> None:
         self.opens = accept.transform == "Table"
+        self.gate: Gate | None = target.forms
         self._transforms = transforms
         self._codecs = codecs
         self._naming = naming

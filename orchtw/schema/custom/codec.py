@@ -141,9 +141,12 @@ class CustomCodec(KindCodec):
             return [forbidden(path or wording.NOWHERE, "it takes too much work to be validated")]
 
     def _fill(self, obj: dict[str, Any]) -> None:
+        metadata = obj.get("metadata")
         filled = self.refresh(obj)
         obj.clear()
         obj.update(filled)
+        if metadata is not None:
+            obj["metadata"] = metadata  # it has no defaults, and whoever completes an object holds on to it
 
     def _read(self, value: object, lost: list[str], *, fill: bool) -> dict[str, Any]:
         if type(value) is not dict:

@@ -11,7 +11,7 @@ from orchtw.schema.catalogue import Catalogue, ResourceType, ScalePaths
 from orchtw.schema.schemas import Schemas
 from tests.registry.custom.definitions import GROUP, definition, version
 
-SCHEMAS = Schemas(Catalogue(Naming.orch()))
+SCHEMAS = Schemas(Catalogue.load(Naming.orch()))
 
 
 def resources(*versions: Object, **spec: object) -> dict[str, ResourceType]:
