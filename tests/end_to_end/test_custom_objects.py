@@ -158,7 +158,7 @@ class WriteTests(CustomCase):
         found = await self.created(self.widgets(), self.widget())
         answer = await self.client.put(self.widgets("w"), self.widget())
         text = "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update"
-        self.assertRefused(answer, 422, "Invalid", self.invalid("w", text))
+        self.assertRefused(answer, 422, "Invalid", f'widgets.{self.api_group} "w" is invalid: {text}')
         found["spec"]["size"] = 8
         answer = await self.client.put(self.widgets("w"), found)
         self.assertEqual((answer.code, answer.json["spec"]["size"]), (200, 8))

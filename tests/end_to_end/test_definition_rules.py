@@ -185,7 +185,7 @@ class ChangeTests(CustomCase):
         await self.eventually(path, lambda answer: answer.code == 404)
         await self.eventually(self.widgets(), lambda answer: answer.code == 404)
         types = [event["type"] for event in await watch.rest()]
-        self.assertEqual(types.count("DELETED"), 2)
+        self.assertEqual(types.count("DELETED"), 2, types)
 
     async def test_again(self) -> None:
         """What is deleted can be defined anew, in another scope, and has no objects."""
