@@ -176,7 +176,7 @@ class Caller(Service):
         running = Deferred.fromCoroutine(work)
         self._running.add(running)
         try:
-            return await running.addTimeout(timeout_s, self._reactor, onTimeoutCancel=late)
+            return await running.addTimeout(max(timeout_s, 0.0), self._reactor, onTimeoutCancel=late)
         finally:
             self._running.discard(running)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DIAL_S: Final = 30.0
 """How long a connection may take, whatever the time of a call."""
 
-POOLS: Final = 256
+POOLS: Final = 200
 """The pool that was not used for longest goes first."""
 
 
