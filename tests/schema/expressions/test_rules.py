@@ -130,7 +130,8 @@ class ValueTests(RuleCase):
 
     def test_own_members(self) -> None:
         """The object and embedded resources show what they are and their names."""
-        rule = "self.apiVersion == 'v1' && self.kind == 'K' && self.metadata.name == 'n' && !has(self.metadata.generateName)"
+        same = "self.apiVersion == 'v1' && self.kind == 'K' && self.metadata.name == 'n'"
+        rule = f"{same} && !has(self.metadata.generateName)"
         value = {"apiVersion": "v1", "kind": "K", "metadata": {"name": "n", "labels": {}}}
         self.assertEqual(compiled(ruled({"type": "object"}, rule))(value), [])
         self.holds({"type": "object", "x-orch-embedded-resource": True}, value, rule)
@@ -307,6 +308,7 @@ class TransitionTests(RuleCase):
             rule = "self.l == oldSelf.l && self.t == oldSelf.t && self.o.name + 'x' == oldSelf.o.name + 'x'"
             self.assertEqual(self.told(schema, value, rule, old=old), [""], old)
         keyed = member({"type": "array", "items": ruled(NAMED, "self == oldSelf"), **KEYED})
+        elements: Any
         for elements in ([5], [{"name": {"x": 1}}], [{}], 5):
             self.assertEqual(keyed({"a": [{"name": "a"}]}, {"a": elements}), [])
 
