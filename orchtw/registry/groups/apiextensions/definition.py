@@ -139,6 +139,7 @@ CUSTOM_RESOURCE_DEFINITION = Kind(
     unconditional_update=False,
     status_ignores=("spec", "metadata"),
     free_finalizers=True,
+    json_kept=True,
     set_defaults=set_definition_defaults,
     validate=validate_definition,
     validate_status=validate_definition_status,
