@@ -80,15 +80,22 @@ def variables(schema: Structure, keys: Extensions, *, names_itself: bool) -> dic
     return {} if kind is None else {"self": kind, "oldSelf": kind}
 
 
-def judged(source: str, schema: Structure, known: Mapping[str, Type]) -> Verdict:
-    """What is to be said of a rule in a schema, of whose values `variables` says what rules may name."""
-    try:
-        found = compiled(source, known)
-    except Fault as fault:
-        return Verdict(f"compilation failed: {fault.shown(source)}")
-    if found.code.type != BOOL:
-        return Verdict("cel expression must evaluate to a bool")
-    return Verdict("", "oldSelf" in found.names, found.code.estimate, most_values(schema))
+class Judge:
+    """Says of the rules of one schema what is to be said before they run."""
+
+    def __init__(self, schema: Structure, naming: Naming, *, names_itself: bool) -> None:
+        self._repeats = most_values(schema)
+        self._known = variables(schema, Extensions.of(naming), names_itself=names_itself)
+
+    def verdict(self, source: str) -> Verdict:
+        """Of one rule."""
+        try:
+            found = compiled(source, self._known)
+        except Fault as fault:
+            return Verdict(f"compilation failed: {fault.shown(source)}")
+        if found.code.type != BOOL:
+            return Verdict("cel expression must evaluate to a bool")
+        return Verdict("", "oldSelf" in found.names, found.code.estimate, self._repeats)
 
 
 class Rules:
