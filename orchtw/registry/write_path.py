@@ -85,7 +85,8 @@ class WritePath:
         Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace),
         RequestEntityTooLarge (413), MethodNotAllowed (405, nothing new is stored any more).
         """
-        target, stored, size = write.target, write.target.stored, write.size_bytes
+        target, stored = write.target, write.target.stored
+        size = stored.strategy.work_bytes(write.size_bytes)
         _check_open(stored)
         await self._run(size, lambda: self._drafts.arriving(write, obj))
         admission = self._admissions.of(write, "CREATE", obj, None, size)
@@ -156,7 +157,8 @@ class WritePath:
 
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
-        target, stored, size = write.target, write.target.stored, write.size_bytes + len(live.raw)
+        target, stored = write.target, write.target.stored
+        size = stored.strategy.work_bytes(write.size_bytes + len(live.raw))
         change = await self._run(size, lambda: self._drafts.change(write, transform, live))
         old, asked_version = change.old, change.asked_version
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)

@@ -183,7 +183,7 @@ class Representations:
         make: Callable[[Entry], object]
         if accept.transform == "Table":
             has, make = self._transforms.has_cells, partial(self._transforms.make_cells, target)
-        elif accept.format == "protobuf":
+        elif accept.format == "protobuf" and target.codec.protobuf:
             has, make = target.has_protobuf, target.protobuf
         else:
             has, make = target.has_json, target.json_tail
