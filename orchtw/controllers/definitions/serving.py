@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import partial
+from hashlib import sha256
 from typing import Final
 
 import attrs
+import orjson
 
 from orchtw.controllers.definitions.definition import Definition
 from orchtw.objects import Object
@@ -58,7 +60,8 @@ class Serving:
 
         Raises ValueError where another resource is in its way, and what the store raises.
         """
-        name, state = definition.name, _state(definition)
+        name = definition.name
+        state = await self._run(size_bytes, lambda: _state(definition, obj["spec"]))
         served = self._served.get(name)
         if served is not None and served.state == state:
             return
@@ -98,9 +101,9 @@ class Serving:
             self._targets.remove(served.target.resource.group, served.target.resource.plural)
 
 
-def _state(definition: Definition) -> Hashable:
-    """Schemas and versions change with the generation; the rest of the status is nothing to what is served."""
-    return definition.uid, definition.generation, _frozen(definition.accepted)
+def _state(definition: Definition, spec: Object) -> Hashable:
+    """What is served follows from the spec and the accepted names; a generation is also new when the end begins."""
+    return definition.uid, sha256(orjson.dumps(spec)).digest(), _frozen(definition.accepted)
 
 
 def _frozen(names: Mapping[str, object]) -> Hashable:
