@@ -12,7 +12,8 @@ from twisted.logger import Logger
 
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
-from orchtw.assembly.outward import outward
+from orchtw.assembly.definitions import definitions
+from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import Host, stages
@@ -71,13 +72,21 @@ class Instance:
         self.resources = Resources(config, naming, reactor, store)
         self.reloads = Reloads()
         self._services = MultiService()  # type: ignore[no-untyped-call]
+        self.caller = caller(self.resources)
+        self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         admissions = admission(self.resources, config)
         self.writes = write_path(self.resources, config, admissions)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
-        controllers = self._controllers()
+        registry = Registry(
+            targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
+        )
+        controllers = self._controllers(registry)
         steps = STEPS if config.bootstrap else ()
         self._readiness = Readiness(self.resources, controllers, steps, reactor)
         self._leases = ServerLeases(store, reactor, Place(address, port))
+        self.definitions = definitions(self.resources, registry, self.caller, self._leases.several)
+        if self.definitions is not None:
+            self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap: Bootstrap | None = None
         if config.bootstrap:
             service = ServerService(cluster_ip=_first_service_ip(config), leases=self._leases)
@@ -116,11 +125,8 @@ class Instance:
         self.app = line(table, api.handler.handle)
         self.screen = Screen(authenticator, authorizer, partial(refused, table))
 
-    def _controllers(self) -> Manager:
+    def _controllers(self, registry: Registry) -> Manager:
         resources = self.resources
-        registry = Registry(
-            targets=resources.targets, writes=self.writes, deletion=self.deletion, cacher=resources.cacher
-        )
         made = embedded(self._config, resources.naming, registry, self._reactor, self._reactor.stop)
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made
@@ -151,6 +157,8 @@ class Instance:
         if self._bootstrap is not None:
             await self._bootstrap.start()
         self._services.startService()  # type: ignore[no-untyped-call]
+        if self.definitions is not None:
+            await self.definitions.settled()
 
     def trust_clients_of(self, client_ca_pem: str) -> None:
         """Publish other authorities of client certificates from now on: in the next look of the upkeep."""

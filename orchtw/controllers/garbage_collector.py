@@ -30,6 +30,8 @@ from orchtw.rules.options import DeleteOptions, Propagation
 from orchtw.schema.kinds import GroupKind
 
 DISCOVERY_PERIOD_S = 30.0
+DISCOVERY_DELAY_S = 0.1
+"""From a change of the resources to following them: hundreds that change together are looked at a few times."""
 SEARCH_PERIOD_S = 1.0
 """Least time between two searches of all namespaces for an owner that is only missing in the dependent's own."""
 WARNINGS_REMEMBERED = 1000
@@ -134,9 +136,10 @@ class GarbageCollector(Controller):
         self._discovering.addErrback(self._not_discovered)
 
     def _discover_soon(self) -> None:
-        """In the next turn: resources often change several at a time."""
-        assert self._next_discovery is not None
-        self._next_discovery.reset(0)
+        """After a moment in which other resources may change: they often come many at a time."""
+        call, due = self._next_discovery, self.host.clock.seconds() + DISCOVERY_DELAY_S
+        if call is not None and call.getTime() > due:
+            call.reset(DISCOVERY_DELAY_S)
 
     def _not_discovered(self, failure: Failure) -> None:
         """The next period tries again."""

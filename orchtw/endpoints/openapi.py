@@ -19,7 +19,6 @@ T = TypeVar("T")
 V2_PATH = "/openapi/v2"
 V3_PATH = "/openapi/v3"
 JSON = "application/json"
-PROTOBUF = "protobuf"
 WORK_BYTES = 1 << 20  # what making a document counts for among what waits for the thread
 IMMUTABLE = "public, immutable"
 YEAR_S = 365 * 24 * 3600
@@ -48,6 +47,7 @@ class OpenAPI:
         self._now = now
         self._offload = offload
         self._documents: _Documents | None = None
+        self._before: Published | None = None
         targets.listen(self._forget)
 
     def _forget(self) -> None:
@@ -58,7 +58,8 @@ class OpenAPI:
         if self._documents is None:
             from orchtw.schema.openapi.published import Published  # 15 ms that the start is spared
 
-            self._documents = _Documents(Published(self._schemas, self._targets.resources), self._offload)
+            self._before = Published(self._schemas, self._targets.resources, self._before)
+            self._documents = _Documents(self._before, self._offload)
         return self._documents
 
     def paths(self) -> Iterable[str]:
@@ -85,8 +86,7 @@ class OpenAPI:
         return await self._v3(request, path, documents)
 
     async def _v3(self, request: Request, path: str, documents: _Documents) -> Response:
-        published = documents.published
-        form: Form = await documents.kept(path, lambda: published.v3[path.removeprefix(f"{V3_PATH}/")])
+        form = await documents.v3(path.removeprefix(f"{V3_PATH}/"))
         given, right = request.param("hash"), form.json.hash
         if given and given != right:
             return Response(code=301, headers=[("Location", f"{path}?hash={right}")])
@@ -98,7 +98,7 @@ class OpenAPI:
 
 
 class _Documents:
-    """What is published about the resources of one time, each document made once."""
+    """What is published about the resources of one time."""
 
     def __init__(self, published: Published, offload: Offload) -> None:
         self.published = published
@@ -112,8 +112,12 @@ class _Documents:
             return Response(code=406, headers=[_VARY])
         if chosen == JSON:
             return _conditional(request, JSON, form.json)
-        encoded = await self.kept(f"{path} {PROTOBUF}", lambda: form.protobuf)
+        encoded = await self._offload.run(WORK_BYTES, lambda: form.protobuf)
         return _conditional(request, form.protobuf_types[0], encoded)
+
+    async def v3(self, path: str) -> Form:
+        """The v3 document of a part; it may have been rendered already."""
+        return await self._offload.run(WORK_BYTES, lambda: self.published.v3[path])
 
     async def kept(self, name: str, make: Callable[[], T]) -> T:
         """What `make` returns, made once: the documents of a server take seconds."""

@@ -16,7 +16,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 class Destination:
     """A host (name or IP address) and port, and how it is spoken to; `tls` says how for `https`.
 
-    With `public` only addresses that pods and nodes can have are dialled (see `addresses`).
+    `server_name` is what its certificate must be for; empty: the host. With `public` only addresses that pods and
+    nodes can have are dialled (see `addresses`).
     """
 
     scheme: Literal["http", "https"]
@@ -25,6 +26,12 @@ class Destination:
     tls: ClientTLS
     timeout_s: float
     public: bool = False
+    server_name: str = ""
+
+    @property
+    def verified_name(self) -> str:
+        """Name or address that TLS asks for and the certificate must be for."""
+        return self.server_name or self.host
 
     @property
     def authority(self) -> str:
