@@ -84,7 +84,7 @@ class Instance:
         steps = STEPS if config.bootstrap else ()
         self._readiness = Readiness(self.resources, controllers, steps, reactor)
         self._leases = ServerLeases(store, reactor, Place(address, port))
-        self.definitions = definitions(self.resources, registry, self._leases.several)
+        self.definitions = definitions(self.resources, registry, self.caller, self._leases.several)
         if self.definitions is not None:
             self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap: Bootstrap | None = None

@@ -239,17 +239,24 @@ class InProcessClient:
         return self._index.by_kind(api_version, kind)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Object:
-        item = await self.find(resource, namespace, name)
-        if item is None:
+        target = self._index.target(resource)
+        entry = await self._entry(target, namespace, name)
+        if entry is None:
             raise NotFound.of(resource.plural, resource.group, name)
-        return item.load()
+        if target.forms is not None:
+            await target.forms.ensure((entry,))
+        return target.load(entry)
 
     async def find(self, resource: Resource, namespace: str, name: str) -> Item | None:
         target = self._index.target(resource)
+        entry = await self._entry(target, namespace, name)
+        return None if entry is None else CachedItem(target, entry)
+
+    @staticmethod
+    async def _entry(target: Target, namespace: str, name: str) -> Entry | None:
         if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
-        entry = target.stored.get(namespace, name)
-        return None if entry is None else CachedItem(target, entry)
+        return target.stored.get(namespace, name)
 
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         target = self._index.target(resource)

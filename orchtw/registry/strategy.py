@@ -6,6 +6,7 @@ itself: it returns causes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import orjson
@@ -14,6 +15,7 @@ from orchtw.errors import Cause, Conflict
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.reservations import Reservations
+from orchtw.registry.scaling import WORKLOAD, ScaleMapping
 from orchtw.registry.system_metadata import keep_server_fields
 from orchtw.registry.traits import GENERIC, Sent, Traits
 from orchtw.request import UserInfo
@@ -48,6 +50,13 @@ class Strategy:
             naming=naming,
         )
         self.has_status = any(sub.name == "status" for sub in resource.subresources)
+
+    def configure(self, gates: Mapping[str, bool]) -> None:
+        """Take over what feature gates say; before the first write."""
+
+    def work_bytes(self, size_bytes: int) -> int:
+        """The size by which it is decided whether others wait for what is done with an object of `size_bytes`."""
+        return size_bytes
 
     def fold_write_only(self, obj: Object) -> None:
         """Turn write-only fields into those that are stored, in place, before anybody comes to own them.
@@ -182,6 +191,11 @@ class Strategy:
         """What the client should know of a create or update that is valid (reference ERR-50)."""
         warn = self.traits.warn
         return [] if warn is None else warn(obj, old, self.naming)
+
+    @property
+    def scale(self) -> ScaleMapping:
+        """How Scales are made of the kind's objects."""
+        return WORKLOAD
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
         """Seconds between a delete and the removal; 0: the kind has no graceful deletion (reference DEL-6)."""

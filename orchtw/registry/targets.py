@@ -12,6 +12,7 @@ from orchtw.registry.stored import Stored
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.target import Target
+from orchtw.registry.versioning import MakeVersioning, Parts
 from orchtw.rules.warnings import deprecation
 from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, with_added
 from orchtw.schema.codec.codecs import Codecs, KindCodec
@@ -28,6 +29,7 @@ Home = tuple[str, str]
 """Group and plural under which a resource is stored."""
 
 MakeStrategy = Callable[[ResourceType, Naming, KindCodec], Strategy]
+Made = tuple[ResourceType, KindCodec]
 MakeCodec = Callable[[ResourceType, StructSchema], KindCodec]
 
 
@@ -73,6 +75,7 @@ class Targets:
         versions: Sequence[Kind],
         make_strategy: MakeStrategy = strategy_for,
         make_codec: MakeCodec | None = None,
+        make_versioning: MakeVersioning | None = None,
     ) -> None:
         """Serve a resource that is none of the release, in all of its versions, each with its schema; after `open`.
 
@@ -91,8 +94,11 @@ class Targets:
             make = make_codec or self._codecs.made
             come = [(resource, make(resource, schema)) for resource, schema in versions]
             storage = next(pair for pair in come if pair[0].version == pair[0].storage_version)
-            stored = self._make_stored(*storage, make_strategy)
-            targets = [self._target(resource, codec, stored) for resource, codec in come]
+            if make_versioning is None:
+                stored = self._make_stored(*storage, make_strategy)
+                targets = [self._target(resource, codec, stored) for resource, codec in come]
+            else:
+                stored, targets = self._versioned(storage, come, make_strategy, make_versioning)
             stored.cache = await self._caches.add(stored)
         finally:
             del self._opening[home]
@@ -103,6 +109,7 @@ class Targets:
         """Give the strategies of the release's kinds what follows from flags; before the first write."""
         for stored in self._stored.values():
             strategy = stored.strategy
+            strategy.configure(config.gates)
             if (make := strategy.traits.reservations) is not None:
                 strategy.reservations = make(host, config)
             if (ttl_s := strategy.traits.ttl_s) is not None:
@@ -213,6 +220,33 @@ class Targets:
     def _tell(self) -> None:
         for changed in self._listeners:
             changed()
+
+    def _versioned(
+        self,
+        storage: Made,
+        come: Sequence[Made],
+        make_strategy: MakeStrategy,
+        make_versioning: MakeVersioning,
+    ) -> tuple[Stored, list[Target]]:
+        """What keeps and serves an added resource whose versions each have rules of their own."""
+        naming = self._catalogue.naming
+        versioning = make_versioning({resource.api_version: codec for resource, codec in come})
+        strategies = {resource.version: make_strategy(resource, naming, codec) for resource, codec in come}
+        home, codec = storage
+        stored = versioning.stored(home, codec, strategies[home.version], storage_prefix(home, naming))
+        targets = [
+            versioning.target(
+                Parts(
+                    resource=resource,
+                    codec=codec,
+                    stored=stored,
+                    strategy=strategies[resource.version],
+                    deprecation=deprecation(resource, naming.release),
+                )
+            )
+            for resource, codec in come
+        ]
+        return stored, targets
 
     def _target(self, resource: ResourceType, codec: KindCodec, stored: Stored) -> Target:
         target = Target(

@@ -71,6 +71,7 @@ class Traits:
     * `ttl_s`: how long after their last write objects end by themselves; 0: they do not.
     * `json_kept`: the JSON of objects that are read from the store is kept, for it is asked for at once.
     * `conversions`: between the kind's versions. `cells`: of its rows in Tables; None: the default columns.
+      `own_columns`: each version's columns say themselves what stands in them.
     """
 
     generation: Paths | None = None
@@ -92,6 +93,7 @@ class Traits:
     json_kept: bool = False
     conversions: Conversions = SAME_FIELDS
     cells: Cells | None = None
+    own_columns: bool = False
 
     def changed(self, new: Object, old: Object) -> bool:
         """Whether anything that counts for metadata.generation differs."""

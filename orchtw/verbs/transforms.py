@@ -17,12 +17,13 @@ from orchtw.rules.options import IncludeObject, include_object
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.splice import metadata_field, set_json_version, split_owned
-from orchtw.schema.tables.layout import TableLayout, write_table
+from orchtw.schema.tables.layout import TableLayout, custom_layout, write_table
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.verbs.pieces import Held
 from orchtw.verbs.text_forms import list_parts
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
+from orchtw.watch.gate import Gate
 
 Params = Mapping[str, list[str]]
 CELLS = ("cells",)
@@ -39,6 +40,7 @@ class Transforms:
         self._codecs = codecs
         self._naming = naming
         self._now = now
+        self._partial = codecs.kind(f"{naming.meta_group}/v1", "PartialObjectMetadata")
 
     def one(self, target: Target, entry: Entry, accept: Negotiated, params: Params) -> Object:
         """One object as a one-row Table, or its metadata."""
@@ -77,7 +79,9 @@ class Transforms:
 
     def metadata_message(self, target: Target, entry: Entry) -> bytes:
         """A PartialObjectMetadata's inner message: the object's own, up to the end of its metadata."""
-        return metadata_field(target.protobuf(entry))
+        if target.codec.protobuf:
+            return metadata_field(target.protobuf(entry))
+        return self._partial.encode_protobuf({"metadata": target.stored.metadata(entry)})
 
     def _metadata(self, target: Target, held: Held, version: str, accept: Negotiated) -> Iterator[list[Any]]:
         """The metadata of each object; of those whose JSON comes apart cleanly it is cut out."""
@@ -158,9 +162,9 @@ class Transforms:
     def _row(
         target: Target, layout: TableLayout, entry: Entry, now_s: float, version: str, include: IncludeObject
     ) -> Object:
-        stored = target.stored.load(entry)
-        served = target.load(entry) if target.from_storage else stored
-        return layout.row(stored, now_s, include=include, served=served, version=version)
+        draft = target.load_draft(entry)
+        served = target.load(entry) if target.from_storage else draft
+        return layout.row(draft, now_s, include=include, served=served, version=version)
 
     def table(
         self,
@@ -211,9 +215,14 @@ class Transforms:
     def _layout(self, target: Target) -> TableLayout:
         layout: TableLayout | None = target.kept.get(TableLayout)
         if layout is None:
-            cells = target.stored.strategy.traits.cells
-            layout = target.kept[TableLayout] = TableLayout(target.resource.columns, cells, self._naming)
+            layout = target.kept[TableLayout] = self._make_layout(target)
         return layout
+
+    def _make_layout(self, target: Target) -> TableLayout:
+        columns, traits = target.resource.columns, target.strategy.traits
+        if traits.own_columns:
+            return custom_layout(columns, self._naming)
+        return TableLayout(columns, traits.cells, self._naming)
 
 
 def _is_compact(accept: Negotiated) -> bool:
@@ -236,6 +245,7 @@ class TransformedWire:
         include: IncludeObject,
     ) -> None:
         self.opens = accept.transform == "Table"
+        self.gate: Gate | None = target.forms
         self._transforms = transforms
         self._codecs = codecs
         self._naming = naming

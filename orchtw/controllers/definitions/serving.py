@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import partial
+from hashlib import sha256
 from typing import Final
 
 import attrs
+import orjson
 
 from orchtw.controllers.definitions.definition import Definition
 from orchtw.objects import Object
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.registry.custom.strategy import CustomStrategy
+from orchtw.registry.custom.versioning import Versionings
 from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
@@ -36,8 +39,9 @@ class Serving:
     its last call for that one has ended.
     """
 
-    def __init__(self, targets: Targets, codecs: Codecs, offload: Offload) -> None:
+    def __init__(self, targets: Targets, codecs: Codecs, versionings: Versionings, offload: Offload) -> None:
         self._targets = targets
+        self._versionings = versionings
         self._schemas = codecs.schemas
         self._make_codec = partial(codecs.made, codec_type=CustomCodec)
         self._run = offload.run
@@ -56,15 +60,17 @@ class Serving:
 
         Raises ValueError where another resource is in its way, and what the store raises.
         """
-        name, state = definition.name, _state(definition)
+        name = definition.name
+        state = await self._run(size_bytes, lambda: _state(definition, obj["spec"]))
         served = self._served.get(name)
         if served is not None and served.state == state:
             return
         self._adding.add(name)
         try:
+            versioning = self._versionings.of(obj)
             kinds = await self._run(size_bytes, lambda: kinds_of(obj, self._schemas))
             if name not in self._ended:
-                await self._targets.add(kinds, CustomStrategy, self._make_codec)
+                await self._targets.add(kinds, CustomStrategy, self._make_codec, versioning)
                 first = kinds[0][0]
                 target = self._targets.stored_target(first.group, first.version, first.plural)
                 self._served[name] = Served(state, target)
@@ -95,9 +101,9 @@ class Serving:
             self._targets.remove(served.target.resource.group, served.target.resource.plural)
 
 
-def _state(definition: Definition) -> Hashable:
-    """Schemas and versions change with the generation; the rest of the status is nothing to what is served."""
-    return definition.uid, definition.generation, _frozen(definition.accepted)
+def _state(definition: Definition, spec: Object) -> Hashable:
+    """What is served follows from the spec and the accepted names; a generation is also new when the end begins."""
+    return definition.uid, sha256(orjson.dumps(spec)).digest(), _frozen(definition.accepted)
 
 
 def _frozen(names: Mapping[str, object]) -> Hashable:

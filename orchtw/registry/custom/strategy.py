@@ -1,38 +1,83 @@
-"""The write rules of custom resources (reference CRD-21, CRD-22)."""
+"""The write rules of custom resources (reference CRD-21, CRD-22, CRD-23)."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.scaling import PathScale, ScaleMapping
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.traits import Traits
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 
-TRAITS: Final = Traits(unconditional_update=False, free_finalizers=True, status_ignores=("spec", "metadata"))
+TRAITS: Final = Traits(unconditional_update=False, free_finalizers=True, own_columns=True)
 
 
 class CustomStrategy(Strategy):
-    """A generation counts every change outside metadata and, with the sub-resource, status."""
+    """The rules of one version: a generation counts all changes outside metadata and a status of its own."""
 
     def __init__(self, resource: ResourceType, naming: Naming, codec: KindCodec) -> None:
         super().__init__(resource, naming, codec, TRAITS)
+        paths = next((sub.scale for sub in resource.subresources if sub.name == "scale"), None)
+        self._paths = None if paths is None else PathScale(paths)
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
         obj["metadata"]["generation"] = 1
 
     def reset_status(self, obj: Object) -> None:
-        obj.pop("status", None)
+        """Drop the status; what stands in the schema as its default comes back."""
+        if obj.pop("status", None) is not None:
+            self._codec.set_defaults(obj)
 
     def keep_metadata(self, new: Object, old: Object) -> None:
         super().keep_metadata(new, old)
+        meta, generation = new["metadata"], old["metadata"].get("generation", 0)
         if self._counted(new) != self._counted(old):
-            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+            generation += 1
+        if generation:
+            meta["generation"] = generation
 
     def _counted(self, obj: Object) -> Object:
         left_out = ("metadata", "status") if self.has_status else ("metadata",)
         return {key: value for key, value in obj.items() if key not in left_out}
+
+    def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
+        """The old object with the new status: nothing else can be changed this way."""
+        kept = {key: value for key, value in old.items() if key != "status"}
+        return {**kept, "status": new["status"]} if "status" in new else kept
+
+    def prepare_for_subresource(self, name: str, new: Object, old: Object, now: str) -> Object | None:
+        if name != "scale":
+            return super().prepare_for_subresource(name, new, old, now)
+        scaled = {**new, "metadata": old["metadata"]}
+        if self.has_status:
+            scaled = self.prepare_for_status(old, scaled, now)
+        return scaled
+
+    def subresource_ignores(self, name: str) -> tuple[str, ...]:
+        if name != "status":
+            return super().subresource_ignores(name)
+        others = (key for key in self._codec.schema.keys if key != "status")
+        return tuple(dict.fromkeys(("metadata", "spec", *others)))
+
+    @property
+    def scale(self) -> ScaleMapping:
+        return self._paths or super().scale
+
+    def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
+        """What the schema declares of the whole object, and what its Scale asks for."""
+        return self._declared(obj, old) + (self._paths.causes(obj) if self._paths else [])
+
+    def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
+        if name != "status" or self._paths is None:
+            return self.validate_content(new, old)
+        return self._declared(new, old) + self._paths.causes(new, status_only=True)
+
+    def _declared(self, obj: Object, old: Object | None) -> list[Cause]:
+        declared = self._codec.validator
+        return [] if declared is None else declared(obj, old)

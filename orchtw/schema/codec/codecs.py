@@ -226,6 +226,16 @@ class KindCodec(MessageCodec):
         self.set_defaults(obj)
         return obj, findings
 
+    def pruned(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object that another version became, as canonical dict of this one, without defaults."""
+        return self.normalise(obj)
+
+    def refresh(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object of the store as canonical dict with its declared defaults, as the schema is today."""
+        obj = self.normalise(obj)
+        self.set_defaults(obj)
+        return obj
+
     def _decoded(self, api_version: object, kind: object, raw: bytes) -> dict[str, Any]:
         """The object of a Protobuf body with its defaults; its type may be empty, but not another's."""
         if api_version != self.api_version or kind != self.kind:

@@ -1,7 +1,8 @@
 """Tables: objects as rows of cells for people to read (reference TABLE-1).
 
 Which columns a kind has comes with its resource type; what stands in them, with its record in the registry. A kind
-that has not both has the default columns: name and time of creation.
+that has not both has the default columns: name and time of creation. Of a custom kind the columns say both
+(`custom_layout`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import orjson
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.schema.catalogue import Column
+from orchtw.schema.tables.custom import cells_of, shown_columns
 from orchtw.schema.tables.partial import partial_metadata
 from orchtw.schema.tables.text import Age, Cells, View
 
@@ -112,3 +114,9 @@ class TableLayout:
         if include == "Object":
             return obj
         return partial_metadata(obj, self._naming, version) if include == "Metadata" else None
+
+
+def custom_layout(asked: Sequence[Column], naming: Naming) -> TableLayout:
+    """The rows of a custom kind in the version whose columns these are (reference CRD-19)."""
+    columns = shown_columns(asked)
+    return TableLayout(columns, cells_of(columns), naming)
