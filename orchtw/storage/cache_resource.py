@@ -87,8 +87,8 @@ class ResourceCache:
     """Entries of one resource as of `revision`, the store's revision that the whole cache has reached.
 
     Keys are tails: "namespace/name" or "name". `damaged` has the revisions of objects that cannot be read: lists and
-    watches are without them. `large` has the keys of objects over LARGE_BYTES. A reader asks `freshness` first. When it
-    is `closed`, it stays as it was: another cache, or none, has taken its place.
+    watches are without them. `large` has the keys of objects over LARGE_BYTES. A reader asks `freshness` first. Once
+    it is `closed` it stays as it was: another cache, or none, has taken its place.
     """
 
     def __init__(self, resource: StoredResource, shared: Shared) -> None:
