@@ -128,7 +128,10 @@ class WritePath:
         for _ in range(MAX_ATTEMPTS):
             if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                 await wait
-            live = stored.get(write.namespace, write.name)
+            if stored.cache.closed:
+                live = await self.stored_now(stored, write.namespace, write.name)
+            else:
+                live = stored.get(write.namespace, write.name)
             if live is None:
                 written = await self._create_by_update(write, transform)
             else:
@@ -136,6 +139,12 @@ class WritePath:
             if written is not None:
                 return written
         raise modified(write)
+
+    async def stored_now(self, stored: Stored, namespace: str, name: str) -> Entry | None:
+        """The object as the store has it, for a write that goes on while its resource is exchanged for another."""
+        key = stored.tail(namespace, name)
+        found = await self._store.get(stored.prefix + key)
+        return None if found is None else stored.build(key, found.value, found.revision)
 
     async def _create_by_update(self, write: Write, transform: Transform) -> Written | None:
         """The object where there was none; None: another writer was faster and the round may be repeated."""
