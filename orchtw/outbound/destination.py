@@ -16,7 +16,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 class Destination:
     """A host (name or IP address) and port, and how it is spoken to; `tls` says how for `https`.
 
-    With `public` only addresses that pods and nodes can have are dialled (see `addresses`).
+    With `public` only addresses that pods and nodes can have are dialled (see `addresses`). `tls_name` is the name
+    that the other side's certificate must be for, where that is not the host.
     """
 
     scheme: Literal["http", "https"]
@@ -25,6 +26,12 @@ class Destination:
     tls: ClientTLS
     timeout_s: float
     public: bool = False
+    tls_name: str = ""
+
+    @property
+    def certified_name(self) -> str:
+        """The name that TLS asks for and verifies."""
+        return self.tls_name or self.host
 
     @property
     def authority(self) -> str:

@@ -57,17 +57,21 @@ class Dialer:
 
         Raises Unreachable, TooManyRequests (429), ConfigError (a client certificate that cannot be used).
         """
-        if self._open >= MOST:
-            text = "too many connections to node agents and backends are open, please try again later"
-            raise TooManyRequests(text, {"retryAfterSeconds": 1})
-        self._open += 1
-        exchange = make()
-        exchange.on_end(self._ended)
+        exchange = self.counted(make())
         try:
             return await self._connect(destination, exchange)
         except BaseException:
             exchange.abort()
             raise
+
+    def counted(self, exchange: Exchange) -> Exchange:
+        """The same, which counts until it ends. Raises TooManyRequests (429)."""
+        if self._open >= MOST:
+            text = "too many connections to node agents and backends are open, please try again later"
+            raise TooManyRequests(text, {"retryAfterSeconds": 1})
+        self._open += 1
+        exchange.on_end(self._ended)
+        return exchange
 
     def _ended(self, _outcome: Outcome) -> None:
         self._open -= 1
@@ -113,7 +117,7 @@ class Dialer:
         kind = TCP6ClientEndpoint if ":" in address else TCP4ClientEndpoint
         endpoint: Any = kind(self._reactor, address, destination.port, timeout=destination.timeout_s)
         if destination.scheme == "https":
-            endpoint = wrapClientTLS(destination.tls.creator(destination.host), endpoint)
+            endpoint = wrapClientTLS(destination.tls.creator(destination.certified_name), endpoint)
         await endpoint.connect(_Factory(exchange))
         exchange.keep_alive()
 
@@ -159,7 +163,7 @@ class _Addresses:
 def _words(problem: Exception, destination: Destination, address: str) -> str:
     """The reference server's words for a connection that cannot be had."""
     if isinstance(problem, VerificationError):
-        return f"x509: certificate is not valid for {destination.host}"
+        return f"x509: certificate is not valid for {destination.certified_name}"
     if isinstance(problem, SSL.Error):
         return _tls_words(problem)
     where = f"dial tcp {host_and_port(address, destination.port)}"

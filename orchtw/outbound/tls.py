@@ -33,17 +33,19 @@ class ClientTLS:
     """How the server shows itself and whom it believes.
 
     `certificates` is the chain that is shown, the server's own first; empty: none is. Without `authorities` nobody is
-    verified: pods and services have certificates of their own making, and so do node agents by default.
+    verified: pods and services have certificates of their own making, and so do node agents by default. With
+    `system_roots` the authorities are those of the operating system.
     """
 
     certificates: tuple[x509.Certificate, ...] = ()
     key: PrivateKeyTypes | None = None
     authorities: tuple[x509.Certificate, ...] = ()
+    system_roots: bool = False
 
     @property
     def unverified(self) -> ClientTLS:
         """The same for a connection on which anybody is believed."""
-        return attrs.evolve(self, authorities=())
+        return attrs.evolve(self, authorities=(), system_roots=False)
 
     def creator(self, host: str) -> Any:
         """What makes the TLS connections to `host`; with authorities its certificate must be for that host.
@@ -53,7 +55,7 @@ class ClientTLS:
         try:
             return _creator(self, host)
         except (SSL.Error, ValueError) as problem:
-            raise ConfigError(f"the client certificate for node agents cannot be used: {problem}") from None
+            raise ConfigError(f"the client certificate cannot be used: {problem}") from None
 
     def make_creator(self, host: str) -> Any:
         """As `creator`, a new one. Raises what OpenSSL does."""
@@ -61,6 +63,8 @@ class ClientTLS:
             roots = [Certificate(crypto.X509.from_cryptography(each)) for each in self.authorities]
             trusted = trustRootFromCertificates(roots)
             return optionsForClientTLS(host, trustRoot=trusted, extraCertificateOptions=self._shown())
+        if self.system_roots:
+            return optionsForClientTLS(host, extraCertificateOptions=self._shown())
         return _Unverified(CertificateOptions(**self._shown()).getContext(), host)
 
     def _shown(self) -> dict[str, Any]:

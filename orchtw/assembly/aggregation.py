@@ -1,0 +1,105 @@
+"""Other API servers behind this one: who they are, how they are spoken to, and what they are told of this one."""
+
+from __future__ import annotations
+
+from random import SystemRandom
+
+import attrs
+from twisted.application.service import Service
+
+from orchtw.assembly.resources import Resources
+from orchtw.config import Config
+from orchtw.outbound.dialer import Dialer
+from orchtw.outbound.tls import ClientTLS
+from orchtw.pki import front_proxy
+from orchtw.pki.front_proxy import FrontProxy
+from orchtw.registry.aggregation.availability import Availability
+from orchtw.registry.aggregation.backends import Backends
+from orchtw.registry.aggregation.checks import Checks
+from orchtw.registry.aggregation.conditions import Verdict, told
+from orchtw.registry.aggregation.resolver import Resolver
+from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiServices
+from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
+from orchtw.registry.bootstrap.maker import Maker
+from orchtw.reloads import Reloads
+from orchtw.rules.front_proxy import EXTRA, USER
+from orchtw.rules.front_proxy import GROUP as GROUP_HEADER
+
+
+class Aggregation(Service):
+    """The APIServices and the connections to their servers.
+
+    `identity` is how this server shows itself; without one it shows no certificate, and is believed by nobody.
+    """
+
+    def __init__(
+        self, config: Config, resources: Resources, identity: FrontProxy | None, reloads: Reloads
+    ) -> None:
+        naming = resources.naming
+        self._config = config
+        self._resources = resources
+        self._identity = identity
+        self._tls = _tls(identity)
+        if config.proxy_client_cert_file is not None or config.requestheader_client_ca_file is not None:
+            reloads.add("certificates for aggregated API servers", self._read)
+        self.services = ApiServices(resources.targets, naming)
+        resolver = Resolver(resources.targets, SystemRandom(), routing=config.enable_aggregator_routing)
+        clock = resources.clock
+        self.backends = Backends(resolver, lambda: self._tls, clock, lambda: Dialer(clock))
+
+    def availability(self, maker: Maker) -> Availability:
+        """What looks after the conditions of all APIServices, for one of the processes of a cluster."""
+        resources = self._resources
+
+        async def say(name: str, verdict: Verdict) -> None:
+            now = maker.writes.timestamp()
+            await maker.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
+
+        checks = Checks(resources.targets, self.backends, resources.naming)
+        return Availability(self.services, checks, say, resources.clock)
+
+    def authentication_info(self, client_ca_pem: str) -> AuthenticationInfo:
+        """What is published of this server."""
+        config, identity = self._config, self._identity
+        if identity is None or not identity.authorities:
+            return AuthenticationInfo(client_ca=client_ca_pem)
+        if identity.generated:
+            return AuthenticationInfo(
+                client_ca=client_ca_pem,
+                proxy_ca=identity.authorities_pem,
+                username_headers=(USER,),
+                group_headers=(GROUP_HEADER,),
+                extra_prefixes=(EXTRA,),
+                allowed_names=(front_proxy.CLIENT,),
+            )
+        return AuthenticationInfo(
+            client_ca=client_ca_pem,
+            proxy_ca=identity.authorities_pem,
+            username_headers=config.requestheader_username_headers,
+            group_headers=config.requestheader_group_headers,
+            extra_prefixes=config.requestheader_extra_headers_prefix,
+            allowed_names=config.requestheader_allowed_names,
+        )
+
+    def stopService(self) -> None:
+        """Close the connections that wait for a next request."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        self.backends.close()
+
+    def _read(self) -> None:
+        """Read the files of the flags again. Raises ConfigError, changing nothing."""
+        if self._identity is None:
+            return
+        given, authorities = front_proxy.given(self._config), front_proxy.given_authorities(self._config)
+        identity = self._identity
+        if given is not None:
+            identity = attrs.evolve(identity, chain=given[0], key=given[1])
+        if authorities:
+            identity = attrs.evolve(identity, authorities=authorities)
+        tls = _tls(identity)
+        tls.creator("localhost")
+        self._identity, self._tls = identity, tls
+
+
+def _tls(identity: FrontProxy | None) -> ClientTLS:
+    return ClientTLS() if identity is None else ClientTLS(certificates=identity.chain, key=identity.key)
