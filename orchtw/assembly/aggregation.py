@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import SystemRandom
 
 import attrs
-from twisted.application.service import Service
+from twisted.application.service import MultiService
+from twisted.internet.defer import Deferred
 
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
@@ -17,6 +18,7 @@ from orchtw.registry.aggregation.availability import Availability
 from orchtw.registry.aggregation.backends import Backends
 from orchtw.registry.aggregation.checks import Checks
 from orchtw.registry.aggregation.conditions import Verdict, told
+from orchtw.registry.aggregation.documents import RemoteDocuments
 from orchtw.registry.aggregation.resolver import Resolver
 from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiServices
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
@@ -26,8 +28,8 @@ from orchtw.rules.front_proxy import EXTRA, USER
 from orchtw.rules.front_proxy import GROUP as GROUP_HEADER
 
 
-class Aggregation(Service):
-    """The APIServices and the connections to their servers.
+class Aggregation(MultiService):
+    """The APIServices, the connections to their servers, and the documents that these have.
 
     `identity` is how this server shows itself; without one it shows no certificate, and is believed by nobody.
     """
@@ -35,6 +37,7 @@ class Aggregation(Service):
     def __init__(
         self, config: Config, resources: Resources, identity: FrontProxy | None, reloads: Reloads
     ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
         naming = resources.naming
         self._config = config
         self._resources = resources
@@ -42,10 +45,12 @@ class Aggregation(Service):
         self._tls = _tls(identity)
         if config.proxy_client_cert_file is not None or config.requestheader_client_ca_file is not None:
             reloads.add("certificates for aggregated API servers", self._read)
-        self.services = ApiServices(resources.targets, naming)
+        self.api_services = ApiServices(resources.targets, naming)
         resolver = Resolver(resources.targets, SystemRandom(), routing=config.enable_aggregator_routing)
         clock = resources.clock
         self.backends = Backends(resolver, lambda: self._tls, clock, lambda: Dialer(clock))
+        self.documents = RemoteDocuments(self.api_services, self.backends, resources.offload, clock)
+        self.documents.setServiceParent(self)  # type: ignore[no-untyped-call]
 
     def availability(self, maker: Maker) -> Availability:
         """What looks after the conditions of all APIServices, for one of the processes of a cluster."""
@@ -56,7 +61,7 @@ class Aggregation(Service):
             await maker.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
 
         checks = Checks(resources.targets, self.backends, resources.naming)
-        return Availability(self.services, checks, say, resources.clock)
+        return Availability(self.api_services, checks, say, resources.clock)
 
     def authentication_info(self, client_ca_pem: str) -> AuthenticationInfo:
         """What is published of this server."""
@@ -81,10 +86,11 @@ class Aggregation(Service):
             allowed_names=config.requestheader_allowed_names,
         )
 
-    def stopService(self) -> None:
+    def stopService(self) -> Deferred[None]:
         """Close the connections that wait for a next request."""
-        super().stopService()  # type: ignore[no-untyped-call]
+        stopped: Deferred[None] = super().stopService()  # type: ignore[no-untyped-call]
         self.backends.close()
+        return stopped
 
     def _read(self) -> None:
         """Read the files of the flags again. Raises ConfigError, changing nothing."""

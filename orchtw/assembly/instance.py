@@ -44,7 +44,7 @@ from orchtw.registry.deletion import Deletion
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
-from orchtw.verbs.aggregated import Aggregated
+from orchtw.verbs.aggregated import Aggregated, PassingOn
 
 
 class Instance:
@@ -53,8 +53,8 @@ class Instance:
     `app` answers requests; `screen` looks at heads whose bodies are yet to come. `store` is what `claim_store`
     returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
     bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
-    certificates; `front_proxy` is how requests are passed on to aggregated servers. `reactor` measures every duration:
-    its time should be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
+    certificates; `front_proxy` is how requests are passed on to aggregated servers. `reactor` measures every
+    duration: its time should be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
     """
 
     _log = Logger()
@@ -96,6 +96,7 @@ class Instance:
         self._presence = Presence(self._leases, reactor, renewed)
         authenticator, authorizer = self._authenticator(), self._authorizer()
         origins = AllowedOrigins(config.cors_allowed_origins)
+        passing = PassingOn(self._aggregation.backends, reactor, config.request_timeout_s, origins)
         parts = Parts(
             resources=self.resources,
             clock=reactor,
@@ -108,17 +109,13 @@ class Instance:
             address=host_and_port(address, port),
             secret=secret,
             origins=origins,
+            services=self._aggregation.api_services,
+            documents=self._aggregation.documents,
+            pass_on=passing.pass_on,
             outward=outward(config, self.resources, origins, self.reloads),
         )
         api = API(parts, config)
-        aggregated = Aggregated(
-            self._aggregation.services,
-            self._aggregation.backends,
-            api.handler.handle,
-            reactor,
-            config.request_timeout_s,
-            origins,
-        )
+        aggregated = Aggregated(self._aggregation.api_services, passing, api.handler.handle)
         host = Host(
             naming=naming,
             clock=reactor,
@@ -137,7 +134,7 @@ class Instance:
         """What this process makes for the cluster, and keeps saying of aggregated servers."""
         aggregation = self._aggregation
         aggregation.availability(maker).setServiceParent(self._services)  # type: ignore[no-untyped-call]
-        registration = Registration(maker, aggregation.services, self._reactor)
+        registration = Registration(maker, aggregation.api_services, self._reactor)
 
         def info() -> AuthenticationInfo:
             return aggregation.authentication_info(self._client_ca_pem)
@@ -174,7 +171,7 @@ class Instance:
         Raises ConfigError for a store that is damaged or in use.
         """
         await self.resources.start()
-        self._aggregation.services.open()
+        self._aggregation.api_services.open()
         self._readiness.caches_filled()
         await self._presence.start()
         if self._bootstrap is not None:

@@ -34,28 +34,12 @@ Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class Aggregated:
-    """Stands before `local`, the handler of what this server serves itself, and sees authorized requests only.
+    """Stands before `local`, the handler of what this server serves itself, and sees authorized requests only."""
 
-    `limit_s` is the time for a head of an answer, but of watches and the like; pages of `origins` may ask for
-    upgrades.
-    """
-
-    def __init__(
-        self,
-        services: ApiServices,
-        backends: Backends,
-        local: Handle,
-        clock: IReactorTime,
-        limit_s: float,
-        origins: AllowedOrigins,
-    ) -> None:
-        self._services = services
+    def __init__(self, services: ApiServices, passing: PassingOn, local: Handle) -> None:
         self._remote = services.remote
-        self._backends = backends
+        self._passing = passing
         self._local = local
-        self._clock = clock
-        self._limit_s = limit_s
-        self._origins = origins
 
     def handle(self, request: Request) -> Coroutine[Any, Any, Response]:
         """Answer the request, here or there: without a remote APIService this costs a look at an empty dict."""
@@ -63,9 +47,27 @@ class Aggregated:
             assert request.info is not None
             service = self._remote.get(_asked(request.info))
             if service is not None:
-                request.passed_on = True
-                return self._pass_on(request, service)
+                return self._passing.pass_on(request, service)
         return self._local(request)
+
+
+class PassingOn:
+    """Passes requests on to the servers of APIServices.
+
+    `limit_s` is the time for a head of an answer, but of watches and the like; pages of `origins` may ask for
+    upgrades.
+    """
+
+    def __init__(self, backends: Backends, clock: IReactorTime, limit_s: float, origins: AllowedOrigins) -> None:
+        self._backends = backends
+        self._clock = clock
+        self._limit_s = limit_s
+        self._origins = origins
+
+    def pass_on(self, request: Request, service: ApiService) -> Coroutine[Any, Any, Response]:
+        """The other server's answer. From now on the request has no other time limit, and ends with its client."""
+        request.passed_on = True
+        return self._pass_on(request, service)
 
     async def _pass_on(self, request: Request, service: ApiService) -> Response:
         assert service.backend is not None and request.user is not None and request.info is not None

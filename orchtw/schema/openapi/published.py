@@ -41,6 +41,10 @@ class Form:
         self.protobuf_types = protobuf_types
         self._to_protobuf = to_protobuf
 
+    def changed(self, change: Callable[[bytes], bytes]) -> Form:
+        """The document that `change` makes of this one's JSON."""
+        return Form(change(self.json.body), self._to_protobuf, self.protobuf_types)
+
     @cached_property
     def protobuf(self) -> Encoded:
         """The Protobuf form."""
