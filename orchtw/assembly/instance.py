@@ -177,6 +177,7 @@ class Instance:
         if self._bootstrap is not None:
             await self._bootstrap.start()
         self._services.startService()  # type: ignore[no-untyped-call]
+        self._readiness.services_started()
 
     def trust_clients_of(self, client_ca_pem: str) -> None:
         """Publish other authorities of client certificates from now on: in the next look of the upkeep."""

@@ -34,9 +34,9 @@ class Readiness:
         self._filled = [started, *map(checks.hook, cache_hooks(resources.naming))]
         self._steps = {name: checks.hook(name) for name in steps}
         self._filled.append(checks.hook("apiservice-registration-controller"))
-        missing = "APIServices of this server are missing"
+        self._started = [checks.hook(name) for name in aggregation_hooks(bootstraps=AUTOREGISTRATION in steps)]
         if AUTOREGISTRATION in steps:
-            self._registered = checks.condition("autoregister-completion", missing)
+            self._registered = checks.condition("autoregister-completion", "APIServices of this server are missing")
         for controller in controllers.controllers:
             checks.add(f"controller/{controller.name}", partial(controllers.check, controller))
         self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
@@ -44,6 +44,11 @@ class Readiness:
     def caches_filled(self) -> None:
         """The caches hold what the store does."""
         for condition in self._filled:
+            condition.met = True
+
+    def services_started(self) -> None:
+        """What works in the background does."""
+        for condition in self._started:
             condition.met = True
 
     def step_ended(self, name: str) -> Callable[[bool], None]:
@@ -71,6 +76,14 @@ def cache_hooks(naming: Naming) -> tuple[str, ...]:
         "crd-informer-synced",
         naming.aggregator_hook,
     )
+
+
+def aggregation_hooks(*, bootstraps: bool) -> tuple[str, ...]:
+    """Names of the start steps that are done once APIs of other servers are followed; conditions are for one of the
+    processes of a cluster (reference OPS-12).
+    """
+    fetched = "apiservice-openapi-controller", "apiservice-openapiv3-controller"
+    return ("apiservice-status-available-controller", *fetched) if bootstraps else fetched
 
 
 async def _pass() -> None:

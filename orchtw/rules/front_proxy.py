@@ -1,4 +1,4 @@
-"""Headers by which a server that passes requests on says who asks (reference AGG-5, AUTHN-50)."""
+"""Headers by which a server that passes requests on says who asks (reference AGG-5, AUTHN-38)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Looks again and again whether the servers behind APIServices work, and says so in their status
-(reference AGG-3).
+(reference AGG-3, AGG-15).
 """
 
 from __future__ import annotations

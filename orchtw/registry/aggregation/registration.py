@@ -1,5 +1,5 @@
 """APIServices for what this server serves itself: made, kept and removed as its group versions come and go
-(reference AGG-2).
+(reference AGG-2, AGG-14).
 """
 
 from __future__ import annotations
