@@ -167,6 +167,13 @@ class MethodNotAllowed(StatusError):
         text = "the server does not allow this method on the requested resource"
         super().__init__(f"{text}: {why}" if why else text, {})
 
+    @classmethod
+    def at_present(cls, why: str) -> MethodNotAllowed:
+        """The method applies at other times."""
+        refusal = cls()
+        refusal.message = why
+        return refusal
+
 
 class NotAcceptable(StatusError):
     """406: no requested media type can be served."""

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from random import SystemRandom
-
 import attrs
 from twisted.application.service import MultiService
 from twisted.internet.defer import Deferred
 
+from orchtw.assembly.outward import resolver
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
 from orchtw.outbound.dialer import Dialer
-from orchtw.outbound.tls import ClientTLS
+from orchtw.outbound.policy import TLSPolicy
 from orchtw.pki import front_proxy
+from orchtw.pki.certificates import key_pem, pem
 from orchtw.pki.front_proxy import FrontProxy
 from orchtw.registry.aggregation.availability import Availability
 from orchtw.registry.aggregation.backends import Backends
 from orchtw.registry.aggregation.checks import Checks
 from orchtw.registry.aggregation.conditions import Verdict, told
 from orchtw.registry.aggregation.documents import RemoteDocuments
-from orchtw.registry.aggregation.resolver import Resolver
-from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiServices
+from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiService, ApiServices
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.reloads import Reloads
@@ -42,13 +41,19 @@ class Aggregation(MultiService):
         self._config = config
         self._resources = resources
         self._identity = identity
-        self._tls = _tls(identity)
+        self._policy = _policy(identity)
         if config.proxy_client_cert_file is not None or config.requestheader_client_ca_file is not None:
             reloads.add("certificates for aggregated API servers", self._read)
         self.api_services = ApiServices(resources.targets, naming)
-        resolver = Resolver(resources.targets, SystemRandom(), routing=config.enable_aggregator_routing)
         clock = resources.clock
-        self.backends = Backends(resolver, lambda: self._tls, clock, lambda: Dialer(clock))
+        self.backends = Backends(
+            resolver(resources),
+            lambda: self._policy,
+            clock,
+            lambda: Dialer(clock, "an aggregated API server"),
+            endpoints_only=config.enable_aggregator_routing,
+        )
+        self.api_services.listen(self._changed)
         self.documents = RemoteDocuments(self.api_services, self.backends, resources.offload, clock)
         self.documents.setServiceParent(self)  # type: ignore[no-untyped-call]
 
@@ -92,6 +97,12 @@ class Aggregation(MultiService):
         self.backends.close()
         return stopped
 
+    def _changed(self, old: ApiService | None, _new: ApiService | None) -> None:
+        """Close the connections to a server that no APIService leads to any more."""
+        backend = None if old is None else old.backend
+        if backend is not None and all(each.backend != backend for each in self.api_services.remote.values()):
+            self.backends.forget(backend)
+
     def _read(self) -> None:
         """Read the files of the flags again. Raises ConfigError, changing nothing."""
         if self._identity is None:
@@ -102,10 +113,10 @@ class Aggregation(MultiService):
             identity = attrs.evolve(identity, chain=given[0], key=given[1])
         if authorities:
             identity = attrs.evolve(identity, authorities=authorities)
-        tls = _tls(identity)
-        tls.creator("localhost")
-        self._identity, self._tls = identity, tls
+        self._identity, self._policy = identity, _policy(identity)
 
 
-def _tls(identity: FrontProxy | None) -> ClientTLS:
-    return ClientTLS() if identity is None else ClientTLS(certificates=identity.chain, key=identity.key)
+def _policy(identity: FrontProxy | None) -> TLSPolicy:
+    if identity is None:
+        return TLSPolicy()
+    return TLSPolicy(certificate=b"".join(map(pem, identity.chain)), key=key_pem(identity.key))

@@ -13,7 +13,7 @@ from twisted.logger import Logger
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
-from orchtw.assembly.outward import outward
+from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import Host, stages
@@ -27,7 +27,10 @@ from orchtw.authz.decision import Host as AuthzHost
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
-from orchtw.controllers.embedded import embedded
+from orchtw.controllers.definitions.controller import DefinitionController
+from orchtw.controllers.definitions.controller import Parts as DefinitionParts
+from orchtw.controllers.definitions.serving import Serving
+from orchtw.controllers.embedded import embedded, host_of
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
@@ -77,10 +80,16 @@ class Instance:
         self.resources = Resources(config, naming, reactor, store)
         self.reloads = Reloads()
         self._services = MultiService()  # type: ignore[no-untyped-call]
+        self.caller = caller(self.resources)
+        self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         admissions = admission(self.resources, config)
         self.writes = write_path(self.resources, config, admissions)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
-        controllers = self._controllers()
+        registry = Registry(
+            targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
+        )
+        self.definitions = self._definitions(registry)
+        controllers = self._controllers(registry)
         steps = STEPS if config.bootstrap else ()
         self._readiness = Readiness(self.resources, controllers, steps, reactor)
         self._client_ca_pem = client_ca_pem
@@ -141,11 +150,22 @@ class Instance:
 
         return Bootstrap(maker, service, info, registration, self._readiness.step_ended, self._reactor)
 
-    def _controllers(self) -> Manager:
+    def _definitions(self, registry: Registry) -> DefinitionController | None:
+        """What serves the resources that definitions define, if these are served themselves."""
         resources = self.resources
-        registry = Registry(
-            targets=resources.targets, writes=self.writes, deletion=self.deletion, cacher=resources.cacher
+        group = resources.naming.group("apiextensions.orch.io")
+        if resources.targets.find(group, "v1", "customresourcedefinitions") is None:
+            return None
+        serving = Serving(resources.targets, resources.codecs)
+        parts = DefinitionParts(
+            targets=resources.targets, writes=self.writes, deletion=self.deletion, serving=serving
         )
+        made = DefinitionController(host_of(resources.naming, registry, self._reactor), parts)
+        made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        return made
+
+    def _controllers(self, registry: Registry) -> Manager:
+        resources = self.resources
         made = embedded(self._config, resources.naming, registry, self._reactor, self._reactor.stop)
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made

@@ -1,4 +1,4 @@
-"""What leads out of the process: the dialer, the agents of nodes, and the certificates for them."""
+"""What leads out of the process: dialer and caller, Services, the agents of nodes, and the certificates for them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from typing import TypeVar
 
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
-from orchtw.errors import ConfigError
+from orchtw.errors import ConfigError, NotFound
+from orchtw.objects import Object
+from orchtw.outbound.caller import Caller
 from orchtw.outbound.dialer import Dialer
+from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.outbound.tls import ClientTLS
 from orchtw.pki.files import read_certificates, read_key
+from orchtw.registry.target import Target
+from orchtw.registry.targets import Targets
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.verbs.backends import Backends
+from orchtw.verbs.get import find_in
 from orchtw.verbs.node_agents import AgentSettings, NodeAgents
 from orchtw.verbs.passing_on import Outward
 
@@ -37,6 +43,42 @@ def outward(config: Config, resources: Resources, origins: AllowedOrigins, reloa
     agents = NodeAgents(settings, resources.naming, resources.targets)
     backends = Backends(agents, resources.targets, SystemRandom())
     return Outward(dialer=Dialer(resources.clock), agents=agents, backends=backends, origins=origins)
+
+
+def caller(resources: Resources) -> Caller:
+    """What webhooks and other servers are called by; it knows the Services of the cluster."""
+    naming = resources.naming
+    return Caller(resources.clock, resolver(resources), f"{naming.api_server}/{naming.git_version}")
+
+
+def resolver(resources: Resources) -> Resolver:
+    """What finds the places of the cluster's Services."""
+    naming = resources.naming
+    own = ServiceReference(namespace=naming.default_namespace, name=naming.product)
+    return Resolver(_Cluster(resources.targets), own, SystemRandom())
+
+
+class _Cluster:
+    """Services and their endpoints, as the caches have them."""
+
+    def __init__(self, targets: Targets) -> None:
+        self._services = targets.stored_target("", "v1", "services")
+        self._endpoints = targets.stored_target("", "v1", "endpoints")
+
+    async def service(self, namespace: str, name: str) -> Object | None:
+        """A Service as it is now."""
+        return await _found(self._services, namespace, name)
+
+    async def endpoints(self, namespace: str, name: str) -> Object | None:
+        """The Endpoints of a Service as they are now."""
+        return await _found(self._endpoints, namespace, name)
+
+
+async def _found(target: Target, namespace: str, name: str) -> Object | None:
+    try:
+        return await find_in(target, namespace, name)
+    except NotFound:
+        return None
 
 
 class _Certificates:

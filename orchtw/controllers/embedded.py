@@ -27,11 +27,7 @@ def embedded(
     config: Config, naming: Naming, registry: Registry, clock: IReactorTime, lost: Callable[[], None]
 ) -> Manager:
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
-
-    def client_for(account: str) -> Client:
-        return InProcessClient(registry, service_account(account, naming), naming.controller_manager)
-
-    host = Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
+    host = host_of(naming, registry, clock)
     settings = Settings(
         enabled=chosen(config.controllers) - _idle(config, registry),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
@@ -40,6 +36,15 @@ def embedded(
     )
     election = _terms(config, naming) if config.leader_elect else None
     return Manager(host, enabled(host, settings), election, lost)
+
+
+def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Host:
+    """What this process gives to each of its controllers."""
+
+    def client_for(account: str) -> Client:
+        return InProcessClient(registry, service_account(account, naming), naming.controller_manager)
+
+    return Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
 
 
 def _idle(config: Config, registry: Registry) -> frozenset[str]:

@@ -13,7 +13,6 @@ from orchtw.registry.aggregation.services import ApiService
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
-from orchtw.schema.openapi.foreign import merged
 from orchtw.schema.schemas import Schemas
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ PassOn = Callable[[Request, ApiService], Coroutine[Any, Any, Response]]
 V2_PATH = "/openapi/v2"
 V3_PATH = "/openapi/v3"
 JSON = "application/json"
-PROTOBUF = "protobuf"
 WORK_BYTES = 1 << 20  # what making a document counts for among what waits for the thread
 IMMUTABLE = "public, immutable"
 YEAR_S = 365 * 24 * 3600
@@ -61,6 +59,7 @@ class OpenAPI:
         self._pass_on = pass_on
         self._documents: _Documents | None = None
         self._merged: tuple[_Documents, int, _Documents] | None = None
+        self._before: Published | None = None
         targets.listen(self._forget)
 
     def _forget(self) -> None:
@@ -71,7 +70,8 @@ class OpenAPI:
         if self._documents is None:
             from orchtw.schema.openapi.published import Published  # 15 ms that the start is spared
 
-            self._documents = _Documents(Published(self._schemas, self._targets.resources), self._offload)
+            self._before = Published(self._schemas, self._targets.resources, self._before)
+            self._documents = _Documents(self._before, self._offload)
         return self._documents
 
     def paths(self) -> Iterable[str]:
@@ -103,15 +103,13 @@ class OpenAPI:
 
     async def _v2(self, request: Request, documents: _Documents) -> Response:
         """The document about this server, with those of others in it."""
-        own: Form = await documents.kept(V2_PATH, lambda: documents.published.v2)
-        others, revision = self._remote.v2, self._remote.revision
+        published, others, revision = documents.published, self._remote.v2, self._remote.revision
         if not others:
-            return await documents.answer(request, V2_PATH, own)
+            return await documents.answer(request, V2_PATH, await documents.kept(V2_PATH, lambda: published.v2))
         if self._merged is None or self._merged[:2] != (documents, revision):
-            self._merged = documents, revision, _Documents(documents.published, self._offload)
+            self._merged = documents, revision, _Documents(published, self._offload)
         together = self._merged[2]
-        extension = f"{self._schemas.naming.extension_prefix}group-version-kind"
-        form = await together.kept(V2_PATH, lambda: own.changed(lambda json: merged(json, others, extension)))
+        form: Form = await together.kept(V2_PATH, lambda: published.v2_with(others))
         return await together.answer(request, V2_PATH, form)
 
     def _with_remote(self, own: Encoded) -> Encoded:
@@ -132,8 +130,7 @@ class OpenAPI:
         return await self._pass_on(request, service)
 
     async def _v3(self, request: Request, path: str, documents: _Documents) -> Response:
-        published = documents.published
-        form: Form = await documents.kept(path, lambda: published.v3[path.removeprefix(f"{V3_PATH}/")])
+        form = await documents.v3(path.removeprefix(f"{V3_PATH}/"))
         given, right = request.param("hash"), form.json.hash
         if given and given != right:
             return Response(code=301, headers=[("Location", f"{path}?hash={right}")])
@@ -145,7 +142,7 @@ class OpenAPI:
 
 
 class _Documents:
-    """What is published about the resources of one time, each document made once."""
+    """What is published about the resources of one time."""
 
     def __init__(self, published: Published, offload: Offload) -> None:
         self.published = published
@@ -159,8 +156,12 @@ class _Documents:
             return Response(code=406, headers=[_VARY])
         if chosen == JSON:
             return _conditional(request, JSON, form.json)
-        encoded = await self.kept(f"{path} {PROTOBUF}", lambda: form.protobuf)
+        encoded = await self._offload.run(WORK_BYTES, lambda: form.protobuf)
         return _conditional(request, form.protobuf_types[0], encoded)
+
+    async def v3(self, path: str) -> Form:
+        """The v3 document of a part; it may have been rendered already."""
+        return await self._offload.run(WORK_BYTES, lambda: self.published.v3[path])
 
     async def kept(self, name: str, make: Callable[[], T]) -> T:
         """What `make` returns, made once: the documents of a server take seconds."""

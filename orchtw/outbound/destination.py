@@ -16,8 +16,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 class Destination:
     """A host (name or IP address) and port, and how it is spoken to; `tls` says how for `https`.
 
-    With `public` only addresses that pods and nodes can have are dialled (see `addresses`). `tls_name` is the name
-    that the other side's certificate must be for, where that is not the host.
+    `server_name` is what its certificate must be for; empty: the host. With `public` only addresses that pods and
+    nodes can have are dialled (see `addresses`).
     """
 
     scheme: Literal["http", "https"]
@@ -26,12 +26,12 @@ class Destination:
     tls: ClientTLS
     timeout_s: float
     public: bool = False
-    tls_name: str = ""
+    server_name: str = ""
 
     @property
-    def certified_name(self) -> str:
-        """The name that TLS asks for and verifies."""
-        return self.tls_name or self.host
+    def verified_name(self) -> str:
+        """Name or address that TLS asks for and the certificate must be for."""
+        return self.server_name or self.host
 
     @property
     def authority(self) -> str:

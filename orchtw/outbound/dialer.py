@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
+from typing import Protocol as Interface
 
-from OpenSSL import SSL
-from service_identity import VerificationError
-from twisted.internet import error
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, TCP6ClientEndpoint, wrapClientTLS
 from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
-from orchtw.config import host_and_port
 from orchtw.errors import TooManyRequests
 from orchtw.outbound.addresses import is_address, is_public_unicast
 from orchtw.outbound.destination import Destination
-from orchtw.outbound.exchange import Exchange, Outcome
+from orchtw.outbound.exchange import Outcome
+from orchtw.outbound.words import dialling_words
 
 T = TypeVar("T")
 
@@ -45,38 +42,64 @@ class AddressNotAllowed(Unreachable):
         super().__init__("address not allowed")
 
 
-class Dialer:
-    """Opens connections with `reactor`, MOST at a time."""
+class Line(Interface):
+    """What is connected: a Twisted protocol that knows when it is secured, and tells of its end."""
 
-    def __init__(self, reactor: Any) -> None:
+    @property
+    def transport(self) -> Any:
+        """None before there is a connection."""
+
+    @property
+    def secured(self) -> Deferred[None]:
+        """Fires when bytes can be sent, and fails when the connection cannot be had."""
+
+    def on_end(self, tell: Callable[[Outcome], None]) -> None:
+        """Have `tell` called once, when the connection is over or will never be."""
+
+    def keep_alive(self) -> None:
+        """Set what the socket can do."""
+
+    def abort(self) -> object:
+        """Drop it."""
+
+
+Connected = TypeVar("Connected", bound=Line)
+
+
+class Dialer:
+    """Opens connections with `reactor`, MOST at a time; `what` they lead to is for the refusal of more."""
+
+    def __init__(self, reactor: Any, what: str = "node agents and backends") -> None:
         self._reactor = reactor
+        self._what = what
         self._open = 0
 
-    async def exchange(self, destination: Destination, make: Callable[[], Exchange]) -> Exchange:
-        """A connected exchange whose TLS handshake, if there is one, has succeeded.
+    async def exchange(self, destination: Destination, make: Callable[[], Connected]) -> Connected:
+        """A connected protocol whose TLS handshake, if there is one, has succeeded.
 
         Raises Unreachable, TooManyRequests (429), ConfigError (a client certificate that cannot be used).
         """
-        exchange = self.counted(make())
+        exchange = self.counted(make)
         try:
             return await self._connect(destination, exchange)
         except BaseException:
             exchange.abort()
             raise
 
-    def counted(self, exchange: Exchange) -> Exchange:
-        """The same, which counts until it ends. Raises TooManyRequests (429)."""
+    def counted(self, make: Callable[[], Connected]) -> Connected:
+        """What `make` makes, which counts until it ends. Raises TooManyRequests (429)."""
         if self._open >= MOST:
-            text = "too many connections to node agents and backends are open, please try again later"
+            text = f"too many connections to {self._what} are open, please try again later"
             raise TooManyRequests(text, {"retryAfterSeconds": 1})
         self._open += 1
-        exchange.on_end(self._ended)
-        return exchange
+        made = make()
+        made.on_end(self._ended)
+        return made
 
     def _ended(self, _outcome: Outcome) -> None:
         self._open -= 1
 
-    async def _connect(self, destination: Destination, exchange: Exchange) -> Exchange:
+    async def _connect(self, destination: Destination, exchange: Connected) -> Connected:
         addresses = await self._resolve(destination)
         trouble: Exception = AddressNotAllowed()
         for address in addresses:
@@ -86,7 +109,7 @@ class Dialer:
             except (CancelledError, Unreachable):
                 raise
             except Exception as problem:  # noqa: BLE001 - whatever TLS and TCP raise has words
-                trouble = Unreachable(_words(problem, destination, address))
+                trouble = Unreachable(dialling_words(problem, address, destination.port))
                 if exchange.transport is not None:
                     break
             else:
@@ -113,11 +136,11 @@ class Dialer:
         self._reactor.nameResolver.resolveHostName(receiver, host)
         return await self._in_time(receiver.found, timeout_s, f"dial tcp: lookup {host}: i/o timeout")
 
-    async def _dial(self, destination: Destination, address: str, exchange: Exchange) -> None:
+    async def _dial(self, destination: Destination, address: str, exchange: Line) -> None:
         kind = TCP6ClientEndpoint if ":" in address else TCP4ClientEndpoint
         endpoint: Any = kind(self._reactor, address, destination.port, timeout=destination.timeout_s)
         if destination.scheme == "https":
-            endpoint = wrapClientTLS(destination.tls.creator(destination.certified_name), endpoint)
+            endpoint = wrapClientTLS(destination.tls.creator(destination.verified_name), endpoint)
         await endpoint.connect(_Factory(exchange))
         exchange.keep_alive()
 
@@ -133,11 +156,11 @@ class _Factory(Factory):
 
     noisy = False
 
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
+    def __init__(self, line: Line) -> None:
+        self._line = line
 
-    def buildProtocol(self, _address: IAddress | None) -> Exchange:
-        return self._exchange
+    def buildProtocol(self, _address: IAddress | None) -> Any:
+        return self._line
 
 
 class _Addresses:
@@ -158,30 +181,3 @@ class _Addresses:
         """There are no more."""
         if not self.found.called:
             self.found.callback(list(dict.fromkeys(self._addresses)))
-
-
-def _words(problem: Exception, destination: Destination, address: str) -> str:
-    """The reference server's words for a connection that cannot be had."""
-    if isinstance(problem, VerificationError):
-        return f"x509: certificate is not valid for {destination.certified_name}"
-    if isinstance(problem, SSL.Error):
-        return _tls_words(problem)
-    where = f"dial tcp {host_and_port(address, destination.port)}"
-    if isinstance(problem, error.TimeoutError):
-        return f"{where}: i/o timeout"
-    if isinstance(problem, error.ConnectionRefusedError):
-        return f"{where}: connect: connection refused"
-    if isinstance(problem, error.ConnectError) and problem.osError:
-        return f"{where}: connect: {os.strerror(problem.osError).lower()}"
-    if isinstance(problem, error.ConnectionClosed):
-        return "EOF"
-    return f"{where}: {problem}"
-
-
-def _tls_words(problem: SSL.Error) -> str:
-    reasons = [str(entry[-1]) for entry in (problem.args[0] if problem.args and problem.args[0] else ())]
-    if "certificate verify failed" in reasons:
-        return "x509: certificate signed by unknown authority"
-    if "wrong version number" in reasons:
-        return "tls: first record does not look like a TLS handshake"
-    return f"tls: {', '.join(dict.fromkeys(reasons)) or 'handshake failed'}"

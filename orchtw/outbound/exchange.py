@@ -202,13 +202,7 @@ class Exchange(Protocol):
 
     def keep_alive(self) -> None:
         """Notice an other side that is gone for good, small writes at once."""
-        try:
-            self.transport.setTcpKeepAlive(True)
-            self.transport.setTcpNoDelay(True)
-            for option, value in _KEEPALIVE:
-                self.transport.socket.setsockopt(socket.IPPROTO_TCP, option, value)
-        except (AttributeError, OSError):
-            pass  # it is gone already: the first read will say so
+        keep_alive(self.transport)
 
     def dataReceived(self, data: bytes) -> None:
         """A part of the answer."""
@@ -333,3 +327,14 @@ class Exchange(Protocol):
         if not self._told and self._sink is not None and self._outcome is not None:
             self._told = True
             self._sink.ended(self._outcome)
+
+
+def keep_alive(transport: Any) -> None:
+    """Have the system look after an idle connection, and send small writes at once."""
+    try:
+        transport.setTcpKeepAlive(True)
+        transport.setTcpNoDelay(True)
+        for option, value in _KEEPALIVE:
+            transport.socket.setsockopt(socket.IPPROTO_TCP, option, value)
+    except (AttributeError, OSError):
+        pass  # it is gone already: the first read will say so

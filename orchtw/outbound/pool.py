@@ -1,133 +1,99 @@
-"""Connections that are kept for the next request to the same server: a handshake costs both sides milliseconds."""
+"""The kept connections of one TLS policy, and the treq client that sends requests by them.
+
+A pool of Twisted's tells connections apart by scheme, host and port alone: what has other certificates needs another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Awaitable, Callable, Coroutine
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final
 
-from twisted.internet.interfaces import IDelayedCall, IHalfCloseableProtocol, IReactorTime
-from twisted.internet.protocol import Protocol, connectionDone
-from twisted.python.failure import Failure
+from treq.client import HTTPClient
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.interfaces import IStreamClientEndpoint
+from twisted.web.client import URI, Agent, HTTPConnectionPool
+from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer
-from orchtw.outbound.exchange import Exchange
+from orchtw.outbound.kept import Kept
 
-IDLE_S: Final = 60.0
-"""How long a connection is kept: less than this server, as the other side, would keep it."""
+KEPT: Final = 25
+"""Connections that are kept for one host while no request needs them."""
 
-MOST_IDLE: Final = 25
-"""Connections to one destination that wait at a time; more are closed after their answer."""
+IDLE_S: Final = 90.0
+"""How long they are."""
+
+Route = Callable[[str, str, int], Awaitable[Destination]]
+"""What is dialled for a URL's scheme, host and port."""
+
+Idle = Callable[[Any], None]
+"""Takes a connection whose request has been answered."""
 
 
+@implementer(IAgentEndpointFactory)
 class Pool:
-    """Exchanges over kept connections. One is kept only after a complete answer, with nothing behind it.
+    """Sends requests by `client`; `route` finds what is dialled when no kept connection is free."""
 
-    Who shares a pool shares connections: everything that says who asks must be in the request.
-    """
-
-    def __init__(self, dialer: Dialer, clock: IReactorTime) -> None:
+    def __init__(self, reactor: Any, dialer: Dialer, route: Route) -> None:
         self._dialer = dialer
-        self._clock = clock
-        self._idle: dict[Destination, list[_Idle]] = {}
-        self._closed = False
+        self._route = route
+        self._retired = False
+        self._lines: set[Kept] = set()
+        pool: Any = HTTPConnectionPool(reactor)  # type: ignore[no-untyped-call]
+        pool.maxPersistentPerHost = KEPT
+        pool.cachedConnectionTimeout = IDLE_S
+        pool.retryAutomatically = False
+        pool._factory = self._idle
+        self._pool = pool
+        agent = Agent.usingEndpointFactory(reactor, self, pool)  # type: ignore[no-untyped-call]
+        no_cookies: Any = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+        self.client = HTTPClient(agent, no_cookies)
 
-    async def exchange(self, destination: Destination, *, fresh: bool = False) -> tuple[Exchange, bool]:
-        """A connected exchange, and whether its connection was used before; with `fresh` it was not.
+    @property
+    def connections(self) -> int:
+        """Those that are open."""
+        return len(self._lines)
 
-        Raises as `Dialer.exchange` does.
-        """
+    def retire(self) -> None:
+        """Keep no connection any more; the requests that run come to their ends."""
+        self._retired = True
+        self._pool.closeCachedConnections()
 
-        def make() -> Exchange:
-            return Exchange(tls=destination.scheme == "https", keep=partial(self._keep, destination))
+    async def stop(self) -> None:
+        """Drop all connections, and wait until they are gone."""
+        self.retire()
+        await DeferredList([line.abort() for line in list(self._lines)])
 
-        waiting = self._idle.get(destination)
-        if waiting and not fresh:
-            exchange = self._dialer.counted(make())
-            waiting[-1].leave(exchange)
-            return exchange, True
-        return await self._dialer.exchange(destination, make), False
+    def endpointForURI(self, uri: URI) -> IStreamClientEndpoint:
+        """What connects to a URL's host."""
+        return _Endpoint(lambda idle: self._connect(uri, idle))
 
-    def close(self) -> None:
-        """Close what waits, and keep nothing any more."""
-        self._closed = True
-        for waiting in list(self._idle.values()):
-            for each in list(waiting):
-                each.end()
+    async def _connect(self, uri: URI, idle: Idle) -> Kept:
+        scheme, host = uri.scheme.decode("ascii"), uri.host.decode("ascii")
+        destination = await self._route(scheme, host, uri.port)
+        return await self._dialer.exchange(destination, lambda: self._made(idle, destination))
 
-    def _keep(self, destination: Destination, transport: Any) -> None:
-        waiting = self._idle.setdefault(destination, [])
-        idle = _Idle(transport, lambda: self._gone(destination, idle))
-        waiting.append(idle)
-        if self._closed or len(waiting) > MOST_IDLE:
-            idle.end()
-        else:
-            idle.wait(self._clock.callLater(IDLE_S, idle.end))
+    def _made(self, idle: Idle, destination: Destination) -> Kept:
+        line = Kept(idle, tls=destination.scheme == "https")
+        self._lines.add(line)
+        line.on_end(lambda _: self._lines.discard(line))
+        return line
 
-    def _gone(self, destination: Destination, idle: _Idle) -> None:
-        waiting = self._idle[destination]
-        waiting.remove(idle)
-        if not waiting:
-            del self._idle[destination]
-
-
-@implementer(IHalfCloseableProtocol)
-class _Idle(Protocol):
-    """The protocol of a connection between two exchanges: whatever happens on it ends it."""
-
-    def __init__(self, transport: Any, gone: Callable[[], None]) -> None:
-        self.transport: Any = transport
-        self._gone = gone
-        self._timer: IDelayedCall | None = None
-        self._left = False
-        _hand_over(transport, self)
-        transport.resumeProducing()
-
-    def wait(self, timer: IDelayedCall) -> None:
-        """`timer` ends it."""
-        if self._left:
-            timer.cancel()
-        else:
-            self._timer = timer
-
-    def leave(self, exchange: Exchange) -> None:
-        """Hand the connection over to its next exchange."""
-        self._leave()
-        _hand_over(self.transport, exchange)
-        exchange.go_on(self.transport)
-
-    def end(self) -> None:
-        """Close it."""
-        self._leave()
-        self.transport.abortConnection()
-
-    def _leave(self) -> None:
-        if self._left:
-            return
-        self._left = True
-        if self._timer is not None and self._timer.active():
-            self._timer.cancel()
-        self._gone()
-
-    def dataReceived(self, _data: bytes) -> None:
-        """Nobody has asked: what is to come next cannot be told from this."""
-        self.end()
-
-    def readConnectionLost(self) -> None:
-        """The other side is done with it."""
-        self.end()
-
-    def writeConnectionLost(self) -> None:
-        """It is closed both ways or not at all."""
-
-    def connectionLost(self, _reason: Failure = connectionDone) -> None:
-        """The other side has closed it."""
-        self._leave()
+    def _idle(self, keep: Idle, _shown: str) -> Idle:
+        """What Twisted's pool hands to the endpoint in place of a factory."""
+        return lambda line: line.transport.loseConnection() if self._retired else keep(line)
 
 
-def _hand_over(transport: Any, protocol: Protocol) -> None:
-    """Let `protocol` speak on the transport: TLS' own protocol holds it by another name than TCP's transports."""
-    name = "wrappedProtocol" if hasattr(transport, "wrappedProtocol") else "protocol"
-    setattr(transport, name, protocol)
+@implementer(IStreamClientEndpoint)
+class _Endpoint:
+    """Connects by a coroutine."""
+
+    def __init__(self, connect: Callable[[Any], Coroutine[Deferred[Any], Any, Kept]]) -> None:
+        self._connect = connect
+
+    def connect(self, protocolFactory: Any) -> Deferred[Any]:
+        """Fires with a secured connection."""
+        return Deferred.fromCoroutine(self._connect(protocolFactory))

@@ -13,16 +13,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from OpenSSL import SSL, crypto
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
-from twisted.internet.ssl import (
-    Certificate,
-    CertificateOptions,
-    optionsForClientTLS,
-    trustRootFromCertificates,
-)
+from twisted.internet.ssl import Certificate, CertificateOptions, platformTrust, trustRootFromCertificates
 from zope.interface import implementer
 
 from orchtw.errors import ConfigError
 from orchtw.outbound.addresses import is_address
+from orchtw.outbound.trust import Verifier
 
 _HOSTS: Final = 256
 """Of which contexts are kept: one takes a millisecond to make, and a dozen KiB."""
@@ -33,19 +29,19 @@ class ClientTLS:
     """How the server shows itself and whom it believes.
 
     `certificates` is the chain that is shown, the server's own first; empty: none is. Without `authorities` nobody is
-    verified: pods and services have certificates of their own making, and so do node agents by default. With
-    `system_roots` the authorities are those of the operating system.
+    verified: pods and services have certificates of their own making, and so do node agents by default. With `system`
+    the authorities of the machine are believed.
     """
 
     certificates: tuple[x509.Certificate, ...] = ()
     key: PrivateKeyTypes | None = None
     authorities: tuple[x509.Certificate, ...] = ()
-    system_roots: bool = False
+    system: bool = False
 
     @property
     def unverified(self) -> ClientTLS:
         """The same for a connection on which anybody is believed."""
-        return attrs.evolve(self, authorities=(), system_roots=False)
+        return attrs.evolve(self, authorities=(), system=False)
 
     def creator(self, host: str) -> Any:
         """What makes the TLS connections to `host`; with authorities its certificate must be for that host.
@@ -59,13 +55,17 @@ class ClientTLS:
 
     def make_creator(self, host: str) -> Any:
         """As `creator`, a new one. Raises what OpenSSL does."""
-        if self.authorities:
-            roots = [Certificate(crypto.X509.from_cryptography(each)) for each in self.authorities]
-            trusted = trustRootFromCertificates(roots)
-            return optionsForClientTLS(host, trustRoot=trusted, extraCertificateOptions=self._shown())
-        if self.system_roots:
-            return optionsForClientTLS(host, extraCertificateOptions=self._shown())
-        return _Unverified(CertificateOptions(**self._shown()).getContext(), host)
+        options = self._shown()
+        if not self.authorities and not self.system:
+            return _Creator(CertificateOptions(**options).getContext(), host)
+        roots = [Certificate(crypto.X509.from_cryptography(each)) for each in self.authorities]
+        options["trustRoot"] = trustRootFromCertificates(roots) if roots else platformTrust()
+        context = CertificateOptions(**options).getContext()
+        # An intermediate authority in a bundle is believed as it is, and so is a server's own certificate.
+        store: Any = context.get_cert_store()
+        store.set_flags(crypto.X509StoreFlags.PARTIAL_CHAIN)
+        context.set_verify(SSL.VERIFY_PEER, Verifier(host))
+        return _Creator(context, host)
 
     def _shown(self) -> dict[str, Any]:
         """The certificate and its key, as options of Twisted's."""
@@ -82,8 +82,8 @@ _creator = lru_cache(_HOSTS)(ClientTLS.make_creator)
 
 
 @implementer(IOpenSSLClientConnectionCreator)
-class _Unverified:
-    """Makes connections to a host that is believed whatever it shows."""
+class _Creator:
+    """Makes connections to a host; the context says whether it is verified."""
 
     def __init__(self, context: Any, host: str) -> None:
         self._context = context

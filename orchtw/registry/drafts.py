@@ -120,7 +120,7 @@ class Drafts:
             strategy.drop_unwritable(new, old, write.target.resource.version)
             strategy.prepare_for_update(new, old)
         new["metadata"] = ordered(new["metadata"])
-        check = partial(_check_update, write, admission, new, old, sent)
+        check = partial(_check_update, write, admission, new, change, sent)
         if strategy.reservations is None:
             check()
         return new, check
@@ -149,19 +149,20 @@ class Drafts:
 
 def _check_create(write: Write, admission: Admission | None, new: Object, sent: Object) -> None:
     """Refuse a new object that is not valid (422), else show it to validating plugins."""
-    strategy = write.target.stored.strategy
-    _refuse(write, new, strategy.validate_create(new, Sent(sent, write.target.resource)))
+    target, strategy = write.target, write.target.stored.strategy
+    _refuse(write, new, strategy.validate_create(new, Sent(sent, target.resource, codec=target.codec)))
     _warn(write, strategy.warnings(new, None))
     if admission is not None and admission.validates:
         admission.finish(new)
 
 
-def _check_update(write: Write, admission: Admission | None, new: Object, old: Object, sent: Object) -> None:
+def _check_update(write: Write, admission: Admission | None, new: Object, change: Change, sent: Object) -> None:
     """Refuse a change that is not valid (422), else show it to validating plugins."""
-    strategy = write.target.stored.strategy
-    _refuse(write, new, strategy.validate_update(new, old, Sent(sent, write.target.resource, write.subresource)))
+    target, strategy = write.target, write.target.stored.strategy
+    asked = Sent(sent, target.resource, write.subresource, target.codec, change.shown)
+    _refuse(write, new, strategy.validate_update(new, change.old, asked))
     if not write.subresource:
-        _warn(write, strategy.warnings(new, old))
+        _warn(write, strategy.warnings(new, change.old))
     if admission is not None and admission.validates:
         admission.finish(new)
 

@@ -29,6 +29,9 @@ class Stored:
     objects lie in the store (see `at_rest`).
     """
 
+    closed: str = ""
+    """Why nothing new may be stored any more; empty: it may."""
+
     def __init__(
         self,
         resource: ResourceType,

@@ -14,6 +14,7 @@ from orchtw.errors import Cause, Conflict
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.reservations import Reservations
+from orchtw.registry.scaling import WORKLOAD, ScaleMapping
 from orchtw.registry.system_metadata import keep_server_fields
 from orchtw.registry.traits import GENERIC, Sent, Traits
 from orchtw.request import UserInfo
@@ -182,6 +183,10 @@ class Strategy:
         """What the client should know of a create or update that is valid (reference ERR-50)."""
         warn = self.traits.warn
         return [] if warn is None else warn(obj, old, self.naming)
+
+    def scale(self, resource: ResourceType) -> ScaleMapping:
+        """How the Scales of objects in the version of `resource` are made."""
+        return WORKLOAD
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:
         """Seconds between a delete and the removal; 0: the kind has no graceful deletion (reference DEL-6)."""

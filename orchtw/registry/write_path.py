@@ -7,7 +7,7 @@ from random import Random
 from twisted.internet.defer import Deferred
 
 from orchtw.apply.field_manager import FieldManager
-from orchtw.errors import AlreadyExists, Conflict, NotFound
+from orchtw.errors import AlreadyExists, Conflict, MethodNotAllowed, NotFound
 from orchtw.objects import Object
 from orchtw.registry.admissions import Admissions, Submission
 from orchtw.registry.drafts import Check, Drafts, prepared_object, prepared_update
@@ -78,9 +78,10 @@ class WritePath:
         """Store a new object (reference WRITE-5).
 
         Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace),
-        RequestEntityTooLarge (413).
+        RequestEntityTooLarge (413), MethodNotAllowed (405, nothing new is stored any more).
         """
         stored, size = write.target.stored, write.size_bytes
+        _check_open(stored)
         await self._run(size, lambda: self._drafts.arriving(write, obj))
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         if admission is not None:
@@ -95,6 +96,7 @@ class WritePath:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                     await wait
                 return self._pretend_create(write, prepared)
+            _check_open(stored)  # again: nothing comes into a collection after it was closed
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
@@ -254,6 +256,11 @@ class WritePath:
         """The entry that the cache made of the commit, or one of our own where a later write has replaced it."""
         entry = stored.cache.get(prepared.key)
         return prepared.entry(revision) if entry is None or entry.revision != revision else entry
+
+
+def _check_open(stored: Stored) -> None:
+    if stored.closed:
+        raise MethodNotAllowed.at_present(stored.closed)
 
 
 def _may_create(write: Write) -> bool:

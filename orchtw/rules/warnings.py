@@ -15,7 +15,7 @@ CUT_CHARACTERS = 256
 def deprecation(resource: ResourceType, release: str) -> str:
     """What a request to a version that is deprecated in `release` ("1.24") is told; empty for any other."""
     if resource.deprecated is None or _order(resource.deprecated) > _order(release):
-        return ""
+        return resource.warning
     text = f"{resource.api_version} {resource.kind} is deprecated in v{resource.deprecated}+"
     if resource.removed:
         text += f", unavailable in v{resource.removed}+"

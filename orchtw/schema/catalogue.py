@@ -41,25 +41,42 @@ class GroupVersionKind:
 
 
 @attrs.frozen(slots=True, kw_only=True)
+class ScalePaths:
+    """Where a custom kind keeps what its Scale shows; `selector` may be empty (reference CRD-23)."""
+
+    replicas: str
+    status_replicas: str
+    selector: str = ""
+
+
+@attrs.frozen(slots=True, kw_only=True)
 class Subresource:
-    """A path below one object: its name and the kind that is sent and answered there."""
+    """A path below one object: its name and the kind that is sent and answered there.
+
+    `scale`: the paths behind the Scale of a custom kind; None for any other sub-resource.
+    """
 
     name: str
     kind: str
     group: str
     version: str
     verbs: tuple[str, ...]
+    scale: ScalePaths | None = None
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Column:
-    """One column of a kind's Table; `cell` says in words where its value comes from."""
+    """One column of a kind's Table; `cell` says in words where its value comes from.
+
+    `path`: of a custom kind, where it is in the object, as JSONPath; empty for any other.
+    """
 
     name: str
     type: str
     format: str
     priority: int
     cell: str
+    path: str = ""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -70,7 +87,7 @@ class ResourceType:
     stored. `introduced`, `deprecated` and `removed` are releases such as "1.21" (reference VER-9). `message` is
     the full Protobuf name of the kind's message. No `columns` means the default Table. `protobuf` False: the kind is
     none of the release, has a schema but no message (`message` is the schema's name), and its objects are stored and
-    served as JSON.
+    served as JSON. `warning`: what requests are warned of because a definition says so.
     """
 
     group: str
@@ -98,6 +115,7 @@ class ResourceType:
     columns: tuple[Column, ...]
     message: str
     protobuf: bool = True
+    warning: str = ""
     api_version: str = attrs.field(init=False)
     qualified: str = attrs.field(init=False)
 

@@ -97,4 +97,9 @@ class Schemas:
             Field(name="metadata", node=self.struct(LIST_META)),
             Field(name="items", node=ListSchema(schema), required=True),
         ]
-        return StructSchema(f"{schema.name}List", fields, kind="list")
+        return StructSchema(list_name(schema.name), fields, kind="list")
+
+
+def list_name(name: str) -> str:
+    """The name of the schema of an added kind's lists."""
+    return f"{name}List"

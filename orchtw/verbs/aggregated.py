@@ -143,7 +143,7 @@ def _headers(request: Request, service: ApiService, *, upgrade: bool) -> list[tu
     lines = aggregated_headers(
         request.headers,
         client=request.peer.address,
-        host=f"{backend.tls_name}:{backend.port}",
+        host=backend.url.removeprefix("https://"),
         audit_id=request.audit_id,
         size=len(request.body),
         upgrade=upgrade,

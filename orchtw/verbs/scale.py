@@ -1,16 +1,16 @@
-"""The scale sub-resource: replicas of any workload through one kind (reference KIND-25)."""
+"""The scale sub-resource: replicas of any kind through one (reference KIND-25, CRD-23)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchtw.errors import BadRequest, Cause, Invalid, NotFound
+from orchtw.errors import BadRequest, NotFound
 from orchtw.objects import Object
+from orchtw.registry.scaling import ScaleMapping
 from orchtw.registry.write import Write
 from orchtw.request import Response
 from orchtw.rules.negotiation import check_transform, patch_type
 from orchtw.rules.options import include_object, patch_options, update_options
-from orchtw.rules.selectors import selector_of_object
 from orchtw.schema.catalogue import Column
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.tables.cells_workloads import scale as scale_cells
@@ -23,9 +23,6 @@ from orchtw.verbs.get import find_most_recent
 from orchtw.verbs.patch import read_changes
 from orchtw.verbs.request_bodies import read
 
-_PLAIN_SELECTOR = "ReplicationController"
-"""The one workload whose selector is a map of labels."""
-
 COLUMNS = (
     Column(name="Name", type="string", format="name", priority=0, cell="metadata.name"),
     Column(name="Desired", type="integer", format="", priority=0, cell="spec.replicas"),
@@ -36,7 +33,7 @@ COLUMNS = (
 
 
 async def get_scale(context: Writing, call: Call) -> Response:
-    """200 and the Scale of a workload; NotFound (404)."""
+    """200 and the Scale of an object; NotFound (404)."""
     return _answer(context, call, call.target.load(await find_most_recent(call)))
 
 
@@ -44,8 +41,10 @@ async def update_scale(context: Writing, call: Call) -> Response:
     """200 and the new Scale. Raises NotFound (404), Conflict (409, a stale version), Invalid (422)."""
     options = update_options(call.request.params, context.naming)
     scale = await read(context.offload, call.request, context.kinds.scale, context.negotiator)
-    _refuse(scale)
-    return await _write(context, call, lambda _: scale, call.write(options, view=ScaleView(context.kinds.scale)))
+    mapping = _mapping(call)
+    mapping.refuse(scale)
+    write = call.write(options, from_live=True, view=ScaleView(context.kinds.scale, mapping))
+    return await _write(context, call, lambda _: scale, write)
 
 
 async def patch_scale(context: Writing, call: Call) -> Response:
@@ -54,12 +53,12 @@ async def patch_scale(context: Writing, call: Call) -> Response:
         return await _apply(context, call)
     options = patch_options(call.request.params, context.naming, apply=False)
     changes = await read_changes(context, call.request, context.kinds.scale)
-    write = call.write(options, from_live=True, view=ScaleView(context.kinds.scale))
+    write = call.write(options, from_live=True, view=ScaleView(context.kinds.scale, _mapping(call)))
     return await _write(context, call, changes.of, write)
 
 
 async def _apply(context: Writing, call: Call) -> Response:
-    """The applied Scale as an apply of the workload's replicas (reference APPLY-16)."""
+    """The applied Scale as an apply of the object's replicas (reference APPLY-16)."""
     options = patch_options(call.request.params, context.naming, apply=True)
     codec = context.kinds.scale
     document = await read_document(context, call.request)
@@ -79,82 +78,73 @@ async def _apply(context: Writing, call: Call) -> Response:
     meta = wanted["metadata"]
     named = {key: meta[key] for key in ("name", "namespace", "resourceVersion") if meta.get(key)}
     resource = call.target.resource
-    workload: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": named}
+    applied: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": named}
+    mapping = _mapping(call)
     if "replicas" in (document.get("spec") or {}):
-        _refuse({**wanted, "metadata": {"namespace": call.info.namespace, **named}})
-        workload["spec"] = {"replicas": wanted["spec"].get("replicas", 0)}
-    scale_of(context.kinds.scale, call.target.load(await find_most_recent(call)))  # refuses before anything is stored
-    written = await write_applied(context, call, workload, options, ScaleView(context.kinds.scale))
+        mapping.refuse({**wanted, "metadata": {"namespace": call.info.namespace, **named}})
+        applied = mapping.take(applied, wanted["spec"].get("replicas", 0))
+    mapping.before(call.target.load(await find_most_recent(call)))  # refuses before anything is stored
+    written = await write_applied(context, call, applied, options, ScaleView(codec, mapping))
     return _answer(context, call, call.target.load(written.entry))
 
 
 async def _write(context: Writing, call: Call, change: Callable[[Object], Object], write: Write) -> Response:
     """Store the replicas of the Scale that `change` makes of the present one."""
 
+    mapping = _mapping(call)
+
     def replicas_only(live: Object | None) -> Object:
         if live is None:
             resource = call.target.resource
             raise NotFound.of(resource.plural, resource.group, write.name)
-        wanted = change(scale_of(context.kinds.scale, live))
-        _refuse(wanted)
+        wanted = change(_scale(context.kinds.scale, live, *mapping.before(live)))
+        mapping.refuse(wanted)
         asked = {key: wanted["metadata"].get(key, "") for key in ("name", "namespace", "uid", "resourceVersion")}
-        meta = {**live["metadata"], **asked}
-        return {**live, "metadata": meta, "spec": {**live["spec"], "replicas": wanted["spec"].get("replicas", 0)}}
+        scaled = mapping.take(live, wanted["spec"].get("replicas", 0))
+        return {**scaled, "metadata": {**live["metadata"], **asked}}
 
     written = await context.writes.update(write, replicas_only)
     return _answer(context, call, call.target.load(written.entry))
 
 
 class ScaleView:
-    """See `registry.write.View`: admission sees the Scale of a workload, and may change its replicas."""
+    """See `registry.write.View`: admission sees the Scale of an object, and may change its replicas."""
 
-    def __init__(self, codec: KindCodec) -> None:
+    def __init__(self, codec: KindCodec, mapping: ScaleMapping) -> None:
         self._codec = codec
+        self._mapping = mapping
 
     def show(self, obj: Object) -> Object:
         """The Scale of `obj`."""
-        return scale_of(self._codec, obj)
+        return _scale(self._codec, obj, *self._mapping.before(obj))
 
     def absorb(self, obj: Object, shown: Object) -> Object:
-        """The workload with the replicas of a Scale."""
+        """The object with the replicas of a Scale."""
         scale = self._codec.normalise(shown)
-        _refuse(scale)
-        return {**obj, "spec": {**obj["spec"], "replicas": scale["spec"].get("replicas", 0)}}
+        self._mapping.refuse(scale)
+        return self._mapping.take(obj, scale["spec"].get("replicas", 0))
 
 
-def scale_of(codec: KindCodec, obj: Object) -> Object:
-    """The Scale of a workload in canonical form. Raises BadRequest (400) if its selector means nothing."""
-    meta, spec, status = obj["metadata"], obj["spec"], obj.get("status", {})
-    selector = spec.get("selector")
-    if selector is not None and obj["kind"] == _PLAIN_SELECTOR:
-        selector = {"matchLabels": selector}
+def _mapping(call: Call) -> ScaleMapping:
+    return call.target.stored.strategy.scale(call.target.resource)
+
+
+def _scale(codec: KindCodec, obj: Object, replicas: int, present: int, selector: str) -> Object:
+    """The Scale of an object in canonical form."""
+    meta = obj["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     return codec.normalise(
         {
             "metadata": {key: meta[key] for key in kept if key in meta},
-            "spec": {"replicas": spec.get("replicas", 0)},
-            "status": {
-                "replicas": status.get("replicas", 0),
-                "selector": str(selector_of_object(selector)) if selector else "",
-            },
+            "spec": {"replicas": replicas},
+            "status": {"replicas": present, "selector": selector},
         }
     )
 
 
-def _refuse(scale: Object) -> None:
-    causes = []
-    if not scale["metadata"].get("namespace"):
-        causes.append(Cause("FieldValueRequired", "Required value", "metadata.namespace"))
-    replicas = scale.get("spec", {}).get("replicas", 0)
-    if replicas < 0:
-        text = f"Invalid value: {replicas}: must be greater than or equal to 0"
-        causes.append(Cause("FieldValueInvalid", text, "spec.replicas"))
-    if causes:
-        raise Invalid.of("Scale", "autoscaling", scale["metadata"].get("name", ""), causes)
-
-
 def _answer(context: Writing, call: Call, obj: Object) -> Response:
-    return context.representations.obj(_shown(context, call, scale_of(context.kinds.scale, obj)), call.accept)
+    scale = _scale(context.kinds.scale, obj, *_mapping(call).show(obj))
+    return context.representations.obj(_shown(context, call, scale), call.accept)
 
 
 def _shown(context: Writing, call: Call, scale: Object) -> Object:

@@ -17,7 +17,7 @@ from orchtw.rules.options import IncludeObject, include_object
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.splice import metadata_field, set_json_version, split_owned
-from orchtw.schema.tables.layout import TableLayout, write_table
+from orchtw.schema.tables.layout import TableLayout, custom_layout, write_table
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.verbs.pieces import Held
 from orchtw.verbs.text_forms import list_parts
@@ -211,9 +211,14 @@ class Transforms:
     def _layout(self, target: Target) -> TableLayout:
         layout: TableLayout | None = target.kept.get(TableLayout)
         if layout is None:
-            cells = target.stored.strategy.traits.cells
-            layout = target.kept[TableLayout] = TableLayout(target.resource.columns, cells, self._naming)
+            layout = target.kept[TableLayout] = self._make_layout(target)
         return layout
+
+    def _make_layout(self, target: Target) -> TableLayout:
+        columns, traits = target.resource.columns, target.stored.strategy.traits
+        if traits.own_columns:
+            return custom_layout(columns, self._naming)
+        return TableLayout(columns, traits.cells, self._naming)
 
 
 def _is_compact(accept: Negotiated) -> bool:

@@ -206,7 +206,7 @@ class PathTests(OpenAPICase):
         list(fresh.paths())
         self.assertIsNone(fresh._documents)
         list(fresh.aliases())
-        self.assertLessEqual({"v2", "v3"} & set(vars(fresh._present().published)), set())
+        self.assertNotIn("v2", vars(fresh._present().published))
 
 
 class HeldOffload(Offload):

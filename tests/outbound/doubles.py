@@ -9,6 +9,7 @@ from twisted.internet.error import ConnectionDone, ConnectionLost
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
+from orchtw.objects import Object
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.exchange import Exchange, Outcome
 
@@ -86,3 +87,17 @@ def lose(exchange: Exchange, *, clean: bool = True) -> None:
     """The other side's connection ends."""
     reason: Any = ConnectionDone() if clean else ConnectionLost()
     exchange.connectionLost(Failure(reason))  # type: ignore[no-untyped-call]
+
+
+class Cluster:
+    """The objects that Services are resolved by."""
+
+    def __init__(self) -> None:
+        self.services: dict[tuple[str, str], Object] = {}
+        self.endpoints_of: dict[tuple[str, str], Object] = {}
+
+    async def service(self, namespace: str, name: str) -> Object | None:
+        return self.services.get((namespace, name))
+
+    async def endpoints(self, namespace: str, name: str) -> Object | None:
+        return self.endpoints_of.get((namespace, name))

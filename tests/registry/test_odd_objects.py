@@ -12,6 +12,7 @@ from orchtw.errors import StatusError
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.scaling import WORKLOAD
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
@@ -19,7 +20,6 @@ from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.tables.layout import TableLayout
-from orchtw.verbs.scale import scale_of
 from orchtw.watch.entry import Entry
 from tests.fuzz.values import Values
 
@@ -28,7 +28,6 @@ CATALOGUE = Catalogue.load(NAMING)
 CODECS = Codecs(CATALOGUE)
 TARGETS = Targets(CATALOGUE, CODECS, CATALOGUE.resources)
 OWNERSHIP = FieldOwnership(TARGETS, NAMING)
-SCALE = CODECS.kind("autoscaling/v1", "Scale")
 ROUNDS = 6
 NOW = "2026-01-02T03:04:05Z"
 
@@ -105,6 +104,6 @@ class OddObjectsTests(SynchronousTestCase):
     @staticmethod
     def scale(obj: Object) -> None:
         try:
-            scale_of(SCALE, obj)
+            WORKLOAD.show(obj)
         except StatusError:
             pass  # its selector means nothing

@@ -40,11 +40,12 @@ from tests.validation.examples import (
     Shown,
     Stored,
 )
+from tests.verbs.unattended import UnattendedCase
 
 WRITES = "tests.validation.test_definitions"
 
 
-class DefinitionsTests(case.EntryCase):
+class DefinitionsTests(UnattendedCase, case.EntryCase):
     file = "apiextensions.json"
     beyond = range(134, 168)  # custom resources themselves, which are not served yet
     bases = {"CustomResourceDefinition": Base(path=DEFINITIONS, obj=DEFINITION)}

@@ -40,10 +40,10 @@ from tests.validation.examples import (
     Changes,
 )
 from tests.validation.paths import changed
-from tests.verbs.served import ServedCase
+from tests.verbs.unattended import UnattendedCase
 
 
-class DefinitionCase(ServedCase):
+class DefinitionCase(UnattendedCase):
     """A test of one definition."""
 
     def make(self, changes: Changes = NONE) -> Object:
@@ -142,6 +142,7 @@ class OlderTests(DefinitionCase):
         older = self.make_older(bad)
         self.assertEqual(self.put(older, {"metadata.labels.a": "b", **worse}), [])
         self.done("DELETE", f"{DEFINITIONS}/{older['metadata']['name']}")
+        self.assertEqual(self.put(older, {"metadata.finalizers": []}, "/status"), [])
         self.assertIn(field, self.put(self.make(), bad))
 
     def test_unapproved(self) -> None:

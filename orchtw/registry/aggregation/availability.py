@@ -75,7 +75,7 @@ class Availability(Service):
         """See `Follower`: a Service or endpoints have changed."""
         for service in self._services.remote.values():
             backend = service.backend
-            if backend is not None and event.key == f"{backend.namespace}/{backend.service}":
+            if backend is not None and event.key == f"{backend.service.namespace}/{backend.service.name}":
                 self._soon(service.name)
 
     def closed(self) -> None:

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import Final
 
 import attrs
-from cryptography import x509
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.errors import ConfigError, StatusError
+from orchtw.outbound.addresses import is_address
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer, Unreachable
 from orchtw.outbound.exchange import Broken, Exchange, Head, Headers, Outcome
-from orchtw.outbound.pool import Pool
-from orchtw.outbound.tls import ClientTLS
-from orchtw.registry.aggregation.resolver import Resolver, Unresolved
+from orchtw.outbound.exchanges import Exchanges
+from orchtw.outbound.policy import BadTLS, TLSPolicy
+from orchtw.outbound.services import Resolver, Unresolved
 from orchtw.registry.aggregation.services import Backend
 from orchtw.request import UserInfo
 from orchtw.rules.front_proxy import identity_headers
@@ -60,15 +60,18 @@ class Backends:
     def __init__(
         self,
         resolver: Resolver,
-        identity: Callable[[], ClientTLS],
+        identity: Callable[[], TLSPolicy],
         clock: IReactorTime,
         make_dialer: Callable[[], Dialer],
+        *,
+        endpoints_only: bool = False,
     ) -> None:
-        self.resolver = resolver
+        self._resolver = resolver
+        self._endpoints_only = endpoints_only
         self._identity = identity
         self._clock = clock
         self._make_dialer = make_dialer
-        self._pools: dict[Backend, tuple[ClientTLS, ClientTLS, Pool]] = {}
+        self._known: dict[Backend, _Known] = {}
 
     async def ask(self, backend: Backend, ask: Ask) -> tuple[Exchange, Head]:
         """The head of its answer, and the exchange that the body comes from.
@@ -76,15 +79,15 @@ class Backends:
         Raises NoAnswer, TooManyRequests (429), BadRequest (400) for a request that cannot be written down. A kept
         connection may have been closed meanwhile: what changes nothing is asked again on a fresh one.
         """
-        base, tls, pool = self._pool(backend)
-        destination = self._destination(backend, tls)
-        exchange, used = await self._connected(pool, destination)
+        known = self._of(backend)
+        destination = await self._destination(backend, known)
+        exchange, used = await self._connected(known.exchanges, destination)
         try:
             return exchange, await self._head(exchange, destination, ask)
         except Broken as problem:
             if not used or ask.method not in _REPEATABLE:
                 raise NoAnswer(str(problem)) from None
-        exchange, _ = await self._connected(pool, destination, fresh=True)
+        exchange, _ = await self._connected(known.exchanges, destination, fresh=True)
         try:
             return exchange, await self._head(exchange, destination, ask)
         except Broken as problem:
@@ -107,12 +110,12 @@ class Backends:
 
     def forget(self, backend: Backend) -> None:
         """No APIService leads there any more: close what is kept."""
-        if (known := self._pools.pop(backend, None)) is not None:
-            known[2].close()
+        if (known := self._known.pop(backend, None)) is not None:
+            known.exchanges.close()
 
     def close(self) -> None:
         """The server stops."""
-        for backend in list(self._pools):
+        for backend in list(self._known):
             self.forget(backend)
 
     async def _get(self, backend: Backend, ask: Ask, limit: int) -> Answer:
@@ -125,10 +128,10 @@ class Backends:
         return Answer(head=head, body=await collected.whole)
 
     async def _connected(
-        self, pool: Pool, destination: Destination, *, fresh: bool = False
+        self, exchanges: Exchanges, destination: Destination, *, fresh: bool = False
     ) -> tuple[Exchange, bool]:
         try:
-            return await pool.exchange(destination, fresh=fresh)
+            return await exchanges.exchange(destination, fresh=fresh)
         except (Unreachable, ConfigError) as problem:
             raise NoAnswer(str(problem)) from None
 
@@ -138,35 +141,41 @@ class Backends:
             headers = [("Host", destination.shown_authority), *headers]
         return await exchange.ask(ask.method, ask.target, headers, ask.body)
 
-    def _destination(self, backend: Backend, tls: ClientTLS) -> Destination:
+    async def _destination(self, backend: Backend, known: _Known) -> Destination:
+        """Who may make APIServices may name any host; addresses come from endpoints, which others write."""
         try:
-            host, port = self.resolver.place(backend)
-        except Unresolved as problem:
+            place = await self._resolver.place(backend.service, endpoints_only=self._endpoints_only)
+            tls = known.policy.tls()
+        except (Unresolved, BadTLS) as problem:
             raise NoAnswer(str(problem)) from None
         return Destination(
-            scheme="https", host=host, port=port, tls=tls, timeout_s=DIAL_S, tls_name=backend.tls_name
+            scheme="https",
+            host=place.host,
+            port=place.port,
+            tls=tls,
+            timeout_s=DIAL_S,
+            public=place.public and is_address(place.host),
+            server_name=backend.service.host,
         )
 
-    def _pool(self, backend: Backend) -> tuple[ClientTLS, ClientTLS, Pool]:
-        """The pool of a server, made anew when this one shows another certificate."""
-        base, known = self._identity(), self._pools.get(backend)
-        if known is not None and known[0] is base:
-            return known
-        self.forget(backend)
-        made = self._pools[backend] = base, _policy(backend, base), Pool(self._make_dialer(), self._clock)
-        return made
+    def _of(self, backend: Backend) -> _Known:
+        """What is known of a server, anew when this one shows another certificate."""
+        base, known = self._identity(), self._known.get(backend)
+        if known is None or known.base is not base:
+            self.forget(backend)
+            policy = attrs.evolve(base, authorities=backend.ca_bundle, insecure=backend.insecure)
+            known = _Known(base=base, policy=policy, exchanges=Exchanges(self._make_dialer(), self._clock))
+            self._known[backend] = known
+        return known
 
 
-def _policy(backend: Backend, base: ClientTLS) -> ClientTLS:
-    if backend.insecure:
-        return base.unverified
-    if not backend.ca_bundle:
-        return attrs.evolve(base, authorities=(), system_roots=True)
-    try:
-        authorities = tuple(x509.load_pem_x509_certificates(backend.ca_bundle))
-    except (ValueError, x509.InvalidVersion):
-        raise NoAnswer("unable to load root certificates: unable to parse bytes as PEM block") from None
-    return attrs.evolve(base, authorities=authorities)
+@attrs.frozen(slots=True, kw_only=True)
+class _Known:
+    """How this server shows itself, how another one is spoken to, and the connections to that."""
+
+    base: TLSPolicy
+    policy: TLSPolicy
+    exchanges: Exchanges
 
 
 class _Collected:

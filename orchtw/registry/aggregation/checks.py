@@ -18,7 +18,6 @@ from orchtw.registry.aggregation.conditions import (
     no_access,
     no_service,
 )
-from orchtw.registry.aggregation.resolver import Unresolved
 from orchtw.registry.aggregation.services import ApiService, Backend
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
@@ -62,18 +61,19 @@ class Checks:
             return no_access(backend, "Endpoints", problem.message)
 
     async def _discovery(self, service: ApiService, backend: Backend) -> Verdict:
-        try:
-            count = min(ATTEMPTS, len(self._backends.resolver.places(backend)))
-        except Unresolved:  # the question says why
-            count = 1
+        count = ATTEMPTS if self._has_several_places(backend) else 1
         asked = [Deferred.fromCoroutine(self._ask(service, backend)) for _ in range(count)]
         outcome: Any = await DeferredList(asked, fireOnOneCallback=True, consumeErrors=True)
         if isinstance(outcome, tuple):
             return PASSED
         return failed_discovery(str(outcome[-1][1].value))
 
+    def _has_several_places(self, backend: Backend) -> bool:
+        subsets = (_load(self.endpoints, backend) or {}).get("subsets") or ()
+        return sum(len(subset.get("addresses") or ()) for subset in subsets) > 1
+
     async def _ask(self, service: ApiService, backend: Backend) -> None:
-        shown = f"https://{backend.tls_name}:{backend.port}{service.path}"
+        shown = backend.url + service.path
         try:
             answer = await self._backends.get(backend, service.path, self._user, timeout_s=CHECK_S)
         except NoAnswer as problem:
@@ -85,5 +85,5 @@ class Checks:
 
 
 def _load(stored: Stored, backend: Backend) -> Object | None:
-    entry = stored.get(backend.namespace, backend.service)
+    entry = stored.get(backend.service.namespace, backend.service.name)
     return None if entry is None else stored.load(entry)

@@ -7,7 +7,6 @@ from typing import Final, Literal
 import attrs
 
 from orchtw.objects import Object
-from orchtw.registry.aggregation.resolver import service_port
 from orchtw.registry.aggregation.services import Backend
 from orchtw.rules.causes import go_quote
 
@@ -46,9 +45,10 @@ def flaw(backend: Backend, service: Object, endpoints: Object | None) -> Verdict
     """What is wrong with a Service that has a cluster address; other types are not looked into."""
     if service["spec"].get("type", "ClusterIP") != "ClusterIP":
         return None
-    port = service_port(service, backend.port)
+    number = backend.service.port
+    port = next((each for each in service["spec"].get("ports") or () if each.get("port") == number), None)
     if port is None:
-        return Verdict("False", "ServicePortError", f"{_shown(backend)} is not listening on port {backend.port}")
+        return Verdict("False", "ServicePortError", f"{_shown(backend)} is not listening on port {number}")
     if endpoints is None:
         return Verdict("False", "EndpointsNotFound", f"cannot find endpoints for {_shown(backend)}")
     name = str(port.get("name", ""))
@@ -74,4 +74,4 @@ def told(status: Object, verdict: Verdict, now: str) -> Object | None:
 
 
 def _shown(backend: Backend) -> str:
-    return f"service/{backend.service} in {go_quote(backend.namespace)}"
+    return f"service/{backend.service.name} in {go_quote(backend.service.namespace)}"

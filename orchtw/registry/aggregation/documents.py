@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 import orjson
@@ -18,7 +18,9 @@ from orchtw.registry.aggregation.backends import Backends, NoAnswer
 from orchtw.registry.aggregation.services import ApiService, ApiServices
 from orchtw.registry.offload import Offload
 from orchtw.request import UserInfo
-from orchtw.schema.openapi.foreign import Foreign, Unusable, fitted
+
+if TYPE_CHECKING:
+    from orchtw.schema.openapi.foreign import Foreign
 
 INTERVAL_S: Final = 60.0
 FETCH_S: Final = 30.0
@@ -134,7 +136,7 @@ class RemoteDocuments(Service):
         for fetch in (self._fetch_v2, self._fetch_v3):
             try:
                 await fetch(each)
-            except (NoAnswer, Unusable, StatusError) as problem:
+            except (NoAnswer, ValueError, StatusError) as problem:
                 self._log.info("OpenAPI of APIService {name}: {why}", name=each.service.name, why=str(problem))
         if (each.v2, each.v3) != before and self._fetched.get(each.service.name) is each:
             self._tell()
@@ -150,7 +152,9 @@ class RemoteDocuments(Service):
             each.v2, each.tag = None, ""
         elif answer.head.code == 200:
             body = answer.body
-            each.v2 = await self._offload.run(len(body), lambda: fitted(body, service.path))
+            from orchtw.schema.openapi.foreign import fitted  # with all that documents need
+
+            each.v2 = await self._offload.run(len(body), lambda: fitted(body, service.path[1:]))
             each.tag = answer.head.first("etag")
 
     async def _fetch_v3(self, each: _Fetched) -> None:

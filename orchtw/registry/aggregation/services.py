@@ -14,6 +14,7 @@ from twisted.logger import Logger
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.outbound.services import ServiceReference
 from orchtw.registry.targets import Targets
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
@@ -28,16 +29,14 @@ GroupVersion = tuple[str, str]
 class Backend:
     """Where another server is, and whom to believe there: `ca_bundle` is PEM, empty for the system's authorities."""
 
-    namespace: str
-    service: str
-    port: int = PORT
+    service: ServiceReference
     ca_bundle: bytes = b""
     insecure: bool = False
 
     @property
-    def tls_name(self) -> str:
-        """The name that the other server's certificate must be for."""
-        return f"{self.service}.{self.namespace}.svc"
+    def url(self) -> str:
+        """Where it is, as the server's certificate names it."""
+        return f"https://{self.service.host}:{self.service.port}"
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -95,9 +94,9 @@ def _backend(spec: Object) -> Backend | None:
     if service is None:
         return None
     return Backend(
-        namespace=service.get("namespace", ""),
-        service=service.get("name", ""),
-        port=service.get("port") or PORT,
+        service=ServiceReference(
+            namespace=service.get("namespace", ""), name=service.get("name", ""), port=service.get("port") or PORT
+        ),
         ca_bundle=b64decode(spec.get("caBundle") or ""),
         insecure=bool(spec.get("insecureSkipTLSVerify")),
     )

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
-import attrs
 import orjson
 
 from orchtw.errors import BadRequest
@@ -36,20 +35,41 @@ _TOO_DEEP = "nested too deeply"
 _METADATA_TAG = 10  # field 1, length-delimited
 
 
-@attrs.frozen(slots=True)
 class _Generated:
-    """The functions of all structs, by purpose."""
+    """The functions of all structs, by purpose; the tables are made when they are first asked for."""
 
-    normalise: Functions = attrs.field(factory=normalisers)
-    encode: Functions = attrs.field(factory=encoders)
-    decode: Functions = attrs.field(factory=decoders)
-    default: Defaults = attrs.field(init=False)
-    validate: Validators = attrs.field(factory=Validators)
-    known: KnownKeys = attrs.field(factory=KnownKeys)
+    def __init__(self, validate: Validators | None = None) -> None:
+        self._validate = validate
 
-    @default.default
-    def _default(self) -> Defaults:
+    @cached_property
+    def normalise(self) -> Functions:
+        """JSON-shaped value → canonical dict."""
+        return normalisers()
+
+    @cached_property
+    def encode(self) -> Functions:
+        """Canonical dict → Protobuf."""
+        return encoders()
+
+    @cached_property
+    def decode(self) -> Functions:
+        """Protobuf → canonical dict."""
+        return decoders()
+
+    @cached_property
+    def default(self) -> Defaults:
+        """What fills a canonical dict."""
         return Defaults(self.normalise)
+
+    @cached_property
+    def validate(self) -> Validators:
+        """What holds a canonical dict against declared rules."""
+        return Validators() if self._validate is None else self._validate
+
+    @cached_property
+    def known(self) -> KnownKeys:
+        """What finds unknown keys."""
+        return KnownKeys()
 
 
 class MessageCodec:
@@ -132,6 +152,9 @@ class KindCodec(MessageCodec):
     that read or write one must not be called. `item_prefix` is how their JSON begins in a list: only items without a
     Protobuf form name their kind (reference OBJ-14).
     """
+
+    has_own_functions: ClassVar[bool] = True
+    """Whether the codec of an added kind has tables of functions that go with it; False: it brings what it needs."""
 
     def __init__(
         self,
@@ -317,7 +340,8 @@ class Codecs:
         self, api_version: str, kind: str, schema: StructSchema, codec_type: type[KindCodec]
     ) -> KindCodec:
         """A codec with functions of its own, which go with it, and without Protobuf."""
-        return codec_type(api_version, kind, schema, _Generated(), self.schemas, protobuf=False)
+        generated = _Generated() if codec_type.has_own_functions else self._generated
+        return codec_type(api_version, kind, schema, generated, self.schemas, protobuf=False)
 
     def message(self, full_name: str) -> MessageCodec:
         """The codec of a message. Raises KeyError when it is unknown or has a special JSON form."""

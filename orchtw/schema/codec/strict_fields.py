@@ -54,16 +54,16 @@ class KnownKeys:
         self._tables: dict[StructSchema, _Table] = {}
         self._lock = RLock()  # a table under way is only for the thread that makes it
 
-    def findings(self, schema: StructSchema, value: Any, text: bytes = b"") -> list[str]:
+    def findings(self, schema: StructSchema, value: Any, text: bytes = b"", path: Path = None) -> list[str]:
         """Unknown keys of `value`, and repeated ones of the JSON `text` that it was parsed from, in its order.
 
-        May raise RecursionError if the text has repeated keys.
+        `path` is where the value stands. May raise RecursionError if the text has repeated keys.
         """
         if text and may_repeat(text, value):
             value = pairs_of(text)
         elif self._cover(schema, value):
             return []
-        return _Findings().of(value, schema)
+        return _Findings().of(value, schema, path)
 
     def _cover(self, schema: StructSchema, value: dict[str, Any]) -> bool:
         """Whether `schema` knows all keys of `value`, at every depth."""
@@ -188,8 +188,8 @@ class _Findings:
     def __init__(self) -> None:
         self._texts: list[str] = []
 
-    def of(self, value: Any, schema: StructSchema | None) -> list[str]:
-        self._walk(value, schema, None)
+    def of(self, value: Any, schema: StructSchema | None, path: Path = None) -> list[str]:
+        self._walk(value, schema, path)
         return self._texts
 
     def _walk(self, value: Any, node: Node | None, path: Path) -> None:
@@ -224,6 +224,11 @@ class _Findings:
     def _add(self, what: str, place: Path) -> None:
         if len(self._texts) < MAX_FINDINGS:
             self._texts.append(f'{what} field "{_text(place)}"')
+
+
+def unknown_field(path: Path) -> str:
+    """What is said of a key that is not known."""
+    return f'unknown field "{_text(path)}"'
 
 
 def _knows(schema: StructSchema, key: str) -> bool:

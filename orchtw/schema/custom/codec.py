@@ -1,9 +1,216 @@
-"""The codec of a custom kind in one version."""
+"""The codec of a custom kind in one version (reference CRD-14, CRD-15, CRD-16, CRD-17)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import orjson
+
+from orchtw.errors import Cause, Invalid
+from orchtw.rules.causes import forbidden
 from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.mismatch import Mismatch, SchemaError
+from orchtw.schema.codec.refusals import unrecognized
+from orchtw.schema.codec.strict_fields import IGNORE, repeated_keys
+from orchtw.schema.custom import wording
+from orchtw.schema.custom.check_code import checks
+from orchtw.schema.custom.keywords import Extensions, extensions
+from orchtw.schema.custom.marked import Marked
+from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.schema.custom.shape import Metadata, Shaper
+from orchtw.schema.custom.shape_code import Misfit, Unsure, shapes
+from orchtw.schema.custom.validation import TooCostly, Validation
+from orchtw.schema.validation.validators import Validator
+
+_TOO_DEEP = "nested too deeply"
+_WRONG_TYPE = "FieldValueTypeInvalid"
 
 
 class CustomCodec(KindCodec):
-    """Reads and writes the objects of a kind whose structural schema came at run time."""
+    """Reads and writes the objects of a kind whose structural schema came at run time.
+
+    What it reads from requests and patches has the types that the schema says: others are refused (422) with all that
+    is wrong. Nothing is compiled before the first object, and then only what its parts need.
+    """
+
+    has_own_functions: ClassVar[bool] = False
+
+    @property
+    def structure(self) -> CustomSchema:
+        """The schema, of the type that it is."""
+        assert isinstance(self.schema, CustomSchema)
+        return self.schema
+
+    @cached_property
+    def _keys(self) -> Extensions:
+        return extensions(self.structure.naming)
+
+    @cached_property
+    def _metadata(self) -> Metadata:
+        schema = self.structure.metadata
+        return Metadata(schema, self._generated.normalise[schema], self._generated.known)
+
+    @cached_property
+    def _shaped(self) -> Callable[[dict[str, Any], bool, list[str]], dict[str, Any]]:
+        return shapes(self.structure.source, self._keys, self._metadata).function(())
+
+    @cached_property
+    def _certain(self) -> Callable[[dict[str, Any]], bool]:
+        return checks(self.structure.source, self._keys, self._marked).function(())
+
+    @cached_property
+    def _marked(self) -> Marked:
+        return Marked(self._keys, self.structure.naming)
+
+    @cached_property
+    def _has_defaults(self) -> bool:
+        return b'"default"' in self.structure.source
+
+    def normalise(self, value: object) -> dict[str, Any]:
+        """A JSON-shaped value as canonical dict, pruned, without defaults; kind and apiVersion may be absent.
+
+        Raises BadRequest (400) for another version and for wrong metadata, and Invalid (422) for another kind and
+        for values of wrong types.
+        """
+        return self._read(value, [], fill=False)
+
+    def fit(self, value: object, directive: str, text: bytes = b"") -> tuple[dict[str, Any], list[str]]:
+        """See `KindCodec.fit`; the value names its kind and apiVersion. Raises as `normalise` does."""
+        self._check_named(value)
+        lost: list[str] = []
+        obj = self._read(value, lost, fill=True)
+        if directive == IGNORE:
+            return obj, []
+        return obj, self._findings(value, text, pruned=bool(lost))
+
+    def strict_findings(self, value: dict[str, Any], text: bytes = b"") -> list[str]:
+        """See `MessageCodec.strict_findings`: what is pruned is unknown."""
+        return self._findings(value, text, pruned=True)
+
+    @cached_property
+    def set_defaults(self) -> Callable[[dict[str, Any]], None]:
+        """Fills a canonical dict in place with the defaults of the schema; keys stay in order."""
+        return self._fill if self._has_defaults else _nothing
+
+    def refresh(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object from the store as the schema is now: pruned, with defaults. What no longer fits stays."""
+        try:
+            return self._typed(self._shaped(obj, True, []))
+        except (Misfit, Unsure, SchemaError):
+            shaper = Shaper(self._keys, self._metadata, fill=True, lenient=True)
+            return self._typed(shaper.root(obj, self.structure.structure()))
+
+    @cached_property
+    def validator(self) -> Validator:
+        """Every cause why a canonical dict is not what its schema says, and then its rules."""
+        return self.causes
+
+    def validator_of(self, key: str) -> Validator | None:
+        """The same of what is under one of the top keys alone, with paths below that."""
+
+        def causes(new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
+            schema = (self.structure.structure().get("properties") or {}).get(key)
+            found = [] if schema is None else self._direct_causes(new, schema, key)
+            return [Cause(each.reason, each.message, _below(key, each.field)) for each in found]
+
+        return causes
+
+    def causes(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
+        """Every cause why `new` may not replace `old` (None: it is created), of very many the first."""
+        if self._certain(new):
+            return []
+        return self._direct_causes(new, self.structure.structure(), "")
+
+    def _direct_causes(self, value: Any, schema: Any, path: str) -> list[Cause]:
+        try:
+            return Validation(self._keys).causes(value, schema, path) + self._marked.causes(value, schema, path)
+        except TooCostly:
+            return [forbidden(path or wording.NOWHERE, "it takes too much work to be validated")]
+
+    def _fill(self, obj: dict[str, Any]) -> None:
+        filled = self.refresh(obj)
+        obj.clear()
+        obj.update(filled)
+
+    def _read(self, value: object, lost: list[str], *, fill: bool) -> dict[str, Any]:
+        if type(value) is not dict:
+            raise self.refusal(str(Mismatch("an object", value)))
+        if value.get("apiVersion") != self.api_version or value.get("kind") != self.kind:
+            self._check_named_type(value)
+        try:
+            return self._typed(self._shaped(value, fill, lost))
+        except (Misfit, Unsure, SchemaError) as doubt:
+            return self._read_directly(value, lost, fill=fill, wrong=isinstance(doubt, Misfit))
+        except RecursionError:
+            raise self.refusal(_TOO_DEEP) from None
+
+    def _read_directly(self, value: dict[str, Any], lost: list[str], *, fill: bool, wrong: bool) -> dict[str, Any]:
+        """The same the direct way. `wrong`: it is known that there is a value of a wrong type."""
+        shaper = Shaper(self._keys, self._metadata, fill=fill)
+        try:
+            obj = self._typed(shaper.root(value, self.structure.structure()))
+            causes = self._direct_causes(obj, self.structure.structure(), "")
+        except SchemaError as error:
+            raise self.refusal(str(error)) from None
+        except RecursionError:
+            raise self.refusal(_TOO_DEEP) from None
+        lost += shaper.lost
+        if causes and (wrong or any(each.reason == _WRONG_TYPE for each in causes)):
+            raise self._invalid(obj, causes)
+        return obj
+
+    def _findings(self, value: Any, text: bytes, *, pruned: bool) -> list[str]:
+        try:
+            found = repeated_keys(text, value) if text else []
+            if pruned:
+                shaper = Shaper(self._keys, self._metadata, fill=False)
+                shaper.root(value, self.structure.structure())
+                found += shaper.lost
+        except RecursionError:
+            raise self.refusal(_TOO_DEEP) from None
+        return found
+
+    def _check_named(self, value: object) -> None:
+        """Refuse a body without its type."""
+        for name, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+            if type(value) is dict and not value.get(name):
+                body = _json(value)
+                raise unrecognized(body, self.kind, f"Object '{shown}' is missing in '{_beginning(body)}'")
+
+    def _check_named_type(self, value: dict[str, Any]) -> None:
+        """Refuse what names another kind (422) or version (400); nothing counts as given by the URL."""
+        api_version, kind = value.get("apiVersion") or self.api_version, value.get("kind") or self.kind
+        if api_version == self.api_version and type(kind) is str and kind != self.kind:
+            raise self._invalid(value, [wording.invalid("kind", kind, f"must be {self.kind}")])
+        self.check_type(api_version, kind)
+
+    def _invalid(self, obj: dict[str, Any], causes: Sequence[Cause]) -> Invalid:
+        meta = obj.get("metadata")
+        name = (meta.get("name") or meta.get("generateName")) if type(meta) is dict else ""
+        group = self.api_version.rpartition("/")[0]
+        return Invalid.of(self.kind, group, name if type(name) is str else "", causes)
+
+
+_SHOWN_BYTES = 512
+
+
+def _beginning(body: bytes) -> str:
+    text = body[:_SHOWN_BYTES].decode("utf-8", "replace")
+    return text if len(body) <= _SHOWN_BYTES else text + "..."
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:  # an integer beyond 64 bits
+        return b"{}"
+
+
+def _below(key: str, field: str) -> str:
+    return field.removeprefix(key).removeprefix(".")
+
+
+def _nothing(_: dict[str, Any]) -> None:
+    """There are no defaults."""

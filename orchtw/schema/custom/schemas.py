@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Any
-
-import orjson
+from collections.abc import Collection
 
 from orchtw.naming import Naming
+from orchtw.schema.custom.keywords import TYPE_FIELDS, Schema, extensions
+from orchtw.schema.custom.parts import parsed
 from orchtw.schema.nodes import MISSING, Field, Form, ListSchema, MapSchema, Node, Scalar, StructSchema
 
 _SCALARS = {"string": Scalar.STRING, "boolean": Scalar.BOOL, "integer": Scalar.INT64, "number": Scalar.DOUBLE}
-_TYPE_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
 class CustomSchema(StructSchema):
@@ -21,63 +18,80 @@ class CustomSchema(StructSchema):
     `source` is the structural schema as JSON, in the vocabulary that is served; `metadata` the node of ObjectMeta.
     """
 
-    __slots__ = ("naming", "source")
+    __slots__ = ("metadata", "naming", "source")
 
-    def __init__(self, name: str, source: bytes, metadata: Node, naming: Naming) -> None:
+    def __init__(self, name: str, source: bytes, metadata: StructSchema, naming: Naming) -> None:
         super().__init__(name, lambda: _fields(self, metadata), kind="object")
         self.source = source
+        self.metadata = metadata
         self.naming = naming
-        if self.structure().get(f"{naming.extension_prefix}preserve-unknown-fields"):
+        preserve = extensions(naming).preserve
+        if preserve.encode() in source and self.structure().get(preserve):
             self.unknown = Form.ANY
 
-    def structure(self) -> Mapping[str, Any]:
-        """The structural schema; parsed at each call, because few need it and not for long."""
-        found: Mapping[str, Any] = orjson.loads(self.source)
-        return found
+    def structure(self) -> Schema:
+        """The structural schema, which nobody may change; not kept, because few need it and not for long."""
+        return parsed(self.source)
 
 
-def _fields(schema: CustomSchema, metadata: Node) -> list[Field]:
-    structure = schema.structure()
-    properties = {name: part for name, part in (structure.get("properties") or {}).items() if name not in _TYPE_FIELDS}
-    members = {**structure, "properties": properties}
+def _fields(schema: CustomSchema, metadata: StructSchema) -> list[Field]:
     object_meta = Field(name="metadata", node=metadata, optional=True, omitempty=True)
-    return [object_meta, *_members(members, schema.naming)]
+    return [object_meta, *_Nodes(schema.naming, metadata).members(schema.structure(), TYPE_FIELDS)]
 
 
-def _node(schema: Mapping[str, Any], naming: Naming) -> Node:
-    prefix = naming.extension_prefix
-    if schema.get(prefix + "int-or-string"):
-        return Form.INT_OR_STRING
-    kind = schema.get("type")
-    if kind == "object":
-        return _object(schema, naming)
-    if kind == "array":
-        keys = tuple(schema.get(prefix + "list-map-keys") or ())
-        return ListSchema(_node(schema.get("items") or {}, naming), schema.get(prefix + "list-type", ""), keys)
-    return _SCALARS.get(kind or "", Form.ANY)
+class _Nodes:
+    """Makes the nodes of the parts of a schema."""
 
+    def __init__(self, naming: Naming, metadata: StructSchema) -> None:
+        self._keys = extensions(naming)
+        self._metadata = metadata
 
-def _object(schema: Mapping[str, Any], naming: Naming) -> Node:
-    atomic = schema.get(naming.extension_prefix + "map-type") == "atomic"
-    values = schema.get("additionalProperties")
-    if isinstance(values, dict):
-        return MapSchema(_node(values, naming), "atomic" if atomic else "")
-    preserves = values is True or schema.get(naming.extension_prefix + "preserve-unknown-fields")
-    fields = cache(lambda: _members(schema, naming))
-    return StructSchema("", fields, atomic=atomic, unknown=Form.ANY if preserves else None)
+    def node(self, schema: Schema) -> Node:
+        """The node of one schema."""
+        if schema.get(self._keys.int_or_string):
+            return Form.INT_OR_STRING
+        kind = schema.get("type")
+        if kind == "object" or (not kind and schema.get("properties")):
+            return self._object(schema)
+        if kind == "array":
+            keys = tuple(schema.get(self._keys.list_keys) or ())
+            return ListSchema(self.node(schema.get("items") or {}), schema.get(self._keys.list_type) or "", keys)
+        return _SCALARS.get(kind or "", Form.ANY)
 
+    def _object(self, schema: Schema) -> Node:
+        atomic = schema.get(self._keys.map_type) == "atomic"
+        more = schema.get("additionalProperties")
+        if more is not None and not schema.get("properties"):
+            return MapSchema(self.node(more) if isinstance(more, dict) else Form.ANY, "atomic" if atomic else "")
+        unknown = self.node(more) if isinstance(more, dict) else None
+        if more is True or (unknown is None and schema.get(self._keys.preserve)):
+            unknown = Form.ANY
+        embedded = bool(schema.get(self._keys.embedded))
 
-def _members(schema: Mapping[str, Any], naming: Naming) -> list[Field]:
-    required = frozenset(schema.get("required") or ())
-    return [
-        Field(
-            name=name,
-            node=_node(part, naming),
-            pointer=True,
-            omitempty=True,
-            required=name in required,
-            default=part.get("default", MISSING),
-            description=part.get("description", ""),
-        )
-        for name, part in sorted((schema.get("properties") or {}).items())
-    ]
+        def fields() -> list[Field]:
+            if not embedded:
+                return self.members(schema)
+            return [*self._type_fields(), *self.members(schema, TYPE_FIELDS)]
+
+        return StructSchema("", fields, atomic=atomic, unknown=unknown)
+
+    def _type_fields(self) -> list[Field]:
+        nodes: dict[str, Node] = {"apiVersion": Scalar.STRING, "kind": Scalar.STRING, "metadata": self._metadata}
+        return [Field(name=name, node=node, pointer=True, omitempty=True) for name, node in nodes.items()]
+
+    def members(self, schema: Schema, without: Collection[str] = ()) -> list[Field]:
+        """The fields of what a schema declares, but for those names."""
+        required = frozenset(schema.get("required") or ())
+        return [
+            Field(
+                name=name,
+                node=self.node(part),
+                pointer=True,
+                omitempty=True,
+                required=name in required,
+                default=part.get("default", MISSING),
+                description=part.get("description", ""),
+            )
+            for name, part in sorted((schema.get("properties") or {}).items())
+            if name not in without
+        ]

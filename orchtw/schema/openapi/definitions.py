@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import Any, Final
 
 import attrs
 
 from orchtw.schema.catalogue import ResourceType, joined
+from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.nodes import (
     MISSING,
     Alternative,
@@ -23,7 +25,8 @@ from orchtw.schema.nodes import (
 from orchtw.schema.openapi import words
 from orchtw.schema.openapi.definition_names import definition_name, group_version_kind, is_message, short_name, title
 from orchtw.schema.openapi.descriptions import Descriptions
-from orchtw.schema.schemas import Schemas
+from orchtw.schema.openapi.structural import Shown
+from orchtw.schema.schemas import OBJECT_META, Schemas, list_name
 
 Schema = dict[str, Any]
 
@@ -97,15 +100,34 @@ class Definitions:
         self._schemas = schemas
         self._naming = schemas.naming
         self._texts = Descriptions(self._naming)
-        self._resources = {resource.message: resource for resource in enabled}
+        self._shown = Shown(self._naming.extension_prefix, self._of_every_object, whole=dialect.siblings)
+        self._resources: dict[str, ResourceType] = {}
+        self._added: dict[str, ResourceType] = {}
+        self._know(enabled)
         # Added kinds do not show in definitions of the release: its documents stay the same when they come and go.
         self._versions = sorted({(each.group, each.version) for each in self._resources.values() if each.protobuf})
-        self._added = sorted({(each.group, each.version) for each in self._resources.values() if not each.protobuf})
         self._nodes: dict[str, Node] = {}
         self._messages: dict[str, str] = {}
         self._made: dict[str, Schema] = {}
         self._uses: dict[str, frozenset[str]] = {}
         self._found: set[str] = set()
+
+    def with_added(self, schemas: Schemas, added: Iterable[ResourceType]) -> Definitions:
+        """The same that also has the kinds of some resources which `schemas` knows; these do not count the others."""
+        found = copy(self)
+        found._schemas = schemas
+        found._shown = Shown(self._naming.extension_prefix, found._of_every_object, whole=self._dialect.siblings)
+        found._resources, found._added = dict(self._resources), dict(self._added)
+        found._know(added)
+        found._nodes, found._messages = dict(self._nodes), dict(self._messages)
+        found._made, found._uses = dict(self._made), dict(self._uses)
+        return found
+
+    def _know(self, resources: Iterable[ResourceType]) -> None:
+        for each in resources:
+            self._resources[each.message] = each
+            if not each.protobuf:
+                self._added |= {each.message: each, list_name(each.message): each}
 
     def reference(self, message: str) -> Schema:
         """A reference to the definition of a message. Raises KeyError when there is no such message."""
@@ -140,6 +162,8 @@ class Definitions:
         return {"$ref": f"{self._dialect.references}{name}"}
 
     def _definition(self, message: str, node: Node) -> Schema:
+        if isinstance(node, CustomSchema):
+            return self._custom(node)
         if isinstance(node, StructSchema):
             return self._struct(node)
         if isinstance(node, EitherSchema):
@@ -165,6 +189,21 @@ class Definitions:
             schema["properties"] = properties
         return schema | self._struct_extensions(node)
 
+    def _custom(self, node: CustomSchema) -> Schema:
+        """What a structural schema says; what it says of the fields that every object has is not shown."""
+        schema = {"description": self._said_of(node)} | self._shown.root(node.structure())
+        return schema | self._struct_extensions_of_kind(node.name)
+
+    def _of_every_object(self) -> Schema:
+        """The properties that every object has."""
+        metadata = self._to(OBJECT_META, self._schemas.node(OBJECT_META))
+        said = {"description": words.METADATA}
+        return {
+            "apiVersion": {"description": words.API_VERSION, "type": "string"},
+            "kind": {"description": words.KIND, "type": "string"},
+            "metadata": said | ({"allOf": [metadata]} if self._dialect.siblings else metadata),
+        }
+
     def _said_of(self, node: StructSchema) -> str:
         text, resource = node.description or self._texts.of_message(node.name), self._resources.get(node.name)
         if resource is not None:
@@ -183,9 +222,7 @@ class Definitions:
 
     def _struct_extensions(self, node: StructSchema) -> Schema:
         prefix = self._naming.extension_prefix
-        found: Schema = {}
-        if kinds := self._kinds_of(node.name):
-            found[f"{prefix}group-version-kind"] = kinds
+        found = self._struct_extensions_of_kind(node.name)
         if node.atomic:
             found[f"{prefix}map-type"] = "atomic"
         if node.unknown is not None:
@@ -196,12 +233,20 @@ class Definitions:
             found[f"{prefix}unions"] = [{"discriminator": discriminator, "fields-to-discriminateBy": members}]
         return found
 
+    def _struct_extensions_of_kind(self, message: str) -> Schema:
+        kinds = self._kinds_of(message)
+        return {f"{self._naming.extension_prefix}group-version-kind": kinds} if kinds else {}
+
     def _kinds_of(self, message: str) -> list[dict[str, str]]:
         """The kinds that a message stands for in the served versions; those of requests are in all of them."""
+        added = self._added.get(message)
+        if added is not None:
+            kind = added.kind if message == added.message else added.list_kind or f"{added.kind}List"
+            return [group_version_kind(added.group, added.version, kind)]
         kind = short_name(message)
         return [
             group_version_kind(group, version, kind)
-            for group, version in (self._versions if is_message(message) else self._added)
+            for group, version in self._versions
             if self._schemas.message_of(joined(group, version), kind) == message
         ]
 

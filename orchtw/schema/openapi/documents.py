@@ -33,12 +33,13 @@ CODES = {200: "OK", 201: "Created", 202: "Accepted"}
 class Part:
     """One part of the API: the path that leads to it, such as "apis/apps/v1", and what can be asked there.
 
-    `index` is the operation that lists what is in the part, `members` are those on its resources.
+    `index` is the operation that lists what is in the part, `members` are those on its `resources`.
     """
 
     path: str
     index: Callable[[], Operation]
     members: Callable[[], Iterable[Operation]] = tuple
+    resources: tuple[ResourceType, ...] = ()
 
     def operations(self) -> list[Operation]:
         """All of them."""
@@ -62,7 +63,7 @@ def parts(schemas: Schemas, enabled: Iterable[ResourceType]) -> list[Part]:
     for (group, version), resources in served.items():
         path = f"apis/{joined(group, version)}" if group else f"api/{version}"
         index = partial(discovery.resources, naming, group, version)
-        found.append(Part(path, index, partial(made.of_version, resources)))
+        found.append(Part(path, index, partial(made.of_version, resources), tuple(resources)))
     return sorted(found, key=lambda part: part.path)
 
 

@@ -5,13 +5,14 @@ What other servers say is checked member by member: whatever else stands in thei
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
 import orjson
 
 from orchtw.schema.openapi.documents import METHODS, Document
+from orchtw.schema.openapi.v2 import Pieces
 
 _REF: Final = "#/definitions/"
 _PARAMETER_REF: Final = "#/parameters/"
@@ -27,62 +28,52 @@ class Unusable(ValueError):
 
 @attrs.frozen(slots=True, kw_only=True)
 class Foreign:
-    """What is shown of another server's document."""
+    """What is shown of another server's document: the `part` of the API that it serves, such as
+    `apis/example.com/v1`.
+    """
 
+    part: str
     paths: Mapping[str, Document]
     definitions: Mapping[str, Document]
 
 
-def fitted(raw: bytes, prefix: str) -> Foreign:
-    """The paths below `prefix`, such as `/apis/example.com/v1`, and the definitions that these need.
+def fitted(raw: bytes, part: str) -> Foreign:
+    """The paths of a part of the API, and the definitions that these need.
 
     Raises Unusable for what is no such document.
     """
     try:
         document = orjson.loads(raw)
         reader = _Reader(_object(document))
-        paths = {path: reader.path(item) for path, item in reader.below(prefix)}
-        return Foreign(paths=paths, definitions=reader.closure())
+        paths = {path: reader.path(item) for path, item in reader.below(f"/{part}")}
+        return Foreign(part=part, paths=paths, definitions=reader.closure())
     except (orjson.JSONDecodeError, RecursionError) as problem:
         raise Unusable(f"not valid JSON: {problem}") from None
 
 
-def merged(base: bytes, others: Iterable[Foreign], kind_extension: str) -> bytes:
-    """The document `base` with the others in it; paths that are there already stay.
+def beside(other: Foreign, taken: Collection[str], known: Mapping[str, Document], kind_extension: str) -> Pieces:
+    """The share of another server's document beside definitions whose names are `taken`.
 
-    A definition whose name another one has gets a name of its own, unless both say the same but for the kinds that
-    they stand for: `kind_extension` is the extension that names these.
+    A definition whose name is taken gets a name of its own, unless a `known` one of that name says the same but for
+    the kinds that it stands for: `kind_extension` is the extension that names these.
     """
-    document = orjson.loads(base)
-    paths, definitions = document["paths"], document["definitions"]
-    for other in others:
-        names = _take_in(definitions, other.definitions, kind_extension)
-        for path, item in other.paths.items():
-            paths.setdefault(path, _renamed(item, names) if names else item)
-    return orjson.dumps(document)
+    same, names = set(), {}
+    for name, definition in other.definitions.items():
+        if name in taken:
+            if name in known and _without(known[name], kind_extension) == _without(definition, kind_extension):
+                same.add(name)
+            else:
+                names[_REF + name] = _REF + _free_name(name, taken, other.definitions)
+    definitions = {
+        names.get(_REF + name, _REF + name).removeprefix(_REF): _renamed(definition, names)
+        for name, definition in other.definitions.items()
+        if name not in same
+    }
+    paths = orjson.dumps(_renamed(dict(other.paths), names))
+    return Pieces(paths[1:-1], orjson.dumps(definitions)[1:-1], frozenset(definitions))
 
 
-def _take_in(definitions: dict[str, Any], come: Mapping[str, Document], kind_extension: str) -> dict[str, str]:
-    """Add definitions; returns the references that have other names now."""
-    names: dict[str, str] = {}
-    same: set[str] = set()
-    for name, definition in come.items():
-        there = definitions.get(name)
-        if there is None:
-            continue
-        if _without(there, kind_extension) == _without(definition, kind_extension):
-            same.add(name)
-            definitions[name] = _with_kinds(there, definition.get(kind_extension), kind_extension)
-        else:
-            names[_REF + name] = _REF + _free_name(name, definitions, come)
-    for name, definition in come.items():
-        if name not in same:
-            new = names.get(_REF + name, _REF + name).removeprefix(_REF)
-            definitions[new] = _renamed(definition, names) if names else definition
-    return names
-
-
-def _free_name(name: str, *taken: Mapping[str, Any]) -> str:
+def _free_name(name: str, *taken: Collection[str]) -> str:
     number = 2
     while any(f"{name}_v{number}" in each for each in taken):
         number += 1
@@ -91,12 +82,6 @@ def _free_name(name: str, *taken: Mapping[str, Any]) -> str:
 
 def _without(definition: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return {name: value for name, value in definition.items() if name != key}
-
-
-def _with_kinds(definition: Document, more: Any, key: str) -> Document:
-    kinds = list(definition.get(key) or ())
-    kinds += [each for each in more or () if each not in kinds]
-    return {**definition, key: kinds} if kinds else definition
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:

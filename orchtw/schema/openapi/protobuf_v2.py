@@ -7,7 +7,7 @@ from typing import Any
 
 from orchtw.schema.openapi.documents import METHODS
 from orchtw.schema.openapi.message_classes import document_class
-from orchtw.schema.openapi.protobuf_values import Parts, extensions, free, named, same, security
+from orchtw.schema.openapi.protobuf_values import LIMITS, Parts, extensions, free, named, same, security
 
 # Answers bear the first one: "@" may not stand in a media type, and Go clients refuse a Content-Type that has it.
 MEDIA_TYPES = (
@@ -17,7 +17,7 @@ MEDIA_TYPES = (
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
-    """The Protobuf form of a document that `v2.document` made."""
+    """The Protobuf form of a document that `v2.joined` made, read back."""
     return document_class("v2")(
         swagger=document["swagger"],
         info=document["info"],
@@ -27,6 +27,14 @@ def encode(document: Mapping[str, Any]) -> bytes:
         security_definitions={
             "additional_properties": named(document["securityDefinitions"], lambda each: {"api_key_security": each})
         },
+    ).SerializeToString(deterministic=True)
+
+
+def encode_pieces(paths: Mapping[str, Any], definitions: Mapping[str, Any]) -> bytes:
+    """The Protobuf form of more paths and definitions, to stand behind that of a document."""
+    return document_class("v2")(
+        paths={"path": named(paths, _path)},
+        definitions={"additional_properties": named(definitions, _schema)},
     ).SerializeToString(deterministic=True)
 
 
@@ -76,8 +84,13 @@ def _schema(schema: Mapping[str, Any]) -> Parts:
     return parts
 
 
+def _additional(value: Any) -> Parts:
+    return {"boolean": value} if type(value) is bool else {"schema": _schema(value)}
+
+
 # Every key that a schema of `definitions` has: its field, and how its value is put there.
 _SCHEMA: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    **LIMITS,
     "$ref": ("_ref", same),
     "format": ("format", same),
     "description": ("description", same),
@@ -86,6 +99,6 @@ _SCHEMA: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "enum": ("enum", lambda values: [free(each) for each in values]),
     "type": ("type", lambda name: {"value": [name]}),
     "items": ("items", lambda element: {"schema": [_schema(element)]}),
-    "additionalProperties": ("additional_properties", lambda value: {"schema": _schema(value)}),
+    "additionalProperties": ("additional_properties", _additional),
     "properties": ("properties", lambda members: {"additional_properties": named(members, _schema)}),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchtw.schema.openapi.documents import METHODS
 from orchtw.schema.openapi.message_classes import document_class
-from orchtw.schema.openapi.protobuf_values import Parts, extensions, free, named, same, security
+from orchtw.schema.openapi.protobuf_values import LIMITS, Parts, extensions, free, named, same, security
 
 # Answers bear the first one: "@" may not stand in a media type, and Go clients refuse a Content-Type that has it.
 MEDIA_TYPES = (
@@ -95,18 +95,25 @@ def _schemas(values: list[Any]) -> list[Parts]:
     return [_schema(each) for each in values]
 
 
+def _additional(value: Any) -> Parts:
+    return {"boolean": value} if type(value) is bool else {"schema_or_reference": _schema(value)}
+
+
 # Every key that a schema of `definitions` or a parameter has: its field, and how its value is put there.
 _SCHEMA: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    **LIMITS,
+    "nullable": ("nullable", same),
     "format": ("format", same),
     "description": ("description", same),
     "required": ("required", same),
     "type": ("type", same),
-    "uniqueItems": ("unique_items", same),
     "default": ("default", _default),
     "enum": ("enum", lambda values: [free(each) for each in values]),
     "allOf": ("all_of", _schemas),
     "oneOf": ("one_of", _schemas),
+    "anyOf": ("any_of", _schemas),
+    "not": ("not", lambda denied: _schema(denied)["schema"]),
     "items": ("items", lambda element: {"schema_or_reference": [_schema(element)]}),
-    "additionalProperties": ("additional_properties", lambda value: {"schema_or_reference": _schema(value)}),
+    "additionalProperties": ("additional_properties", _additional),
     "properties": ("properties", lambda members: {"additional_properties": named(members, _schema)}),
 }

@@ -33,3 +33,22 @@ def named(document: Mapping[str, Any], convert: Callable[[Any], Parts]) -> list[
 def security(document: Mapping[str, Any]) -> list[Parts]:
     """The `security` member of a document."""
     return [{"additional_properties": named(each, lambda scopes: {"value": scopes})} for each in document["security"]]
+
+
+LIMITS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "title": ("title", same),
+    "multipleOf": ("multiple_of", float),
+    "maximum": ("maximum", float),
+    "exclusiveMaximum": ("exclusive_maximum", same),
+    "minimum": ("minimum", float),
+    "exclusiveMinimum": ("exclusive_minimum", same),
+    "maxLength": ("max_length", same),
+    "minLength": ("min_length", same),
+    "pattern": ("pattern", same),
+    "maxItems": ("max_items", same),
+    "minItems": ("min_items", same),
+    "uniqueItems": ("unique_items", same),
+    "maxProperties": ("max_properties", same),
+    "minProperties": ("min_properties", same),
+}
+"""What a structural schema says of values: the field of a schema's message, and how the value is put there."""

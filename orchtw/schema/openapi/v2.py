@@ -1,8 +1,11 @@
-"""The OpenAPI v2 document: one for all that is served."""
+"""The OpenAPI v2 document: one for all that is served, joined from the shares of its parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+
+import attrs
+import orjson
 
 from orchtw.naming import Naming
 from orchtw.schema.openapi.definitions import Definitions
@@ -23,17 +26,54 @@ from orchtw.schema.openapi.parameters import Parameter
 _SCHEMES = ["https"]
 
 
-def document(operations: Iterable[Operation], definitions: Definitions, naming: Naming) -> Document:
-    """The document, ready for JSON; parts of it are shared and must not be changed."""
+@attrs.frozen(slots=True)
+class Pieces:
+    """The JSON of some paths and definitions, without the braces around each, and the names of the definitions."""
+
+    paths: bytes
+    definitions: bytes
+    names: frozenset[str]
+
+    def size_bytes(self) -> int:
+        """How much memory the texts take."""
+        return len(self.paths) + len(self.definitions)
+
+    def documents(self) -> tuple[Document, Document]:
+        """The paths and the definitions."""
+        return orjson.loads(b"{%s}" % self.paths), orjson.loads(b"{%s}" % self.definitions)
+
+
+def pieces(
+    operations: Iterable[Operation],
+    definitions: Definitions,
+    naming: Naming,
+    *,
+    also: Iterable[str] = (),
+    but_for: Collection[str] = (),
+) -> Pieces:
+    """The share of some operations in the document: the definitions that they need and those of messages that are
+    asked for `also`, `but_for` those that are in another share.
+    """
     every = list(operations)
-    return {
-        "swagger": "2.0",
-        "info": info(naming),
-        "paths": _Renderer(definitions, naming).paths(every),
-        "definitions": definitions.closure(messages(every)),
-        "securityDefinitions": {SECURITY: SECURITY_SCHEME},
-        "security": [{SECURITY: []}],
-    }
+    used = definitions.closure(messages(every) | set(also))
+    own = {name: schema for name, schema in used.items() if name not in but_for}
+    paths = orjson.dumps(_Renderer(definitions, naming).paths(every))
+    return Pieces(paths[1:-1], orjson.dumps(own)[1:-1], frozenset(own))
+
+
+def joined(shares: Iterable[Pieces], naming: Naming) -> bytes:
+    """The whole document as JSON."""
+    every = list(shares)
+    head = orjson.dumps({"swagger": "2.0", "info": info(naming)})[:-1]
+    tail = orjson.dumps(
+        {
+            "securityDefinitions": {SECURITY: SECURITY_SCHEME},
+            "security": [{SECURITY: []}],
+        }
+    )[1:]
+    paths = b",".join(each.paths for each in every if each.paths)
+    definitions = b",".join(each.definitions for each in every if each.definitions)
+    return b'%s,"paths":{%s},"definitions":{%s},%s' % (head, paths, definitions, tail)
 
 
 class _Renderer(Renderer):

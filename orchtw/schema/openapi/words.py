@@ -17,6 +17,8 @@ from orchtw.schema.openapi.definition_names import short_name, title
 API_VERSION = "Group and version of the kind, such as apps/v1, or only the version in the core group."
 KIND = "The kind of the object, which together with apiVersion says what its other fields mean. It never changes."
 
+METADATA = "What every object has: its name, its labels, and what the server keeps about it."
+
 # A brand, an acronym with its plural ("IPs", "CIDR"), a capitalised or plain word, or digits that stand alone.
 _WORD = re.compile(r"[sS][eE]Linux|[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+\d*|\d+")
 _TELLS_DEFAULT = ("Default:", "(the default)")

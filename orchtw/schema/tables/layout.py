@@ -1,7 +1,8 @@
 """Tables: objects as rows of cells for people to read (reference TABLE-1).
 
 Which columns a kind has comes with its resource type; what stands in them, with its record in the registry. A kind
-that has not both has the default columns: name and time of creation.
+that has not both has the default columns: name and time of creation. Of a custom kind the columns say both
+(`custom_layout`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import orjson
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.schema.catalogue import Column
+from orchtw.schema.tables.custom import cells_of, shown_columns
 from orchtw.schema.tables.partial import partial_metadata
 from orchtw.schema.tables.text import Age, Cells, View
 
@@ -42,12 +44,18 @@ def _default_cells(obj: Object, view: View) -> list[Any]:
 
 
 class TableLayout:
-    """The rows of one kind: `columns` are the resource type's, `cells` makes what stands in them."""
+    """The rows of one kind: `columns` are the resource type's, `cells` makes what stands in them.
 
-    def __init__(self, columns: Sequence[Column], cells: Cells | None, naming: Naming) -> None:
+    `of_served`: cells are made of the object as it is served, not as it is stored.
+    """
+
+    def __init__(
+        self, columns: Sequence[Column], cells: Cells | None, naming: Naming, *, of_served: bool = False
+    ) -> None:
         if not columns or cells is None:
             columns, cells = DEFAULT_COLUMNS, _default_cells
         self._cells = cells
+        self._of_served = of_served
         self._columns = tuple(columns)
         self._naming = naming
 
@@ -80,10 +88,11 @@ class TableLayout:
         that was asked for (default: `stored`), of which `include` says how much the row carries.
         """
         view = View(time_s=now_s, naming=self._naming)
-        row: Object = {"cells": self._cells(stored, view)}
+        shown = stored if served is None else served
+        row: Object = {"cells": self._cells(shown if self._of_served else stored, view)}
         if view.conditions:
             row["conditions"] = view.conditions
-        row["object"] = self._included(stored if served is None else served, include, version)
+        row["object"] = self._included(shown, include, version)
         return row
 
     def lasting_cells(self, stored: Object, now_s: float) -> tuple[list[Any], bool] | None:
@@ -112,3 +121,9 @@ class TableLayout:
         if include == "Object":
             return obj
         return partial_metadata(obj, self._naming, version) if include == "Metadata" else None
+
+
+def custom_layout(asked: Sequence[Column], naming: Naming) -> TableLayout:
+    """The rows of a custom kind in the version whose columns these are (reference CRD-19)."""
+    columns = shown_columns(asked)
+    return TableLayout(columns, cells_of(columns), naming, of_served=True)

@@ -8,7 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.schema.openapi.definitions import META, V2, V3
-from tests.schema.openapi.publishing import VOCABULARIES, definitions, published, v2, v3
+from tests.schema.openapi.publishing import VOCABULARIES, definitions, published, surface, v2, v3
 
 CORE = "io.orch.api.core.v1"
 META_NAME = "io.orch.apimachinery.pkg.apis.meta.v1"
@@ -96,7 +96,7 @@ class KindTests(SynchronousTestCase):
                 for value in v2(vocabulary)["definitions"].values()
                 for each in value.get(f"{prefix}group-version-kind", ())
             ]
-            for resource in published(vocabulary)._enabled:
+            for resource in surface(vocabulary)[1]:
                 self.assertEqual(found.count((resource.group, resource.version, resource.kind)), 1, resource)
 
     def test_watch_event_is_not_typed(self) -> None:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
+from orchtw.registry.groups.apiextensions.conditions import TERMINATING, Finding, with_condition
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, extensions, walk
 from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
 from orchtw.registry.kind import Kind
 from orchtw.registry.strategy import Strategy
+from orchtw.registry.system_metadata import ordered
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
 
+CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.orch.io"
+"""Holds a definition until all of its objects are gone (reference CRD-25)."""
+
+_PENDING = Finding(
+    TERMINATING,
+    True,
+    "InstanceDeletionPending",
+    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+)
 _ANYWHERE = Path(None, "")
 _NAMES_TAIL = ("singular", "shortNames", "kind", "listKind", "categories")
 
@@ -64,6 +75,27 @@ class DefinitionStrategy(Strategy):
         self._drop_expressions(new)
         super().prepare_for_update(new, old)
         add_stored_version(new)
+
+    def prepare_for_status(self, new: Object, old: Object, now: str) -> Object:
+        """Finalizers go the same way: the one that empties the collection goes with the last word on that."""
+        prepared = super().prepare_for_status(new, old, now)
+        prepared["metadata"] = meta = dict(prepared["metadata"])
+        meta["finalizers"] = new["metadata"].get("finalizers") or []
+        if not meta["finalizers"]:
+            del meta["finalizers"]
+        return prepared
+
+    def holds_removal(self, obj: Object) -> bool:
+        """Its objects go first, which is seen to by the finalizer once it is terminating."""
+        return not obj["metadata"].get("deletionTimestamp")
+
+    def begin_termination(self, obj: Object) -> None:
+        meta, status = obj["metadata"], obj.get("status") or {}
+        finalizers, own = list(meta.get("finalizers") or ()), self.naming.translate(CLEANUP_FINALIZER)
+        if own not in finalizers:
+            obj["metadata"] = ordered({**meta, "finalizers": [*finalizers, own]})
+        conditions = with_condition(status.get("conditions") or (), _PENDING, meta["deletionTimestamp"])
+        obj["status"] = {**status, "conditions": conditions}
 
     def _drop_expressions(self, definition: Object) -> None:
         keys = extensions(self.naming)

@@ -1,0 +1,241 @@
+"""Calls to other HTTP servers: webhooks and whatever else configuration names (reference HOOK-10, HOOK-26)."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import attrs
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from orchtw.errors import ConfigError, TooManyRequests
+from orchtw.outbound.credentials import CredentialsError, Shown
+from orchtw.outbound.destination import Destination, default_port
+from orchtw.outbound.dialer import Unreachable
+from orchtw.outbound.lost import Lost, Stale
+from orchtw.outbound.policy import BadTLS
+from orchtw.outbound.pools import Pools, Way, web_module
+from orchtw.outbound.remote import Remote
+from orchtw.outbound.services import Resolver, Unresolved
+from orchtw.outbound.words import said_by, status_words
+from orchtw.rules.causes import go_quote
+from orchtw.schema.times import duration_text
+
+if TYPE_CHECKING:
+    from twisted.web.iweb import IResponse
+
+T = TypeVar("T")
+
+ANSWER_BYTES: Final = 3 << 20
+"""Of an answer's body, unless the caller says otherwise: what a request to this server may have."""
+
+LATE: Final = "context deadline exceeded"
+
+_TROUBLES: Final = (
+    Lost,
+    Unreachable,
+    Unresolved,
+    BadTLS,
+    ConfigError,
+    TooManyRequests,
+    ValueError,
+)
+"""Why there is no answer; URLs that cannot be asked for are ValueErrors."""
+
+_REFUSAL_BYTES: Final = 64 * 1024
+"""Of a 401 before another try, so that the connection can be kept."""
+
+
+class CallFailed(Exception):
+    """A call that has no answer, or none that can be used; the text is for users, in the reference server's words.
+
+    `why` is the text without method and URL; `code` the answer's status if there was one, else 0.
+    """
+
+    def __init__(self, text: str, why: str = "", code: int = 0) -> None:
+        super().__init__(text)
+        self.why = why or text
+        self.code = code
+
+    @property
+    def late(self) -> bool:
+        """Whether the time was over."""
+        return self.why == LATE
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Question:
+    """A request: what comes behind the remote's URL, and what is sent. `query` is encoded."""
+
+    method: str = "GET"
+    path: str = ""
+    query: str = ""
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+    body: bytes = b""
+
+    def url(self, remote: Remote) -> str:
+        """As it is asked, and shown in errors."""
+        url = remote.url.rstrip("/") + "/" + self.path.lstrip("/") if self.path else remote.url
+        return f"{url}?{self.query}" if self.query else url
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Answer:
+    """A whole answer; names of headers are in lower case, of a repeated one the first value counts."""
+
+    code: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Caller(Service):
+    """Sends requests by connections that are kept and shared where everything that they were made with is equal.
+
+    Requests may be sent twice if a kept connection turns out to be closed, as those to webhooks are allowed to.
+    Redirects are not followed, no proxy is used, no cookies are kept. `agent` is the User-Agent.
+    """
+
+    def __init__(self, reactor: Any, resolver: Resolver, agent: str) -> None:
+        self._reactor = reactor
+        self._pools = Pools(reactor, resolver)
+        self._agent = agent
+        self._running: set[Deferred[Any]] = set()
+
+    async def post(
+        self,
+        remote: Remote,
+        body: bytes,
+        *,
+        timeout_s: float,
+        left_s: float | None = None,
+        limit_bytes: int = ANSWER_BYTES,
+        agent: str = "",
+    ) -> bytes:
+        """The body of a webhook's answer to a JSON object; `left_s` is less time than the URL says there is.
+
+        Raises CallFailed, also for an answer that is no success.
+        """
+        headers = {"Content-Type": "application/json", "Accept": "application/json, */*"}
+        if agent:
+            headers["User-Agent"] = agent
+        query = f"timeout={duration_text(int(timeout_s * 10**9))}"
+        question = Question(method="POST", query=query, headers=headers, body=body)
+        time_s = timeout_s if left_s is None else min(timeout_s, left_s)
+        answer = await self.ask(remote, question, timeout_s=time_s, limit_bytes=limit_bytes)
+        if not 200 <= answer.code <= 206:
+            said = said_by(answer.headers.get("content-type", ""), answer.body)
+            raise CallFailed(status_words(answer.code, said), code=answer.code)
+        return answer.body
+
+    async def ask(
+        self, remote: Remote, question: Question, *, timeout_s: float, limit_bytes: int = ANSWER_BYTES
+    ) -> Answer:
+        """A whole answer, whatever its code. Raises CallFailed; who cancels it drops the connection."""
+        return await self._in_time(self._ask(remote, question, limit_bytes), remote, question, timeout_s)
+
+    async def open(self, remote: Remote, question: Question, *, timeout_s: float) -> IResponse:
+        """The head of an answer, which must come in time; the body is `deliverBody`'s to give, in whatever time.
+
+        Raises CallFailed.
+        """
+        return await self._in_time(self._open(remote, question), remote, question, timeout_s)
+
+    async def destination(self, remote: Remote) -> Destination:
+        """What to dial for a remote, for those who use a `Dialer` themselves. Raises CallFailed with `why`."""
+        parts = urlsplit(remote.url)
+        try:
+            way = _way(remote, await self._shown(remote, Question()))
+            port = parts.port or default_port(parts.scheme)
+            return await self._pools.destination(way, parts.scheme, remote.host, port)
+        except (Unresolved, BadTLS) as problem:
+            raise CallFailed(str(problem)) from None
+
+    async def close(self) -> None:
+        """End everything that runs, and wait until no connection is left."""
+        for each in list(self._running):
+            each.cancel()
+        await self._pools.close()
+
+    def stopService(self) -> Deferred[None]:
+        """Fires when no connection is left."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        return Deferred.fromCoroutine(self.close())
+
+    # Running
+
+    async def _in_time(
+        self, work: Coroutine[Deferred[Any], Any, T], remote: Remote, question: Question, timeout_s: float
+    ) -> T:
+        def late(_result: object, _timeout_s: float) -> Any:
+            return Failure(_failed(remote, question, LATE))  # type: ignore[no-untyped-call]
+
+        running = Deferred.fromCoroutine(work)
+        self._running.add(running)
+        try:
+            return await running.addTimeout(timeout_s, self._reactor, onTimeoutCancel=late)
+        finally:
+            self._running.discard(running)
+
+    async def _ask(self, remote: Remote, question: Question, limit_bytes: int) -> Answer:
+        bodies = await web_module(self._reactor, "bodies")
+        response = await self._open(remote, question)
+        try:
+            body = await bodies.collected(response, limit_bytes)
+        except Lost as problem:
+            raise CallFailed(str(problem)) from None
+        lines = response.headers.getAllRawHeaders()
+        headers = {name.decode("latin-1").lower(): values[0].decode("latin-1") for name, values in lines}
+        return Answer(code=response.code, headers=headers, body=body)
+
+    async def _open(self, remote: Remote, question: Question) -> Any:
+        shown = await self._shown(remote, question)
+        response = await self._sent(remote, question, shown)
+        if response.code != 401 or remote.credentials is None or not remote.credentials.refused(shown):
+            return response
+        bodies = await web_module(self._reactor, "bodies")
+        with suppress(Lost):
+            await bodies.collected(response, _REFUSAL_BYTES)
+        return await self._sent(remote, question, await self._shown(remote, question))
+
+    async def _sent(self, remote: Remote, question: Question, shown: Shown) -> Any:
+        try:
+            pool, bodies = await self._pools.of(_way(remote, shown)), await web_module(self._reactor, "bodies")
+            headers: Any = {"User-Agent": self._agent, **question.headers, **dict(shown.headers)}
+            while True:
+                body = bodies.Bytes(question.body) if question.body else None
+                try:
+                    return await pool.client.request(
+                        question.method,
+                        question.url(remote),
+                        headers=headers,
+                        data=body,
+                        allow_redirects=False,
+                        unbuffered=True,
+                        reactor=self._reactor,
+                    )
+                except Stale:
+                    continue
+        except _TROUBLES as problem:
+            raise _failed(remote, question, str(problem)) from None
+
+    async def _shown(self, remote: Remote, question: Question) -> Shown:
+        try:
+            return Shown() if remote.credentials is None else await remote.credentials.current()
+        except CredentialsError as problem:
+            raise _failed(remote, question, str(problem)) from None
+
+
+def _failed(remote: Remote, question: Question, why: str) -> CallFailed:
+    shown = f"{question.method.capitalize()} {go_quote(question.url(remote))}: {why}"
+    return CallFailed(shown, why)
+
+
+def _way(remote: Remote, shown: Shown) -> Way:
+    tls = remote.tls
+    if shown.certificate:
+        tls = attrs.evolve(tls, certificate=shown.certificate, key=shown.key)
+    return Way(tls=tls, service=remote.service, endpoints_only=remote.endpoints_only)

@@ -1,0 +1,76 @@
+"""How an HTTPS server is believed and what it is shown, as a value: what connections may be shared by."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+import attrs
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from orchtw.outbound.tls import ClientTLS
+
+_POLICIES: Final = 256
+"""Of which the parsed certificates are kept."""
+
+_CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\s*", re.S)
+
+
+class BadTLS(Exception):
+    """A bundle, certificate or key that cannot be used; the text is one line."""
+
+
+@attrs.frozen(slots=True, kw_only=True, cache_hash=True)
+class TLSPolicy:
+    """PEM bytes of the authorities (empty: those of the machine), and of the certificate and key that are shown.
+
+    Two calls may share a connection only if their policies are equal. `server_name` is what the certificate must be
+    for, if not the URL's host; with `insecure` nobody is verified.
+    """
+
+    authorities: bytes = attrs.field(default=b"", repr=False)
+    insecure: bool = False
+    certificate: bytes = attrs.field(default=b"", repr=False)
+    key: bytes = attrs.field(default=b"", repr=False)
+    server_name: str = ""
+
+    def tls(self) -> ClientTLS:
+        """What connections are made with. Raises BadTLS."""
+        return _parsed(self)
+
+
+@lru_cache(_POLICIES)
+def _parsed(policy: TLSPolicy) -> ClientTLS:
+    authorities = () if policy.insecure or not policy.authorities else read_authorities(policy.authorities)
+    if not policy.certificate and not policy.key:
+        return ClientTLS(authorities=authorities, system=not policy.insecure and not authorities)
+    try:
+        certificates = tuple(x509.load_pem_x509_certificates(policy.certificate))
+        key = load_pem_private_key(policy.key, None)
+        if certificates[0].public_key() != key.public_key():
+            raise BadTLS("tls: private key does not match public key")
+    except (ValueError, TypeError, UnsupportedAlgorithm) as problem:
+        raise BadTLS(f"tls: the client certificate and key cannot be used: {problem}") from None
+    return ClientTLS(
+        certificates=certificates,
+        key=key,
+        authorities=authorities,
+        system=not policy.insecure and not authorities,
+    )
+
+
+def read_authorities(bundle: bytes) -> tuple[x509.Certificate, ...]:
+    """The certificates of a bundle; those that cannot be read are passed over, but one must be. Raises BadTLS."""
+    found = []
+    trouble = "unable to parse bytes as PEM block"
+    for block in _CERTIFICATE.findall(bundle):
+        try:
+            found.append(x509.load_pem_x509_certificate(block))
+        except (ValueError, x509.InvalidVersion) as problem:
+            trouble = f"failed to parse certificate: {problem}"
+    if not found:
+        raise BadTLS(f"unable to load root certificates: {trouble}")
+    return tuple(found)

@@ -1,0 +1,94 @@
+"""Pools of connections, one for each way in which servers are reached and believed, and what each dials."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+from twisted.internet.threads import deferToThreadPool
+
+from orchtw.outbound.destination import Destination
+from orchtw.outbound.dialer import Dialer
+from orchtw.outbound.policy import TLSPolicy
+from orchtw.outbound.services import Place, Resolver, ServiceReference
+
+if TYPE_CHECKING:
+    from orchtw.outbound.pool import Pool
+
+DIAL_S: Final = 30.0
+"""How long a connection may take, whatever the time of a call."""
+
+POOLS: Final = 256
+"""The pool that was not used for longest goes first."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Way:
+    """What connections must have in common to carry each other's requests, beside scheme, host and port."""
+
+    tls: TLSPolicy
+    service: ServiceReference | None = None
+    endpoints_only: bool = False
+
+
+class Pools:
+    """Makes them as they are asked for, at most POOLS of them."""
+
+    def __init__(self, reactor: Any, resolver: Resolver) -> None:
+        self._reactor = reactor
+        self._resolver = resolver
+        self._dialer = Dialer(reactor, "webhooks and other servers")
+        self._pools: OrderedDict[Way, Pool] = OrderedDict()
+        self._retired: list[Pool] = []
+
+    async def of(self, way: Way) -> Pool:
+        """The pool of a way."""
+        if (found := self._pools.get(way)) is not None:
+            self._pools.move_to_end(way)
+            return found
+        module = await web_module(self._reactor, "pool")
+        made = module.Pool(self._reactor, self._dialer, partial(self.destination, way))
+        pool: Pool = self._pools.setdefault(way, made)
+        if len(self._pools) > POOLS:
+            _, oldest = self._pools.popitem(last=False)
+            oldest.retire()
+            self._retired = [each for each in (*self._retired, oldest) if each.connections]
+        return pool
+
+    async def destination(self, way: Way, scheme: str, host: str, port: int) -> Destination:
+        """What is dialled. Raises Unresolved, BadTLS."""
+        place = Place(host=host, port=port, public=False)
+        if way.service is not None:
+            place = await self._resolver.place(way.service, endpoints_only=way.endpoints_only)
+        return Destination(
+            scheme="https" if scheme == "https" else "http",
+            host=place.host,
+            port=place.port,
+            tls=way.tls.tls(),
+            timeout_s=DIAL_S,
+            public=place.public,
+            server_name=way.tls.server_name or host,
+        )
+
+    async def close(self) -> None:
+        """Drop all connections, and wait until they are gone."""
+        pools = [*self._pools.values(), *self._retired]
+        self._pools.clear()
+        self._retired.clear()
+        for pool in pools:
+            await pool.stop()
+
+
+async def web_module(reactor: Any, name: str) -> Any:
+    """A module of this package that imports treq or Twisted's web client: read in a thread, when first needed.
+
+    That takes longer than requests should wait for, and a server without webhooks never needs it.
+    """
+    full = f"{__package__}.{name}"
+    if full not in sys.modules:
+        await deferToThreadPool(reactor, reactor.getThreadPool(), import_module, full)
+    return import_module(full)

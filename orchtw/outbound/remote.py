@@ -1,0 +1,59 @@
+"""Another HTTP server as configuration names it: a URL or a Service, and how it is believed."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from urllib.parse import urlsplit
+
+import attrs
+
+from orchtw.config import host_and_port
+from orchtw.objects import Object
+from orchtw.outbound.credentials import Credentials
+from orchtw.outbound.policy import TLSPolicy
+from orchtw.outbound.services import ServiceReference
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Remote:
+    """Where requests go. `url` has scheme, host, perhaps a port and a path, and no query."""
+
+    url: str
+    tls: TLSPolicy = attrs.field(factory=TLSPolicy)
+    service: ServiceReference | None = None
+    endpoints_only: bool = False
+    credentials: Credentials | None = None
+
+    @classmethod
+    def of_service(
+        cls, service: ServiceReference, path: str = "", tls: TLSPolicy | None = None, *, endpoints_only: bool = False
+    ) -> Remote:
+        """A Service; its certificate must be for `<name>.<namespace>.svc`."""
+        url = f"https://{host_and_port(service.host, service.port)}{_rooted(path)}"
+        return cls(url=url, tls=tls or TLSPolicy(), service=service, endpoints_only=endpoints_only)
+
+    @classmethod
+    def of_client_config(cls, config: Object) -> Remote:
+        """A valid `clientConfig`: `url` or `service`, and `caBundle` in base64."""
+        tls = TLSPolicy(authorities=b64decode(config.get("caBundle") or ""))
+        if "service" not in config:
+            return cls(url=rooted_url(config["url"]), tls=tls)
+        spec = config["service"]
+        service = ServiceReference(namespace=spec["namespace"], name=spec["name"], port=spec.get("port", 443))
+        return cls.of_service(service, spec.get("path", ""), tls)
+
+    @property
+    def host(self) -> str:
+        """Host of the URL, without brackets."""
+        return urlsplit(self.url).hostname or ""
+
+
+def rooted_url(url: str) -> str:
+    """A URL with its path as it is asked for."""
+    parts = urlsplit(url)
+    return parts._replace(path=_rooted(parts.path)).geturl()
+
+
+def _rooted(path: str) -> str:
+    """A path as it is asked for: a slash before, none behind."""
+    return "/" + path.strip("/")

@@ -1,0 +1,112 @@
+"""Where a Service is reached: the one place that decides (reference HOOK-26)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Protocol as Interface
+
+import attrs
+
+from orchtw.objects import Object
+from orchtw.rules.causes import go_quote
+
+
+class Unresolved(Exception):
+    """A Service that leads nowhere; the text is the reference server's."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class ServiceReference:
+    """A Service and the number of one of its ports."""
+
+    namespace: str
+    name: str
+    port: int = 443
+
+    @property
+    def host(self) -> str:
+        """The name that its certificate is for."""
+        return f"{self.name}.{self.namespace}.svc"
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Place:
+    """What to dial. With `public` only addresses that pods and nodes can have (see `addresses`)."""
+
+    host: str
+    port: int
+    public: bool = True
+
+
+class Objects(Interface):
+    """What a resolver looks at; None: there is no such object."""
+
+    async def service(self, namespace: str, name: str) -> Object | None:
+        """A Service as it is now."""
+
+    async def endpoints(self, namespace: str, name: str) -> Object | None:
+        """The Endpoints of a Service as they are now."""
+
+
+class Resolver:
+    """Finds places by the objects of the cluster.
+
+    Ready addresses of the Service's Endpoints come first, since a network that routes cluster addresses need not be
+    there. A Service without Endpoints is dialled at its cluster address, unless only endpoints are to be used.
+    `own` is the Service of this server itself, whose address may be loopback.
+    """
+
+    def __init__(self, objects: Objects, own: ServiceReference, random: Random) -> None:
+        self._objects = objects
+        self._own = own
+        self._random = random
+
+    async def place(self, wanted: ServiceReference, *, endpoints_only: bool = False) -> Place:
+        """Where to dial. Raises Unresolved."""
+        service = await self._objects.service(wanted.namespace, wanted.name)
+        if service is None:
+            raise Unresolved(f"service {go_quote(wanted.name)} not found")
+        spec = service["spec"]
+        if spec.get("type") == "ExternalName":
+            if endpoints_only:
+                raise Unresolved('unsupported service type "ExternalName"')
+            return Place(host=spec.get("externalName", ""), port=wanted.port)
+        port = _port(service, wanted)
+        endpoints = await self._objects.endpoints(wanted.namespace, wanted.name)
+        if endpoints is not None:
+            return self._endpoint(endpoints, port.get("name", ""), wanted)
+        if endpoints_only:
+            raise Unresolved(f"endpoints {go_quote(wanted.name)} not found")
+        if spec.get("clusterIP", "None") in ("", "None"):
+            raise Unresolved('cannot route to service with ClusterIP "None"')
+        return Place(host=spec["clusterIP"], port=wanted.port)
+
+    def _endpoint(self, endpoints: Object, port_name: str, wanted: ServiceReference) -> Place:
+        for address, port in ready(endpoints, port_name, self._random):
+            ours = (wanted.namespace, wanted.name) == (self._own.namespace, self._own.name)
+            return Place(host=address["ip"], port=port["port"], public=not ours)
+        raise Unresolved(f"no endpoints available for service {go_quote(wanted.name)}")
+
+
+def ready(endpoints: Object, port_name: str, random: Random) -> Iterator[tuple[Object, Object]]:
+    """Ready addresses, each with the port of that name, beginning anywhere."""
+    for subset in _shuffled(endpoints.get("subsets") or [], random):
+        for port in subset.get("ports") or ():
+            if port.get("name", "") == port_name:
+                for address in _shuffled(subset.get("addresses") or [], random):
+                    yield address, port
+
+
+def _shuffled(items: Sequence[Object], random: Random) -> Iterator[Object]:
+    start = random.randrange(len(items)) if items else 0
+    for at in range(len(items)):
+        yield items[(start + at) % len(items)]
+
+
+def _port(service: Object, wanted: ServiceReference) -> Object:
+    for each in service["spec"].get("ports") or ():
+        if each.get("port") == wanted.port:
+            port: Object = each
+            return port
+    raise Unresolved(f"no service port {wanted.port} found for service {go_quote(wanted.name)}")

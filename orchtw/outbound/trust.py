@@ -1,0 +1,104 @@
+"""Whether a certificate is believed, with the words of the reference when it is not."""
+
+from __future__ import annotations
+
+import ipaddress
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from cryptography import x509
+from OpenSSL import SSL
+
+from orchtw.outbound.addresses import is_address
+
+_EXPIRY: Final = (9, 10)
+"""OpenSSL's numbers for a certificate that is not valid yet, and one that is not any more."""
+
+_STAMP: Final = "%Y-%m-%dT%H:%M:%SZ"
+
+_SHOWN: Final = 10
+"""Names of a certificate that a message shows."""
+
+
+class Distrusted(SSL.Error):
+    """The other side's certificate is not believed; the text says why.
+
+    Its argument has the form of OpenSSL's errors, which Twisted looks into.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__([("", "", why)])
+        self.why = why
+
+    def __str__(self) -> str:
+        return self.why
+
+
+class Verifier:
+    """OpenSSL's callback for the certificates of one host: ends the handshake with the reason in words."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+
+    def __call__(self, _connection: Any, certificate: Any, number: int, depth: int, ok: int) -> bool:
+        """Raises Distrusted. The chain's certificates come one after the other, the other side's own last."""
+        shown: x509.Certificate = certificate.to_cryptography()
+        if not ok:
+            unknown = "x509: certificate signed by unknown authority"
+            raise Distrusted(_expired(shown) if number in _EXPIRY else unknown)
+        if depth == 0 and (why := wrong_name(shown, self._host)):
+            raise Distrusted(why)
+        return True
+
+
+def wrong_name(certificate: x509.Certificate, host: str) -> str:
+    """Why a certificate is not for `host`, a name or an IP address; empty: it is."""
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        names, addresses = [], []
+    except ValueError as problem:
+        return f"x509: malformed certificate: {problem}"
+    else:
+        names = found.get_values_for_type(x509.DNSName)
+        addresses = found.get_values_for_type(x509.IPAddress)
+    if is_address(host):
+        return _wrong_address([str(each) for each in addresses], host)
+    if any(_matches(name.lower(), host.lower().rstrip(".")) for name in names):
+        return ""
+    if names:
+        return f"x509: certificate is valid for {_listed(names)}, not {host}"
+    common = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    if not addresses and any(_matches(str(each.value).lower(), host.lower()) for each in common):
+        return "x509: certificate relies on legacy Common Name field, use SANs instead"
+    return f"x509: certificate is not valid for any names, but wanted to match {host}"
+
+
+def _wrong_address(addresses: list[str], host: str) -> str:
+    if str(ipaddress.ip_address(host)) in addresses:
+        return ""
+    if not addresses:
+        return f"x509: cannot validate certificate for {host} because it doesn't contain any IP SANs"
+    return f"x509: certificate is valid for {_listed(addresses)}, not {host}"
+
+
+def _matches(pattern: str, host: str) -> bool:
+    """Whether a name of a certificate is the host's; a star stands for its first part, all of it."""
+    first, _, rest = pattern.rstrip(".").partition(".")
+    if first != "*":
+        return pattern.rstrip(".") == host and bool(host)
+    return bool(rest) and host.partition(".")[2] == rest and not host.startswith(".")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+
+
+def _expired(certificate: x509.Certificate) -> str:
+    now = datetime.now(UTC)
+    if now < certificate.not_valid_before_utc:
+        side, limit = "before", certificate.not_valid_before_utc
+    else:
+        side, limit = "after", certificate.not_valid_after_utc
+    times = f"current time {now:{_STAMP}} is {side} {limit:{_STAMP}}"
+    return f"x509: certificate has expired or is not yet valid: {times}"

@@ -1,0 +1,132 @@
+"""From a definition to the resource types and schemas of its versions (reference CRD-2, CRD-3)."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, Final
+
+import orjson
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.schema.catalogue import Column, ResourceType, ScalePaths, Subresource
+from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.schema.schemas import OBJECT_META, Kind, Schemas
+from orchtw.schema.versions import maturity
+
+VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+_SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
+_EVERYTHING: Final = b'{"type":"object","%spreserve-unknown-fields":true}'
+
+
+def kinds_of(definition: Object, schemas: Schemas) -> list[Kind]:
+    """What `Targets.add` takes: every version of the definition, also those that are not served.
+
+    The definition is canonical, valid, and its names have been accepted.
+    """
+    naming = schemas.naming
+    metadata = schemas.struct(OBJECT_META)
+    versions = definition["spec"]["versions"]
+    served = sorted((each["name"] for each in versions if each["served"]), key=maturity)
+    preferred = served[0] if served else ""
+    found: list[Kind] = []
+    for version in versions:
+        resource = _resource(definition, version, preferred, naming)
+        source = _source(version, naming)
+        found.append((resource, CustomSchema(resource.message, source, metadata, naming)))
+    return found
+
+
+def _resource(definition: Object, version: Object, preferred: str, naming: Naming) -> ResourceType:
+    spec, names = definition["spec"], definition["status"]["acceptedNames"]
+    group, name, kind = spec["group"], version["name"], names["kind"]
+    storage = next(each["name"] for each in spec["versions"] if each["storage"])
+    return ResourceType(
+        group=group,
+        version=name,
+        plural=names["plural"],
+        singular=names.get("singular", ""),
+        kind=kind,
+        list_kind=names.get("listKind") or f"{kind}List",
+        namespaced=spec["scope"] == "Namespaced",
+        verbs=VERBS,
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        subresources=tuple(_subresources(version, group, kind, naming)),
+        storage_version=storage,
+        storage_group=group,
+        storage_version_hash=_storage_hash(group, storage, kind),
+        default_on=version["served"],
+        preferred=name == preferred,
+        delete_returns_object=False,
+        field_selectors=("metadata.name", "metadata.namespace"),
+        introduced=None,
+        deprecated=None,
+        removed=None,
+        replacement=None,
+        columns=tuple(_columns(version)),
+        message=".".join((*reversed(group.split(".")), name, kind)),
+        protobuf=False,
+        warning=_warning(definition, version),
+    )
+
+
+def _subresources(version: Object, group: str, kind: str, naming: Naming) -> list[Subresource]:
+    asked: dict[str, Any] = version.get("subresources") or {}
+    found = []
+    if asked.get("status") is not None:
+        own = Subresource(name="status", kind=kind, group=group, version=version["name"], verbs=_SUBRESOURCE_VERBS)
+        found.append(own)
+    if (scale := asked.get("scale")) is not None:
+        paths = ScalePaths(
+            replicas=scale["specReplicasPath"],
+            status_replicas=scale["statusReplicasPath"],
+            selector=scale.get("labelSelectorPath", ""),
+        )
+        scale_group = naming.group("autoscaling")
+        found.append(
+            Subresource(
+                name="scale", kind="Scale", group=scale_group, version="v1", verbs=_SUBRESOURCE_VERBS, scale=paths
+            )
+        )
+    return found
+
+
+def _columns(version: Object) -> Iterator[Column]:
+    for column in version.get("additionalPrinterColumns") or ():
+        path = column["jsonPath"]
+        yield Column(
+            name=column["name"],
+            type=column["type"],
+            format=column.get("format", ""),
+            priority=column.get("priority", 0),
+            cell=column.get("description") or f"Custom resource definition column (in JSONPath format): {path}",
+            path=path,
+        )
+
+
+def _warning(definition: Object, version: Object) -> str:
+    """What requests to a deprecated version are warned of (reference CRD-20)."""
+    if not version.get("deprecated"):
+        return ""
+    if (own := version.get("deprecationWarning")) is not None:
+        return str(own)
+    spec, kind = definition["spec"], definition["status"]["acceptedNames"]["kind"]
+    text = f"{spec['group']}/{version['name']} {kind} is deprecated"
+    others = (each["name"] for each in spec["versions"] if each["served"] and not each.get("deprecated"))
+    newer = min(others, key=maturity, default="")
+    if not newer or maturity(newer) > maturity(version["name"]):
+        return text
+    return f"{text}; use {spec['group']}/{newer} {kind}"
+
+
+def _source(version: Object, naming: Naming) -> bytes:
+    schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    return _EVERYTHING % naming.extension_prefix.encode() if schema is None else orjson.dumps(schema)
+
+
+def _storage_hash(group: str, version: str, kind: str) -> str:
+    """How discovery marks a stored form, as of the release's kinds."""
+    return b64encode(sha256(f"{group}/{version}/{kind}".encode()).digest()[:8]).decode()

@@ -1,0 +1,49 @@
+"""The words of structural schemas: the keys of their extensions, and what all schemas of conditions are in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+import attrs
+
+from orchtw.naming import Naming
+
+Schema = Mapping[str, Any]
+"""A schema as JSON, or a part of one."""
+
+JUNCTORS: Final = ("allOf", "anyOf", "oneOf")
+TYPE_FIELDS: Final = frozenset({"metadata", "kind", "apiVersion"})
+"""What every object has, whatever its schema says."""
+
+EITHER: Final = [{"type": "integer"}, {"type": "string"}]
+"""The anyOf of what may be a number or a text."""
+
+
+@attrs.frozen(slots=True)
+class Extensions:
+    """The keys of the extensions, in the vocabulary that is served."""
+
+    embedded: str
+    int_or_string: str
+    list_keys: str
+    list_type: str
+    map_type: str
+    preserve: str
+    validations: str
+
+
+@lru_cache(maxsize=4)
+def extensions(naming: Naming) -> Extensions:
+    """The keys for `naming`."""
+    names = (
+        "embedded-resource",
+        "int-or-string",
+        "list-map-keys",
+        "list-type",
+        "map-type",
+        "preserve-unknown-fields",
+        "validations",
+    )
+    return Extensions(*(naming.extension_prefix + name for name in names))

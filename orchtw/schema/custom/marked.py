@@ -1,0 +1,128 @@
+"""What extensions ask of values beyond the keywords: lists without duplicates, objects that name themselves.
+
+(reference CRD-13, CRD-15)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
+from orchtw.naming import Naming
+from orchtw.rules import metadata, names
+from orchtw.schema.codec.mismatch import shortened
+from orchtw.schema.custom import wording
+from orchtw.schema.custom.keywords import Extensions, Schema
+from orchtw.schema.custom.validation import identity
+from orchtw.schema.validation.problems import at
+
+_ANY_NAME: Final = names.NameForm(names.path_segment, names.path_segment_prefix)
+
+
+class Marked:
+    """Holds values against the extensions of schemas."""
+
+    def __init__(self, keys: Extensions, naming: Naming) -> None:
+        self._keys = keys
+        self._naming = naming
+
+    def causes(self, value: Any, schema: Schema, path: str = "") -> list[Cause]:
+        """Why the value at `path` is not what the extensions ask; of very many the first."""
+        found: list[Cause] = []
+        for each in (self._resources, self._lists):
+            for cause in each(value, schema, path):
+                found.append(cause)
+                if len(found) > MAX_CAUSES:
+                    return found
+        return found
+
+    def resource(self, value: dict[str, Any], path: str) -> Iterator[Cause]:
+        """Why an object within another one does not name itself well."""
+        for key, form in (("apiVersion", _version_fault), ("kind", _kind_fault)):
+            name = value.get(key)
+            if key not in value:
+                yield wording.required(f"{path}.{key}")
+            elif type(name) is not str:
+                yield wording.invalid(f"{path}.{key}", name, "must be a string")
+            elif not name:
+                yield wording.invalid(f"{path}.{key}", name, "must not be empty")
+            elif why := form(name):
+                yield wording.invalid(f"{path}.{key}", name, why)
+        meta = value.get("metadata")
+        if type(meta) is dict:
+            yield from self._metadata(meta, path)
+
+    def _metadata(self, meta: dict[str, Any], path: str) -> Iterator[Cause]:
+        namespaced = bool(meta.get("namespace"))
+        rules = metadata.MetadataRules(
+            namespaced=namespaced, name_form=_ANY_NAME, free_finalizers=True, naming=self._naming
+        )
+        for cause in metadata.validate_create({**meta, "name": meta.get("name") or "fakename"}, rules):
+            yield Cause(cause.reason, cause.message, f"{path}.{cause.field}")
+
+    def _resources(self, value: Any, schema: Schema, path: str) -> Iterator[Cause]:
+        if type(value) is dict:
+            if schema.get(self._keys.embedded):
+                yield from self.resource(value, path)
+            yield from _members(value, schema, path, self._resources)
+        elif type(value) is list and isinstance(items := schema.get("items"), dict):
+            for index, each in enumerate(value):
+                yield from self._resources(each, items, f"{path}[{index}]")
+
+    def _lists(self, value: Any, schema: Schema, path: str) -> Iterator[Cause]:
+        if type(value) is dict:
+            yield from _members(value, schema, path, self._lists)
+        elif type(value) is list:
+            kind = schema.get(self._keys.list_type)
+            if kind == "set":
+                for index in _repeated(value):
+                    yield wording.duplicate(f"{path}[{index}]", value[index])
+            elif kind == "map":
+                yield from _map_causes(value, schema.get(self._keys.list_keys) or (), path)
+            if isinstance(items := schema.get("items"), dict):
+                for index, each in enumerate(value):
+                    yield from self._lists(each, items, f"{path}[{index}]")
+
+
+def _members(
+    value: dict[str, Any], schema: Schema, path: str, causes: Callable[[Any, Schema, str], Iterator[Cause]]
+) -> Iterator[Cause]:
+    members, more = schema.get("properties") or {}, schema.get("additionalProperties")
+    for name, each in value.items():
+        if type(each) not in (dict, list):
+            continue
+        if (member := members.get(name)) is not None:
+            place = shortened(name, MAX_NAME_CHARACTERS)
+            yield from causes(each, member, f"{path}.{place}" if path else place)
+        elif isinstance(more, dict):
+            yield from causes(each, more, path + at(name))
+
+
+def _map_causes(value: list[Any], keys: Sequence[str], path: str) -> Iterator[Cause]:
+    for index, each in enumerate(value):
+        if each is not None and type(each) is not dict:
+            yield wording.invalid(f"{path}[{index}]", each, "must be an object for an array of list-type map")
+            return
+    found = [{key: each[key] for key in keys if key in each} if each else {} for each in value]
+    for index in _repeated(found):
+        yield wording.duplicate(f"{path}[{index}]", found[index])
+
+
+def _repeated(values: list[Any]) -> Iterator[int]:
+    """The places where values come for the second time."""
+    times: dict[Any, int] = {}
+    for index, value in enumerate(values):
+        same = identity(value)
+        times[same] = times.get(same, 0) + 1
+        if times[same] == 2:
+            yield index
+
+
+def _version_fault(text: str) -> str:
+    return f"unexpected GroupVersion string: {shortened(text)}" if text.count("/") > 1 else ""
+
+
+def _kind_fault(text: str) -> str:
+    errors = names.dns_1035_label(text.lower())
+    return f"may have mixed case, but should otherwise match: {','.join(errors)}" if errors else ""

@@ -1,0 +1,193 @@
+"""The shape that a structural schema gives to values: unknown fields pruned, defaults filled in (reference CRD-15).
+
+This is the direct way, which takes any value, tells what it dropped, and leaves what does not fit as it is. The quick
+way for values that fit is written in `shape_code.py` and comes to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import orjson
+
+from orchtw.schema.codec.mismatch import Mismatch, SchemaError
+from orchtw.schema.codec.strict_fields import MAX_FINDINGS, KnownKeys, Path, unknown_field
+from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
+from orchtw.schema.nodes import MISSING, StructSchema
+from orchtw.schema.values import any_value, in_order
+
+_EXACT: Final = 2**53
+
+
+class Metadata:
+    """Reads ObjectMeta, of objects and of those within them; `normalise` makes it canonical."""
+
+    def __init__(self, schema: StructSchema, normalise: Callable[[Any], dict[str, Any]], known: KnownKeys) -> None:
+        self._schema = schema
+        self._normalise = normalise
+        self._known = known
+
+    def read(self, value: Any, lost: list[str], path: Path = None) -> dict[str, Any]:
+        """The canonical metadata; `lost` takes what is not in it. Raises SchemaError."""
+        found = self._normalise(value)
+        if value:
+            lost += self._known.findings(self._schema, value, path=path)
+        return found
+
+    def embedded(self, value: Any, lost: list[str], path: Path = None) -> dict[str, Any]:
+        """That of an object within another one: without the time when it was made, if there is none."""
+        found = self.read(value, lost, path)
+        if found.get("creationTimestamp") is None:
+            found.pop("creationTimestamp", None)
+        return found
+
+    def lenient(self, value: Any) -> dict[str, Any]:
+        """What can be read of it."""
+        members = value.items() if type(value) is dict else ()
+        return self._normalise({key: item for key, item in members if self._fits(key, item)})
+
+    def _fits(self, key: str, value: Any) -> bool:
+        try:
+            self._normalise({key: value})
+        except SchemaError:
+            return False
+        return True
+
+
+class Shaper:
+    """Shapes values of one schema, or parts of it.
+
+    `fill`: with defaults. `lenient`: metadata of wrong types loses what does not fit, which otherwise raises
+    SchemaError. `lost` are the first fields that were dropped, as a strict reader tells them.
+    """
+
+    def __init__(self, keys: Extensions, metadata: Metadata, *, fill: bool, lenient: bool = False) -> None:
+        self.lost: list[str] = []
+        self._keys = keys
+        self._metadata = metadata
+        self._fill = fill
+        self._lenient = lenient
+
+    def root(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
+        """A whole object without apiVersion and kind; the metadata stands first."""
+        members = {key: item for key, item in value.items() if key not in TYPE_FIELDS}
+        properties = {key: item for key, item in (schema.get("properties") or {}).items() if key not in TYPE_FIELDS}
+        meta = {"metadata": self._object_meta(value.get("metadata"), (None, ".metadata"), self._metadata.read)}
+        return meta | self._object(members, {**schema, "properties": properties}, None, False)
+
+    def value(self, value: Any, schema: Schema | None, path: Path = None, skip: bool = False) -> Any:
+        """A value of `schema`; None: nothing is known of it. `skip`: what holds it keeps its unknown fields."""
+        if type(value) is dict:
+            if schema is None:
+                return any_value(value) if skip else self._emptied(value, path)
+            if schema.get(self._keys.embedded):
+                return self._resource(value, schema, path, skip)
+            return self._object(value, schema, path, skip)
+        if type(value) is list:
+            return self._list(value, schema, path, skip)
+        if type(value) is float and schema is not None:
+            return plain_number(value) if self._is_number(schema) else value
+        return value
+
+    def _emptied(self, value: dict[str, Any], path: Path) -> dict[str, Any]:
+        for key in value:
+            self._lose((path, f".{key}"))
+        return {}
+
+    def _lose(self, path: Path) -> None:
+        if len(self.lost) < MAX_FINDINGS:
+            self.lost.append(unknown_field(path))
+
+    def _resource(self, value: dict[str, Any], schema: Schema, path: Path, skip: bool) -> dict[str, Any]:
+        """An object that names itself."""
+        properties = {key: item for key, item in (schema.get("properties") or {}).items() if key not in TYPE_FIELDS}
+        out = {}
+        for key in ("apiVersion", "kind"):
+            if value.get(key) is not None:
+                if type(value[key]) is str:
+                    out[key] = value[key]
+                elif not self._lenient:
+                    raise Mismatch("a string", value[key]).at(text_of((path, f".{key}")))
+        if value.get("metadata") is not None:
+            meta = self._object_meta(value["metadata"], (path, ".metadata"), self._metadata.embedded)
+            out["metadata"] = meta
+        rest = {key: item for key, item in value.items() if key not in TYPE_FIELDS}
+        return out | self._object(rest, {**schema, "properties": properties}, path, skip)
+
+    def _object(self, value: dict[str, Any], schema: Schema, path: Path, skip: bool) -> dict[str, Any]:
+        members, more = schema.get("properties") or {}, schema.get("additionalProperties")
+        out = {}
+        for key in in_order(members):
+            found = self._member(value.get(key, MISSING), members[key], (path, f".{key}"))
+            if found is not MISSING:
+                out[key] = found
+        keeps = skip or schema.get(self._keys.preserve)
+        for key in in_order(value):
+            if key in members:
+                continue
+            if isinstance(more, dict):
+                if (found := self._element(value[key], more, (path, f".{key}"))) is not MISSING:
+                    out[key] = found
+            elif more is not None:
+                out[key] = kept(self.value(value[key], None, (path, f".{key}")))
+            elif keeps:
+                out[key] = kept(value[key])
+            else:
+                self._lose((path, f".{key}"))
+        return out
+
+    def _member(self, value: Any, schema: Schema, path: Path) -> Any:
+        """The value of a declared member, or MISSING."""
+        if value is MISSING and not (self._fill and "default" in schema):
+            return MISSING
+        return self._element(None if value is MISSING else value, schema, path, absent=value is MISSING)
+
+    def _element(self, value: Any, schema: Schema, path: Path, *, absent: bool = False) -> Any:
+        """What stands under a key; a null may stand for nothing."""
+        if value is None and (absent or not schema.get("nullable")):
+            return self.default(schema) if self._fill and "default" in schema else MISSING
+        return self.value(value, schema, path)
+
+    def default(self, schema: Schema) -> Any:
+        """A fresh default, with the defaults that are in it."""
+        return self.value(orjson.loads(orjson.dumps(schema["default"])), schema)
+
+    def _list(self, value: list[Any], schema: Schema | None, path: Path, skip: bool) -> list[Any]:
+        items = None if schema is None else schema.get("items")
+        keeps = skip or (schema is not None and bool(schema.get(self._keys.preserve)))
+        if items is not None and self._fill and "default" in items and not items.get("nullable"):
+            value = [self.default(items) if each is None else each for each in value]
+        if items is None and keeps:
+            return kept(value)  # type: ignore[no-any-return]
+        return [self.value(each, items, (path, f"[{index}]"), keeps) for index, each in enumerate(value)]
+
+    def _is_number(self, schema: Schema) -> bool:
+        return schema.get("type") in ("integer", "number") or bool(schema.get(self._keys.int_or_string))
+
+    def _object_meta(self, value: Any, path: Path, read: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return read(value, self.lost, path)
+        except SchemaError as error:
+            if not self._lenient:
+                raise error.at(text_of(path)) from None
+        return self._metadata.lenient(value)
+
+
+def kept(value: Any) -> Any:
+    """A value of which nothing is known. Raises Mismatch for one that nests too deeply."""
+    return value if value is None else any_value(value)
+
+
+def plain_number(value: float) -> float:
+    """A number as it is written: without a fraction where it has none."""
+    return int(value) if -_EXACT < value < _EXACT and value.is_integer() else value
+
+
+def text_of(path: Path) -> str:
+    """The path in words: `.spec.a[0]`."""
+    steps = []
+    while path is not None:
+        path, step = path
+        steps.append(step)
+    return "".join(reversed(steps))

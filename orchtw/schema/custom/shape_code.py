@@ -1,0 +1,237 @@
+"""The shape of values that fit their schema, by functions written for it (reference CRD-15, CRD-16).
+
+In one pass they check types, prune, fill in defaults and put keys in order. What does not fit is not told here: they
+raise Misfit, and whoever asked takes the direct way (`shape.py`), which comes to the same for all that fits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
+from orchtw.schema.custom.parts import Parts, Source
+from orchtw.schema.custom.shape import Metadata, Shaper, kept, plain_number
+from orchtw.schema.values import in_order
+
+_WIDEST: Final = 256  # members of a struct that is compiled: some 10 ms; others take the direct way
+_LARGEST: Final = 2**63 - 1
+_SMALLEST: Final = -(2**63)
+
+
+class Misfit(Exception):
+    """A value is not of the type that its schema says."""
+
+
+class Unsure(Exception):
+    """A value may fit: its schema is of a kind that is too rare for functions."""
+
+
+def shapes(source: bytes, keys: Extensions, metadata: Metadata) -> Parts:
+    """Functions of a value, whether to fill in defaults, and a list that grows when something is dropped.
+
+    Each gives a new value. They raise Misfit and Unsure, and SchemaError for metadata and what nests too deeply.
+    """
+    writer = _Shapes(keys, metadata)
+    given = {
+        "Misfit": Misfit,
+        "bare": _Bare(keys, metadata).bare,
+        "Unsure": Unsure,
+        "embedded": metadata.embedded,
+        "fresh": orjson.loads,
+        "in_order": in_order,
+        "integer": _integer,
+        "kept": kept,
+        "metadata": metadata.read,
+        "number": _number,
+        "string": _string,
+        "either": _either,
+        "boolean": _boolean,
+    }
+    return Parts(source, writer.write, given)
+
+
+def _string(value: Any) -> str:
+    if type(value) is not str:
+        raise Misfit
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    if type(value) is not bool:
+        raise Misfit
+    return value
+
+
+def _integer(value: Any) -> float:
+    if type(value) is float:
+        value = plain_number(value)
+    if type(value) is not int or not _SMALLEST <= value <= _LARGEST:
+        raise Misfit
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) is float:
+        return plain_number(value)
+    if type(value) is not int:
+        raise Misfit
+    return value
+
+
+def _either(value: Any) -> Any:
+    return value if type(value) is str else _integer(value)
+
+
+class _Bare:
+    """Drops the members of values of which nothing may be known."""
+
+    def __init__(self, keys: Extensions, metadata: Metadata) -> None:
+        self._direct = Shaper(keys, metadata, fill=False)
+
+    def bare(self, value: Any, lost: list[str]) -> Any:
+        """The value without them; `lost` grows if there were any."""
+        found = kept(self._direct.value(value, None))
+        if found != value:
+            lost.append("")
+        return found
+
+
+_SCALARS: Final = {"string": "string", "boolean": "boolean", "integer": "integer", "number": "number"}
+
+
+class _Shapes:
+    """Writes the functions."""
+
+    def __init__(self, keys: Extensions, metadata: Metadata) -> None:
+        self._keys = keys
+        self._direct = Shaper(keys, metadata, fill=True)
+
+    def write(self, schema: Schema, w: Source) -> None:
+        """The function of a part that is no scalar."""
+        kind = schema.get("type", "")
+        with w.block(f"def {w.name}(v, fill, lost):"):
+            with w.block("if type(v) is dict:"):
+                if kind == "array":
+                    w("raise Misfit")
+                elif len(schema.get("properties") or {}) > _WIDEST:
+                    w("raise Unsure")
+                else:
+                    self._object(schema, w)
+            with w.block("if type(v) is list:"):
+                if kind == "object":
+                    w("raise Misfit")
+                else:
+                    self._list(schema, w)
+            w("raise Misfit" if kind else "return v")
+
+    def _object(self, schema: Schema, w: Source) -> None:
+        root, embedded = not w.place, bool(schema.get(self._keys.embedded))
+        members = schema.get("properties") or {}
+        w("out = {}")
+        if root:
+            w("out['metadata'] = metadata(v.get('metadata'), lost)")
+        elif embedded:
+            self._type_fields(w)
+        implied = TYPE_FIELDS if root or embedded else frozenset()
+        for key in sorted(members.keys() - implied):
+            self._member(key, members[key], w)
+        self._others(schema, implied.union(members), w)
+        w("return out")
+
+    def _type_fields(self, w: Source) -> None:
+        for key in ("apiVersion", "kind"):
+            with w.block(f"if v.get({key!r}) is not None:"):
+                w(f"out[{key!r}] = string(v[{key!r}])")
+        with w.block("if v.get('metadata') is not None:"):
+            w("out['metadata'] = embedded(v['metadata'], lost)")
+
+    def _member(self, key: str, schema: Schema, w: Source) -> None:
+        """What is under a declared key."""
+        name, has_default = repr(key), "default" in schema
+        with w.block(f"if {name} in v:"):
+            w(f"x = v[{name}]")
+            if schema.get("nullable"):
+                w(f"out[{name}] = None if x is None else {self._value(schema, 'x', w, 'properties', key)}")
+            else:
+                with w.block("if x is not None:"):
+                    self._assign(name, schema, w, key)
+                if has_default:
+                    with w.block("elif fill:"):
+                        w(f"out[{name}] = {self._default(schema, w)}")
+        if has_default:
+            with w.block("elif fill:"):
+                w(f"out[{name}] = {self._default(schema, w)}")
+
+    def _assign(self, name: str, schema: Schema, w: Source, key: str) -> None:
+        if self._kind(schema) == "string":  # by far the most frequent: no call
+            with w.block("if type(x) is not str:"):
+                w("raise Misfit")
+            w(f"out[{name}] = x")
+        else:
+            w(f"out[{name}] = {self._value(schema, 'x', w, 'properties', key)}")
+
+    def _others(self, schema: Schema, known: frozenset[str], w: Source) -> None:
+        """The keys that are not declared."""
+        more = schema.get("additionalProperties")
+        if isinstance(more, dict):
+            self._free_keys(more, known, w)
+        elif more is not None or schema.get(self._keys.preserve):
+            value = "kept(v[k])" if more is None else "bare(v[k], lost)"
+            with w.block(f"if not {w.constant(known)}.issuperset(v):"):
+                with w.block("for k in in_order(v):"):
+                    with w.block(f"if k not in {w.constant(known)}:"):
+                        w(f"out[k] = {value}")
+        else:
+            with w.block(f"if not {w.constant(known)}.issuperset(v):"):
+                w("lost.append('')")
+
+    def _free_keys(self, more: Schema, known: frozenset[str], w: Source) -> None:
+        value = self._value(more, "x", w, "additionalProperties")
+        with w.block("for k in in_order(v):"):
+            if known:
+                with w.block(f"if k in {w.constant(known)}:"):
+                    w("continue")
+            w("x = v[k]")
+            if more.get("nullable"):
+                w(f"out[k] = None if x is None else {value}")
+                return
+            with w.block("if x is not None:"):
+                w(f"out[k] = {value}")
+            if "default" in more:
+                with w.block("elif fill:"):
+                    w(f"out[k] = {self._default(more, w)}")
+
+    def _list(self, schema: Schema, w: Source) -> None:
+        items = schema.get("items")
+        if items is None:
+            w("return kept(v)" if schema.get(self._keys.preserve) else "raise Misfit")
+            return
+        if schema.get(self._keys.preserve):  # what is in it is half known: too rare for a function
+            w("raise Unsure")
+            return
+        value = self._value(items, "x", w, "items")
+        if items.get("nullable"):
+            value = f"None if x is None else {value}"
+        elif "default" in items:
+            value = f"({self._default(items, w)} if fill else None) if x is None else {value}"
+        w(f"return [{value} for x in v]")
+
+    def _value(self, schema: Schema, name: str, w: Source, *steps: str) -> str:
+        """The expression of the value of `name`, which is not null."""
+        kind = self._kind(schema)
+        return f"{w.part(*steps)}({name}, fill, lost)" if not kind else f"{kind}({name})"
+
+    def _kind(self, schema: Schema) -> str:
+        """The function of a scalar; empty: it is none."""
+        if schema.get(self._keys.int_or_string):
+            return "either"
+        return _SCALARS.get(schema.get("type", ""), "")
+
+    def _default(self, schema: Schema, w: Source) -> str:
+        """The expression of a fresh default."""
+        value = self._direct.default(schema)
+        if type(value) in (dict, list) and value:
+            return f"fresh({w.constant(orjson.dumps(value))})"
+        return repr(value)

@@ -1,0 +1,185 @@
+"""The rows of custom kinds: cells by the paths of their definition's columns (reference CRD-19, CRD-60)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+
+from orchtw.objects import Object
+from orchtw.schema.catalogue import Column
+from orchtw.schema.jsonpath.path import Path
+from orchtw.schema.jsonpath.steps import MISSING, Budget, PathError
+from orchtw.schema.tables.text import UNKNOWN, Age, Cells, View, boolean
+from orchtw.schema.times import ZERO_TIME_S, parse_time
+
+MAX_COLUMNS: Final = 256
+"""That are shown: more than anybody reads, and what a row costs has an end."""
+
+NAME: Final = Column(
+    name="Name",
+    type="string",
+    format="name",
+    priority=0,
+    cell="The object's name. No other object of the kind has it in the same namespace, and it never changes.",
+)
+AGE: Final = Column(
+    name="Age",
+    type="date",
+    format="",
+    priority=0,
+    cell="When the server created the object, in RFC 3339 form and UTC.",
+    path=".metadata.creationTimestamp",
+)
+_CHARACTERS_A_STEP: Final = 64  # of JSON text in a cell, beside the values that paths lead over
+_INVALID: Final = "<invalid>"
+_NOT_THERE: Final = "<no value>"
+_JSON_ESCAPES: Final = (
+    (b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"), ("\u2028".encode(), b"\\u2028"),
+    ("\u2029".encode(), b"\\u2029"),
+)  # fmt: skip
+_LARGEST_INTEGRAL: Final = 1 << 63
+_LOWEST_POWER, _EXPONENT_POWER = -4, 6
+
+Cell = Callable[[Object, View, Budget], Any]
+Show = Callable[[Any, View, Budget], Any]
+
+
+def shown_columns(asked: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns of a Table: the name, and those that are asked for up to the first whose path cannot be read."""
+    found = [NAME]
+    for column in (asked or (AGE,))[:MAX_COLUMNS]:
+        try:
+            Path(column.path)
+        except PathError:
+            break
+        found.append(column)
+    return tuple(found)
+
+
+def cells_of(columns: Sequence[Column]) -> Cells:
+    """Makes the cells of `shown_columns`."""
+    parts = [_cell(column) for column in columns[1:]]
+
+    def cells(obj: Object, view: View) -> list[Any]:
+        budget = Budget()
+        row: list[Any] = [obj["metadata"].get("name", "")]
+        row += [part(obj, view, budget) for part in parts]
+        return row
+
+    return cells
+
+
+def _cell(column: Column) -> Cell:
+    first = Path(column.path).first
+    show: Show = _SHOWN.get(column.type, _nothing)
+
+    def cell(obj: Object, view: View, budget: Budget) -> Any:
+        value = first(obj, budget)
+        return None if value is MISSING else show(value, view, budget)
+
+    return cell
+
+
+def _nothing(value: Any, view: View, budget: Budget) -> None:
+    """A type that there is not."""
+
+
+def _text(value: Any, view: View, budget: Budget) -> str | None:
+    """Any value as text: objects and lists as JSON."""
+    kind = type(value)
+    if kind is str:
+        return value  # type: ignore[no-any-return]
+    if value is None:
+        return _NOT_THERE
+    if kind is bool:
+        return boolean(value)
+    if kind is float:
+        return float_text(value)
+    if kind is int:
+        return str(value)
+    return _json(value, budget)
+
+
+def _json(value: Any, budget: Budget) -> str | None:
+    """Compact JSON with sorted keys; None where a row has too much of it."""
+    if budget.left <= 0:
+        return None
+    try:
+        text = orjson.dumps(_plain(value), option=orjson.OPT_SORT_KEYS)
+    except (orjson.JSONEncodeError, RecursionError):
+        return None
+    budget.left -= len(text) // _CHARACTERS_A_STEP
+    for plain, escaped in _JSON_ESCAPES:
+        text = text.replace(plain, escaped)
+    return text.decode()
+
+
+def _plain(value: Any) -> Any:
+    """The value with whole numbers without a fraction."""
+    if type(value) is dict:
+        return {key: _plain(part) for key, part in value.items()}
+    if type(value) is list:
+        return [_plain(part) for part in value]
+    return int(value) if type(value) is float and value.is_integer() and abs(value) < _LARGEST_INTEGRAL else value
+
+
+def float_text(value: float) -> str:
+    """A number in the fewest figures, from a million on and below a ten-thousandth with an exponent: `1e+06`."""
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    assert isinstance(exponent, int)  # JSON has no infinity
+    figures = "".join(map(str, digits)).rstrip("0") or "0"
+    power = len(digits) + exponent - 1 if value else 0
+    minus = "-" if sign else ""
+    if _LOWEST_POWER <= power < _EXPONENT_POWER:
+        return minus + _positional(figures, power)
+    rest = f".{figures[1:]}" if len(figures) > 1 else ""
+    return f"{minus}{figures[0]}{rest}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def _positional(figures: str, power: int) -> str:
+    if power < 0:
+        return "0." + "0" * (-power - 1) + figures
+    whole = figures[: power + 1].ljust(power + 1, "0")
+    return f"{whole}.{figures[power + 1 :]}" if len(figures) > power + 1 else whole
+
+
+def _integer(value: Any, view: View, budget: Budget) -> int | None:
+    if type(value) is float:
+        return int(value) if abs(value) < _LARGEST_INTEGRAL else None
+    return value if type(value) is int else None
+
+
+def _number(value: Any, view: View, budget: Budget) -> Any:
+    return _plain(value) if type(value) in (int, float) else None
+
+
+def _boolean(value: Any, view: View, budget: Budget) -> bool | None:
+    return value if type(value) is bool else None
+
+
+def _date(value: Any, view: View, budget: Budget) -> str | Age | None:
+    """How long ago that was."""
+    if type(value) is not str:
+        return None
+    if value in ("", "null"):
+        return UNKNOWN
+    try:
+        seconds, microseconds = parse_time(value)
+    except (ValueError, OverflowError):
+        return _INVALID
+    if seconds == ZERO_TIME_S and not microseconds:
+        return UNKNOWN
+    age = Age(seconds + microseconds / 1e6)
+    return age if view.lazy else age.text(view.time_s)
+
+
+_SHOWN: Final[dict[str, Show]] = {
+    "string": _text,
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+    "date": _date,
+}

@@ -1,0 +1,144 @@
+"""An HTTPS server for tests of whatever calls out: webhooks of every kind, in the test's own process.
+
+```python
+class MyTests(twisted.trial.unittest.TestCase):
+    def setUp(self) -> None:
+        self.webhook = WebhookServer(reactor, lambda asked: {"kind": "ConversionReview", ...})
+        self.addCleanup(self.webhook.stop)
+        client_config = self.webhook.client_config("/convert")
+```
+
+It has an authority of its own. It can be slow (a Deferred in place of an answer), silent, cut off, closed on one
+side, or say anything at all: see `Reply`. Certificates for other hosts, or of another time, are made by arguments.
+"""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from OpenSSL import crypto
+from twisted.internet.defer import Deferred
+from twisted.internet.protocol import Factory
+from twisted.internet.ssl import Certificate, CertificateOptions, trustRootFromCertificates
+
+from orchtw.config import host_and_port
+from orchtw.pki import certificates
+from orchtw.testing.webhook_connection import HANG_UP, Answering, Asked, Connection, Reply
+
+__all__ = ["HANG_UP", "Answering", "Asked", "Reply", "WebhookServer"]
+
+LOOPBACK = "127.0.0.1"
+
+
+class WebhookServer:
+    """Listens from the beginning; `asked` are the requests, `accepted` counts connections.
+
+    `hosts` are what its certificate is for, which is good for a day and was made `age` ago. With `client_ca` (PEM)
+    clients are asked for a certificate, and refused without one. With `tls` off it speaks plain HTTP.
+    """
+
+    def __init__(
+        self,
+        reactor: Any,
+        answer: Answering,
+        *,
+        address: str = LOOPBACK,
+        port: int = 0,
+        hosts: tuple[str, ...] = (LOOPBACK, "localhost"),
+        age: timedelta = timedelta(),
+        client_ca: bytes = b"",
+        tls: bool = True,
+    ) -> None:
+        self.answer = answer
+        self.asked: list[Asked] = []
+        self.accepted = 0
+        self._reactor = reactor
+        self._address = address
+        self._tls = tls
+        self._connections: set[Connection] = set()
+        self._made = datetime.now(UTC) - age
+        self._authority = certificates.new_authority("webhook-authority", self._made)
+        self._options = self._made_options(hosts, client_ca)
+        self.port = port
+        self._listening: Any = None
+        self.start()
+
+    @property
+    def url(self) -> str:
+        """`https://127.0.0.1:40123`."""
+        return f"http{'s' if self._tls else ''}://{host_and_port(self._address, self.port)}"
+
+    @property
+    def ca_pem(self) -> bytes:
+        """The authority of its certificate."""
+        return certificates.pem(self._authority.certificate)
+
+    @property
+    def ca_bundle(self) -> str:
+        """The same as objects hold it."""
+        return base64.b64encode(self.ca_pem).decode()
+
+    @property
+    def connections(self) -> int:
+        """Those that are open."""
+        return len(self._connections)
+
+    def client_config(self, path: str = "") -> dict[str, Any]:
+        """What a webhook's configuration says of it."""
+        return {"url": self.url + path, "caBundle": self.ca_bundle}
+
+    def start(self) -> None:
+        """Listen, again on the same port after a stop."""
+        factory = Factory.forProtocol(lambda: Connection(self))
+        factory.noisy = False
+        if self._tls:
+            self._listening = self._reactor.listenSSL(self.port, factory, self._options, interface=self._address)
+        else:
+            self._listening = self._reactor.listenTCP(self.port, factory, interface=self._address)
+        self.port = self._listening.getHost().port
+
+    def hang_up(self) -> None:
+        """End all connections, as a restart does; go on listening."""
+        for each in list(self._connections):
+            each.transport.abortConnection()
+
+    def stop(self) -> Deferred[None]:
+        """Close everything; fires when that is done. Suitable for addCleanup."""
+        return Deferred.fromCoroutine(self._stop())
+
+    async def _stop(self) -> None:
+        listening, self._listening = self._listening, None
+        if listening is not None:
+            await listening.stopListening()
+        gone = [each.gone for each in self._connections]
+        self.hang_up()
+        for each in gone:
+            await each
+
+    def _made_options(self, hosts: tuple[str, ...], client_ca: bytes) -> CertificateOptions:
+        key, day = certificates.new_key(), timedelta(days=1)
+        made = certificates.issue(
+            self._authority, key, "webhook", certificates.SERVER, self._made, hosts=hosts, life=day
+        )
+        roots: dict[str, Any] = {}
+        if client_ca:
+            authority = Certificate.loadPEM(client_ca)
+            roots["trustRoot"] = trustRootFromCertificates([authority])  # type: ignore[no-untyped-call]
+        return CertificateOptions(
+            privateKey=crypto.PKey.from_cryptography_key(key),
+            certificate=crypto.X509.from_cryptography(made),
+            **roots,
+        )
+
+    # For its connections
+
+    def opened(self, connection: Connection) -> None:
+        """One more."""
+        self.accepted += 1
+        self._connections.add(connection)
+
+    def closed(self, connection: Connection) -> None:
+        """One less."""
+        self._connections.discard(connection)

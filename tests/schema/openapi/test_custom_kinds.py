@@ -1,0 +1,186 @@
+"""What OpenAPI says of kinds that definitions brought (reference OPENAPI-18)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import attrs
+import orjson
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.naming import Naming
+from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.schema.custom.schemas import CustomSchema
+from orchtw.schema.openapi.message_classes import document_class
+from orchtw.schema.openapi.published import Published
+from orchtw.schema.schemas import OBJECT_META, Schemas
+from tests.registry.widgets import GROUP, gadget, widget
+
+PATH = f"apis/{GROUP}/v1"
+NAME = "com.example.shop.v1.Widget"
+META = "io.orch.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+STRUCTURE = {
+    "type": "object",
+    "description": "A thing with a size.",
+    "required": ["spec"],
+    "properties": {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object"},
+        "spec": {
+            "type": "object",
+            "required": ["size", "note"],
+            "properties": {
+                "size": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 9, "default": 3},
+                "note": {"type": "string", "nullable": True, "maxLength": 5, "pattern": "^a"},
+                "port": {"x-orch-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+                "colour": {"type": "string", "enum": ["red", "blue"], "not": {"enum": ["blue"]}},
+                "free": {
+                    "type": "object",
+                    "x-orch-preserve-unknown-fields": True,
+                    "properties": {"a": {"type": "string"}},
+                },
+                "template": {
+                    "type": "object",
+                    "x-orch-embedded-resource": True,
+                    "properties": {"data": {"type": "object", "additionalProperties": {"type": "string"}}},
+                },
+                "open": {"type": "object", "additionalProperties": True},
+                "parts": {
+                    "type": "array",
+                    "maxItems": 3,
+                    "items": {"type": "object", "properties": {"n": {"type": "string", "nullable": True}}},
+                    "x-orch-list-type": "map",
+                    "x-orch-list-map-keys": ["n"],
+                },
+            },
+        },
+    },
+}
+
+
+def published(structure: dict[str, Any] = STRUCTURE, before: Published | None = None) -> Published:
+    """Config maps, and widgets of that structure."""
+    catalogue = Catalogue.load(Naming.orch())
+    schemas = Schemas(catalogue)
+    few = tuple(each for each in catalogue.resources if each.plural == "configmaps")
+    add(schemas, widget(), structure)
+    return Published(schemas, (*few, widget()), before)
+
+
+def add(schemas: Schemas, resource: ResourceType, structure: dict[str, Any]) -> None:
+    """Make a kind known."""
+    schema = CustomSchema(resource.message, orjson.dumps(structure), schemas.struct(OBJECT_META), schemas.naming)
+    schemas.change((), [(resource, schema)])
+
+
+class CustomKindTests(SynchronousTestCase):
+    """One definition with everything that is said in other words."""
+
+    def v2(self, structure: dict[str, Any] = STRUCTURE) -> Any:
+        return orjson.loads(published(structure).v2.json.body)["definitions"][NAME]
+
+    def v3(self) -> Any:
+        return orjson.loads(published().v3[PATH].json.body)["components"]["schemas"][NAME]
+
+    def test_v3_says_all(self) -> None:
+        """Version 3 has the schema as it is."""
+        found = self.v3()
+        spec = found["properties"]["spec"]
+        given: Any = STRUCTURE["properties"]["spec"]  # type: ignore[index]
+        for name in ("size", "note", "port", "colour", "free", "open", "parts"):
+            self.assertEqual(spec["properties"][name], given["properties"][name])
+        self.assertEqual(spec["required"], ["size", "note"])
+        self.assertEqual(found["description"], "A thing with a size.")
+        kinds = [{"group": GROUP, "kind": "Widget", "version": "v1"}]
+        self.assertEqual(found["x-orch-group-version-kind"], kinds)
+
+    def test_every_object(self) -> None:
+        """Objects, and those inside them, have apiVersion, kind and the release's metadata."""
+        for found, at in ((self.v3(), "components/schemas"), (self.v2(), "definitions")):
+            template = found["properties"]["spec"]["properties"]["template"]
+            for each in (found, template):
+                self.assertEqual(each["properties"]["kind"]["type"], "string")
+                self.assertIn(f"#/{at}/{META}", str(each["properties"]["metadata"]))
+
+    def test_v2_says_less(self) -> None:
+        """Version 2 leaves out what its readers would get wrong."""
+        spec = self.v2()["properties"]["spec"]
+        self.assertEqual(spec["required"], ["size"])
+        properties = spec["properties"]
+        self.assertEqual(properties["size"], {"type": "integer", "format": "int32", "minimum": 1, "maximum": 9})
+        self.assertEqual(properties["note"], {"maxLength": 5, "pattern": "^a"})
+        self.assertEqual(properties["port"], {"x-orch-int-or-string": True})
+        self.assertEqual(properties["colour"], {"type": "string", "enum": ["red", "blue"]})
+        self.assertEqual(properties["free"], {"type": "object", "x-orch-preserve-unknown-fields": True})
+        self.assertEqual(properties["parts"]["items"]["properties"], {"n": {}})
+        self.assertEqual(properties["open"], {"type": "object", "additionalProperties": True})
+
+    def test_v2_of_everything(self) -> None:
+        """A kind that keeps whatever it is given has no properties in version 2."""
+        everything = {"type": "object", "x-orch-preserve-unknown-fields": True, "properties": {"spec": {}}}
+        found = self.v2(everything)
+        self.assertNotIn("properties", found)
+        self.assertIn("x-orch-group-version-kind", found)
+
+    def test_protobuf(self) -> None:
+        """The binary forms have what the JSON has."""
+        two: Any = document_class("v2").FromString(published().v2.protobuf.body)
+        found = {each.name: each.value for each in two.definitions.additional_properties}
+        members = {each.name: each.value for each in found[NAME].properties.additional_properties}
+        spec = {each.name: each.value for each in members["spec"].properties.additional_properties}
+        self.assertEqual((spec["size"].minimum, spec["size"].maximum, spec["note"].pattern), (1, 9, "^a"))
+        self.assertTrue(spec["open"].additional_properties.boolean)
+        self.assertIn(f"/{PATH}/namespaces/{{namespace}}/widgets", [each.name for each in two.paths.path])
+        three: Any = document_class("v3").FromString(published().v3[PATH].protobuf.body)
+        schemas = {each.name: each.value.schema for each in three.components.schemas.additional_properties}
+        members = {each.name: each.value.schema for each in schemas[NAME].properties.additional_properties}
+        spec = {each.name: each.value.schema for each in members["spec"].properties.additional_properties}
+        self.assertTrue(spec["note"].nullable)
+        self.assertEqual(len(spec["port"].any_of), 2)
+        self.assertEqual(len(getattr(spec["colour"], "not").enum), 1)
+
+
+class ChangeTests(SynchronousTestCase):
+    """Documents while definitions come, change and go."""
+
+    def test_hash_follows_the_schema(self) -> None:
+        """The index has another hash after a change of the schema, and the same after none."""
+        before = published()
+        self.assertEqual(published(before=before).v3_hash(PATH), before.v3_hash(PATH))
+        self.assertEqual(before.v3[PATH].json.hash, before.v3_hash(PATH))
+        changed = published({**STRUCTURE, "description": "Another thing."}, before)
+        self.assertNotEqual(changed.v3_hash(PATH), before.v3_hash(PATH))
+        self.assertIn(b"Another thing.", changed.v3[PATH].json.body)
+
+    def test_index_renders_nothing(self) -> None:
+        """The index is there before the documents of added kinds are."""
+        fresh = published()
+        fresh.index("/x")
+        self.assertEqual(len(fresh._release.kept_v3._values), 0)
+
+    def test_release_is_kept(self) -> None:
+        """What the release says is rendered once."""
+        before = published()
+        after = published(before=before)
+        self.assertIs(after.v3["api/v1"], before.v3["api/v1"])
+        self.assertIs(after._release.v2, before._release.v2)
+
+    def test_joined(self) -> None:
+        """The v2 document has every definition once, though each part is rendered for itself."""
+        catalogue = Catalogue.load(Naming.orch())
+        schemas = Schemas(catalogue)
+        first, second = widget(), attrs.evolve(gadget(widget()), group="other.example.com", storage_group="other")
+        add(schemas, first, STRUCTURE)
+        add(schemas, second, STRUCTURE)
+        body = Published(schemas, (first, second)).v2.json.body
+        names: list[str] = []
+
+        def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            names.extend(key for key, _ in pairs if key.startswith(("com.example", "io.orch")))
+            return dict(pairs)
+
+        json.loads(body, object_pairs_hook=members)
+        self.assertEqual(len(names), len(set(names)))
+        self.assertIn(NAME, names)
