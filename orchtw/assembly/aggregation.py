@@ -42,6 +42,7 @@ class Aggregation(MultiService):
         self._resources = resources
         self._identity = identity
         self._policy = _policy(identity)
+        self._availability: Availability | None = None
         if config.proxy_client_cert_file is not None or config.requestheader_client_ca_file is not None:
             reloads.add("certificates for aggregated API servers", self._read)
         self.api_services = ApiServices(resources.targets, naming)
@@ -57,8 +58,8 @@ class Aggregation(MultiService):
         self.documents = RemoteDocuments(self.api_services, self.backends, resources.offload, clock)
         self.documents.setServiceParent(self)  # type: ignore[no-untyped-call]
 
-    def availability(self, maker: Maker) -> Availability:
-        """What looks after the conditions of all APIServices, for one of the processes of a cluster."""
+    def look_after(self, maker: Maker) -> None:
+        """Say in the status of all APIServices whether they work, as one of the processes of a cluster."""
         resources = self._resources
 
         async def say(name: str, verdict: Verdict) -> None:
@@ -66,7 +67,13 @@ class Aggregation(MultiService):
             await maker.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
 
         checks = Checks(resources.targets, self.backends, resources.naming)
-        return Availability(self.api_services, checks, say, resources.clock)
+        self._availability = Availability(self.api_services, checks, say, resources.clock)
+        self._availability.setServiceParent(self)  # type: ignore[no-untyped-call]
+
+    def suspect(self, service: ApiService) -> None:
+        """The server of `service` has not answered a request."""
+        if self._availability is not None:
+            self._availability.suspect(service)
 
     def authentication_info(self, client_ca_pem: str) -> AuthenticationInfo:
         """What is published of this server."""

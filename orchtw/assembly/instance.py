@@ -105,7 +105,9 @@ class Instance:
         self._presence = Presence(self._leases, reactor, renewed)
         authenticator, authorizer = self._authenticator(), self._authorizer()
         origins = AllowedOrigins(config.cors_allowed_origins)
-        passing = PassingOn(self._aggregation.backends, reactor, config.request_timeout_s, origins)
+        passing = PassingOn(
+            self._aggregation.backends, reactor, config.request_timeout_s, origins, self._aggregation.suspect
+        )
         parts = Parts(
             resources=self.resources,
             clock=reactor,
@@ -142,7 +144,7 @@ class Instance:
     def _made_bootstrap(self, maker: Maker, service: ServerService) -> Bootstrap:
         """What this process makes for the cluster, and keeps saying of aggregated servers."""
         aggregation = self._aggregation
-        aggregation.availability(maker).setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        aggregation.look_after(maker)
         registration = Registration(maker, aggregation.api_services, self._reactor)
 
         def info() -> AuthenticationInfo:

@@ -55,11 +55,19 @@ class PassingOn:
     """Passes requests on to the servers of APIServices.
 
     `limit_s` is the time for a head of an answer, but of watches and the like; pages of `origins` may ask for
-    upgrades.
+    upgrades. `suspect` is told who does not answer.
     """
 
-    def __init__(self, backends: Backends, clock: IReactorTime, limit_s: float, origins: AllowedOrigins) -> None:
+    def __init__(
+        self,
+        backends: Backends,
+        clock: IReactorTime,
+        limit_s: float,
+        origins: AllowedOrigins,
+        suspect: Callable[[ApiService], None],
+    ) -> None:
         self._backends = backends
+        self._suspect = suspect
         self._clock = clock
         self._limit_s = limit_s
         self._origins = origins
@@ -86,6 +94,7 @@ class PassingOn:
         try:
             exchange, head = await self._answered(request, self._backends.ask(service.backend, ask))
         except NoAnswer as problem:
+            self._suspect(service)
             return refusal(f"error trying to reach service: {problem}")
         if upgrade and head.code == 101:
             return switched(exchange, head)

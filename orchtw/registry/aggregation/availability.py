@@ -24,6 +24,9 @@ INTERVAL_S: Final = 30.0
 RETRY_S: Final = 0.5
 """After the first failure; each further one doubles it, up to INTERVAL_S."""
 
+SUSPECT_S: Final = 1.0
+"""Between two looks that requests in trouble cause."""
+
 Say = Callable[[str, Verdict], Awaitable[None]]
 """Writes the condition of an APIService. Raises StatusError."""
 
@@ -34,6 +37,7 @@ class _Look:
 
     timer: IDelayedCall | None = None
     running: Deferred[None] | None = None
+    begun: float = -INTERVAL_S
     again: bool = False
     failures: int = 0
 
@@ -70,6 +74,12 @@ class Availability(Service):
             stored.cache.leave(self)
         for name in list(self._looks):
             self._forget(name)
+
+    def suspect(self, service: ApiService) -> None:
+        """A request has met with trouble: look soon, but not for each of many."""
+        look = self._looks.get(service.name)
+        if look is not None and self._clock.seconds() - look.begun >= SUSPECT_S:
+            self._soon(service.name)
 
     def take(self, event: Event) -> None:
         """See `Follower`: a Service or endpoints have changed."""
@@ -109,7 +119,7 @@ class Availability(Service):
         look.timer = self._clock.callLater(delay_s, self._begin, name, look)
 
     def _begin(self, name: str, look: _Look) -> None:
-        look.again = False
+        look.again, look.begun = False, self._clock.seconds()
         running = look.running = Deferred.fromCoroutine(self._look(name, look))
         running.addErrback(self._failed, name, look)
 
