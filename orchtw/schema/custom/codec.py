@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from orchtw.schema.expressions.rules import Rules
 
 _TOO_DEEP = "nested too deeply"
-_MOST_COMPILED_BYTES = 8 * 1024  # of a schema of nothing but rules: in 30 ms
+_MOST_COMPILED_BYTES = 8 * 1024  # of a schema of nothing but rules without patterns: in 30 ms
 _WRONG_TYPE = "FieldValueTypeInvalid"
 
 
@@ -130,9 +130,13 @@ class CustomCodec(KindCodec):
         """Whether rules may make others wait who wait for an object of that size: by themselves or being compiled."""
         if not self._has_rules:
             return False
-        if "_rules" not in self.__dict__ and len(self.structure.source) > _MOST_COMPILED_BYTES:
+        if "_rules" not in self.__dict__ and self._compiles_long(self.structure.source):
             return True
         return self._rules is not None and self._rules.may_take_long(size_bytes)
+
+    @staticmethod
+    def _compiles_long(source: bytes) -> bool:
+        return len(source) > _MOST_COMPILED_BYTES or b"matches(" in source or b"find" in source
 
     @cached_property
     def _has_rules(self) -> bool:

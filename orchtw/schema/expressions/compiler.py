@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from orchtw.schema.expressions import operations
-from orchtw.schema.expressions.faults import Fault
+from orchtw.schema.expressions.faults import Failure, Fault
 from orchtw.schema.expressions.frames import FIRST_VARIABLE, Frame, Run, charge
 from orchtw.schema.expressions.generic import generic
 from orchtw.schema.expressions.library import lists, moments, operators, patterns, texts, urls
@@ -71,15 +71,19 @@ class Code:
 
 @attrs.frozen(slots=True)
 class Compiled:
-    """An expression that is compiled; `names`: the variables that it mentions; `places`: those of its frame."""
+    """An expression that is compiled; `names`: the variables that it mentions; `places`: those of its frame.
+
+    `matchers`: of the patterns that are written out in it.
+    """
 
     code: Code
     names: frozenset[str]
     places: int
+    matchers: Mapping[str, Any]
 
     def frame(self, new: Any, old: Any, steps: int) -> Frame:
         """What it runs on for a value of `self` and `oldSelf`, in at most so many steps."""
-        return [new, old, steps, *[None] * (self.places - FIRST_VARIABLE)]
+        return [new, old, steps, self.matchers, *[None] * (self.places - FIRST_VARIABLE)]
 
     def run(self, frame: Frame) -> Any:
         """Its value. Raises Failure, CostExceeded; the frame says what steps are left."""
@@ -91,7 +95,7 @@ def compiled(source: str, variables: Mapping[str, Type]) -> Compiled:
     """The closure of an expression about `self` and `oldSelf`, as far as `variables` has them. Raises Fault."""
     compiler = _Compiler(variables, len(source))
     code = compiler.code(parse(source))
-    return Compiled(code, frozenset(compiler.mentioned), compiler.places)
+    return Compiled(code, frozenset(compiler.mentioned), compiler.places, compiler.matchers)
 
 
 @cache
@@ -147,6 +151,7 @@ class _Compiler:
         self._depth = FIRST_VARIABLE
         self.places = FIRST_VARIABLE
         self.mentioned: set[str] = set()
+        self.matchers: dict[str, Any] = {}
 
     def code(self, part: Expression) -> Code:
         """Raises Fault."""
@@ -231,7 +236,17 @@ class _Compiler:
         if part.target is not None and (macro := MACROS.get((part.function, len(part.arguments)))) is not None:
             return self._macro(part, macro, part.target)
         arguments = part.arguments if part.target is None else (part.target, *part.arguments)
+        if part.function in patterns.TAKING_PATTERNS and len(arguments) > 1:
+            self._compile_pattern(arguments[1])
         return self._function(part, [self.code(each) for each in arguments])
+
+    def _compile_pattern(self, part: Expression) -> None:
+        """A pattern that is written out; a wrong one is told when it is to match."""
+        if isinstance(part, Literal) and isinstance(part.value, str):
+            try:
+                self.matchers[part.value] = patterns.compiled(part.value)
+            except Failure:
+                return
 
     def _macro(self, part: Call, macro: Macro, target: Expression) -> Code:
         """A variable stands for each element in turn."""

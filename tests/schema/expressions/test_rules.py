@@ -341,6 +341,7 @@ class CostTests(SynchronousTestCase):
         "self.s.matches('[a-z]{0,1000}x')",
         "self.n.all(a, !self.s.matches('c'))",
         "self.s.findAll('a.*b?|b').size() > 0",
+        "self.n.all(a, !'x'.matches('a{0,500}b{0,500}c{0,500}' + string(a)))",
         "self.n.map(a, self.s + self.s).size() > 0",
         "self.n.all(a, self.s.replace('', self.s) == '')",
         "self.n.all(a, self.s.replace('ab', self.s) == '')",
