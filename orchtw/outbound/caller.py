@@ -69,12 +69,15 @@ class CallFailed(Exception):
 
 @attrs.frozen(slots=True, kw_only=True)
 class Question:
-    """A request: what comes behind the remote's URL, and what is sent. `query` is encoded."""
+    """A request: what comes behind the remote's URL, and what is sent. `query` is encoded.
+
+    A header that has several values has a list of them.
+    """
 
     method: str = "GET"
     path: str = ""
     query: str = ""
-    headers: Mapping[str, str] = attrs.field(factory=dict)
+    headers: Mapping[str, str | list[str]] = attrs.field(factory=dict)
     body: bytes = b""
 
     def url(self, remote: Remote) -> str:
@@ -119,7 +122,10 @@ class Caller(Service):
 
         Raises CallFailed, also for an answer that is no success.
         """
-        headers = {"Content-Type": "application/json", "Accept": "application/json, */*"}
+        headers: dict[str, str | list[str]] = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, */*",
+        }
         if agent:
             headers["User-Agent"] = agent
         query = f"timeout={duration_text(int(timeout_s * 10**9))}"
