@@ -107,6 +107,7 @@ class Caller(Service):
         self._pools = Pools(reactor, resolver)
         self._agent = agent
         self._running: set[Deferred[Any]] = set()
+        self._closed = False
 
     async def post(
         self,
@@ -161,7 +162,8 @@ class Caller(Service):
             raise CallFailed(str(problem)) from None
 
     async def close(self) -> None:
-        """End everything that runs, and wait until no connection is left."""
+        """End everything that runs, and wait until no connection is left; from now on every call fails."""
+        self._closed = True
         for each in list(self._running):
             each.cancel()
         await self._pools.close()
@@ -179,6 +181,9 @@ class Caller(Service):
         def late(_result: object, _timeout_s: float) -> Any:
             return Failure(_failed(remote, question, LATE))  # type: ignore[no-untyped-call]
 
+        if self._closed:
+            work.close()
+            raise _failed(remote, question, "the server is shutting down")
         running = Deferred.fromCoroutine(work)
         self._running.add(running)
         try:
@@ -216,7 +221,7 @@ class Caller(Service):
                 try:
                     return await pool.client.request(
                         question.method,
-                        question.url(remote),
+                        web.asked_url(question.url(remote)),
                         headers=headers,
                         data=body,
                         allow_redirects=False,
