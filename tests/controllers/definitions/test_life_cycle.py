@@ -286,6 +286,24 @@ class EndTests(LookedAfterCase):
         self.assertEqual((self.code("GET", f"{DEFINITIONS}/foos.{GROUP}"), self.code("GET", FOOS)), (404, 404))
 
 
+    def test_left_behind(self) -> None:
+        """Objects of a former definition of another kind or scope are set aside, and go with the new definition."""
+        for kind, scope in (("Food", "Namespaced"), ("Foo", "Cluster")):
+            self.install()
+            self.done("POST", FOOS, foo("a", finalizers=["ex.io/held"]))
+            self.delete()
+            self.wait(1)
+            self.put({"metadata": {"finalizers": None}})
+            again = definition("foos", kind)
+            again["spec"]["scope"] = scope
+            self.install(again)
+            self.assertEqual(self.done("GET", f"/apis/{GROUP}/v1/foos")["items"], [])
+            self.delete()
+            self.wait(1)
+            self.assertEqual(self.code("GET", f"{DEFINITIONS}/foos.{GROUP}"), 404)
+            self.assertEqual([key for key in self.store.items if key.startswith(f"/registry/{GROUP}/")], [])
+
+
 class RestartTests(LookedAfterCase):
     def restart(self) -> None:
         """Another process on the same store."""
