@@ -200,8 +200,8 @@ class _Shapes:
             with w.block("if x is not None:"):
                 w(f"out[k] = {value}")
             if "default" in more:
-                with w.block("elif fill:"):
-                    w(f"out[k] = {self._default(more, w)}")
+                with w.block("else:"):
+                    w(f"out[k] = {self._default(more, w)} if fill else None")
 
     def _list(self, schema: Schema, w: Source) -> None:
         items = schema.get("items")

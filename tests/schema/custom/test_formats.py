@@ -1,4 +1,4 @@
-"""Formats of texts (reference CRD-28)."""
+"""Formats of texts (reference CRD-33)."""
 
 from __future__ import annotations
 
