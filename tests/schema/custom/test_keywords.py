@@ -59,9 +59,9 @@ class TypeTests(KeywordsCase):
     def test_format_of_another_type(self) -> None:
         """Where there is a format, it is named in place of the type."""
         schema = {"type": "string", "format": "date"}
-        self.assertTold(schema, 5, 'spec.a: Invalid value: "int64": spec.a in body must be of type date: "int64"')
-        self.assertTold(schema, 0.5, 'spec.a: Invalid value: "float64": spec.a in body must be of type date: "float64"')
-        self.assertTold(schema, True, 'spec.a: Invalid value: "": spec.a in body must be of type date: ""')
+        for value, shown in ((5, "int64"), (0.5, "float64"), (True, "")):
+            why = f'spec.a: Invalid value: "{shown}": spec.a in body must be of type date: "{shown}"'
+            self.assertTold(schema, value, why)
 
 
 class ScalarTests(KeywordsCase):
@@ -205,6 +205,8 @@ class ObjectTests(KeywordsCase):
 
 
 class ConditionTests(KeywordsCase):
+    """Conditions (reference CRD-34)."""
+
     def test_all(self) -> None:
         """Every schema of allOf must hold, and what is wrong with each is told."""
         schema = {**INTEGER, "allOf": [{"minimum": 2}, {"multipleOf": 3}]}

@@ -102,7 +102,7 @@ class MetadataTests(SynchronousTestCase):
         self.assertEqual(findings(codec, spec={"t": kept}), [])
 
     def test_embedded_faults(self) -> None:
-        """What is wrong with an embedded object's own fields is told."""
+        """What is wrong with an embedded object's own fields is told (reference CRD-35)."""
         codec = spec_codec(t={**RESOURCE, **KEEP})
         obj = codec.normalise(widget_of(spec={"t": {"kind": "", "metadata": {"name": "a/b"}}}))
         self.assertEqual(
@@ -168,10 +168,17 @@ class DefaultTests(SynchronousTestCase):
 
 
 class RefreshTests(SynchronousTestCase):
+    """Values of the store (reference CRD-36)."""
+
     def test_refresh(self) -> None:
         """What is in the store is read as the schema is now."""
         codec = spec_codec(a={**STRING, "default": "x"})
         self.assertEqual(codec.refresh(widget_of(spec={"b": 1}))["spec"], {"a": "x"})
+
+    def test_of_another_version(self) -> None:
+        """What was an object of another version is pruned, and keeps what does not fit."""
+        codec = spec_codec(a={"type": "integer", "default": 1}, b={"type": "integer", "default": 2})
+        self.assertEqual(codec.pruned(widget_of(spec={"a": "x", "y": 1}))["spec"], {"a": "x"})
 
     def test_what_no_longer_fits(self) -> None:
         """A value that has become wrong can still be read, and so can an object with wrong metadata within it."""
