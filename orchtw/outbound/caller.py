@@ -13,12 +13,13 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from orchtw.errors import ConfigError, TooManyRequests
+from orchtw.outbound.credentials import CredentialsError, Shown
 from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.dialer import Unreachable
 from orchtw.outbound.lost import Lost, Stale
 from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.pools import Pools, Way, web_module
-from orchtw.outbound.remote import CredentialsError, Remote, Shown
+from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver, Unresolved
 from orchtw.outbound.words import said_by, status_words
 from orchtw.rules.causes import go_quote
@@ -38,7 +39,6 @@ _TROUBLES: Final = (
     Lost,
     Unreachable,
     Unresolved,
-    CredentialsError,
     BadTLS,
     ConfigError,
     TooManyRequests,
@@ -148,10 +148,10 @@ class Caller(Service):
         """What to dial for a remote, for those who use a `Dialer` themselves. Raises CallFailed with `why`."""
         parts = urlsplit(remote.url)
         try:
-            way = _way(remote, await self._shown(remote))
+            way = _way(remote, await self._shown(remote, Question()))
             port = parts.port or default_port(parts.scheme)
             return await self._pools.destination(way, parts.scheme, remote.host, port)
-        except (Unresolved, BadTLS, CredentialsError) as problem:
+        except (Unresolved, BadTLS) as problem:
             raise CallFailed(str(problem)) from None
 
     async def close(self) -> None:
@@ -176,15 +176,15 @@ class Caller(Service):
         running = Deferred.fromCoroutine(work)
         self._running.add(running)
         try:
-            return await running.addTimeout(timeout_s, self._reactor, onTimeoutCancel=late)
+            return await running.addTimeout(max(timeout_s, 0.0), self._reactor, onTimeoutCancel=late)
         finally:
             self._running.discard(running)
 
     async def _ask(self, remote: Remote, question: Question, limit_bytes: int) -> Answer:
-        bodies = await web_module(self._reactor, "bodies")
+        web = await web_module(self._reactor)
         response = await self._open(remote, question)
         try:
-            body = await bodies.collected(response, limit_bytes)
+            body = await web.collected(response, limit_bytes)
         except Lost as problem:
             raise CallFailed(str(problem)) from None
         lines = response.headers.getAllRawHeaders()
@@ -192,21 +192,21 @@ class Caller(Service):
         return Answer(code=response.code, headers=headers, body=body)
 
     async def _open(self, remote: Remote, question: Question) -> Any:
-        response = await self._sent(remote, question)
-        if response.code != 401 or remote.credentials is None or not remote.credentials.refused():
+        shown = await self._shown(remote, question)
+        response = await self._sent(remote, question, shown)
+        if response.code != 401 or remote.credentials is None or not remote.credentials.refused(shown):
             return response
-        bodies = await web_module(self._reactor, "bodies")
+        web = await web_module(self._reactor)
         with suppress(Lost):
-            await bodies.collected(response, _REFUSAL_BYTES)
-        return await self._sent(remote, question)
+            await web.collected(response, _REFUSAL_BYTES)
+        return await self._sent(remote, question, await self._shown(remote, question))
 
-    async def _sent(self, remote: Remote, question: Question) -> Any:
+    async def _sent(self, remote: Remote, question: Question, shown: Shown) -> Any:
         try:
-            shown = await self._shown(remote)
-            pool, bodies = await self._pools.of(_way(remote, shown)), await web_module(self._reactor, "bodies")
+            pool, web = await self._pools.of(_way(remote, shown)), await web_module(self._reactor)
             headers: Any = {"User-Agent": self._agent, **question.headers, **dict(shown.headers)}
             while True:
-                body = bodies.Bytes(question.body) if question.body else None
+                body = web.Bytes(question.body) if question.body else None
                 try:
                     return await pool.client.request(
                         question.method,
@@ -222,8 +222,11 @@ class Caller(Service):
         except _TROUBLES as problem:
             raise _failed(remote, question, str(problem)) from None
 
-    async def _shown(self, remote: Remote) -> Shown:
-        return Shown() if remote.credentials is None else await remote.credentials.current()
+    async def _shown(self, remote: Remote, question: Question) -> Shown:
+        try:
+            return Shown() if remote.credentials is None else await remote.credentials.current()
+        except CredentialsError as problem:
+            raise _failed(remote, question, str(problem)) from None
 
 
 def _failed(remote: Remote, question: Question, why: str) -> CallFailed:

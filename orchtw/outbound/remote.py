@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from typing import Protocol as Interface
 from urllib.parse import urlsplit
 
 import attrs
 
 from orchtw.config import host_and_port
 from orchtw.objects import Object
+from orchtw.outbound.credentials import Credentials
 from orchtw.outbound.policy import TLSPolicy
 from orchtw.outbound.services import ServiceReference
-
-
-@attrs.frozen(slots=True, kw_only=True)
-class Shown:
-    """What one request shows: headers, and PEM bytes of a client certificate and key if there are any."""
-
-    headers: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
-    certificate: bytes = attrs.field(default=b"", repr=False)
-    key: bytes = attrs.field(default=b"", repr=False)
-
-
-class Credentials(Interface):
-    """Who the server is for another one, beyond what the TLS policy says."""
-
-    async def current(self) -> Shown:
-        """For the next request. Raises CredentialsError."""
-
-    def refused(self) -> bool:
-        """The other side has answered 401: whether it is worth asking once more, with other credentials."""
-
-
-class CredentialsError(Exception):
-    """There are no credentials; the text says why."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -59,9 +36,8 @@ class Remote:
     def of_client_config(cls, config: Object) -> Remote:
         """A valid `clientConfig`: `url` or `service`, and `caBundle` in base64."""
         tls = TLSPolicy(authorities=b64decode(config.get("caBundle") or ""))
-        if "service" not in config:
-            return cls(url=_with_path(config["url"]), tls=tls)
-        spec = config["service"]
+        if (spec := config.get("service")) is None:
+            return cls(url=rooted_url(config["url"]), tls=tls)
         service = ServiceReference(namespace=spec["namespace"], name=spec["name"], port=spec.get("port", 443))
         return cls.of_service(service, spec.get("path", ""), tls)
 
@@ -71,7 +47,8 @@ class Remote:
         return urlsplit(self.url).hostname or ""
 
 
-def _with_path(url: str) -> str:
+def rooted_url(url: str) -> str:
+    """A URL with its path as it is asked for."""
     parts = urlsplit(url)
     return parts._replace(path=_rooted(parts.path)).geturl()
 

@@ -103,11 +103,12 @@ class Stored:
         return True
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
-        """The cache's form of a value read from the store; its JSON is left until somebody asks."""
+        """The cache's form of a value read from the store; its JSON is left until somebody asks, for most kinds."""
         raw = self._at_rest.raw(value)
         obj = self._at_rest.decode(raw)
         entry = self.entry(obj, raw, revision, key)
-        entry.json = None
+        if not self.strategy.traits.json_kept:
+            entry.json = None
         return entry
 
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:

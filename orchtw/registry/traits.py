@@ -69,6 +69,7 @@ class Traits:
     * `warn`: of deprecated fields and values, in creates and updates of the main path.
     * `reservations`: makes what keeps account of what objects take beyond themselves, such as addresses.
     * `ttl_s`: how long after their last write objects end by themselves; 0: they do not.
+    * `json_kept`: the JSON of objects that are read from the store is kept, for it is asked for at once.
     * `conversions`: between the kind's versions. `cells`: of its rows in Tables; None: the default columns.
       `own_columns`: each version's columns say themselves what stands in them.
     """
@@ -89,6 +90,7 @@ class Traits:
     warn: Warn | None = None
     reservations: MakeReservations | None = None
     ttl_s: Callable[[Config], float] | None = None
+    json_kept: bool = False
     conversions: Conversions = SAME_FIELDS
     cells: Cells | None = None
     own_columns: bool = False

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import orjson
 
 from orchtw.errors import BadRequest
-from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.schema.catalogue import IN_EVERY_GROUP, Catalogue, ResourceType
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.generated import Functions
 from orchtw.schema.codec.json_codec import normalisers
@@ -341,10 +341,10 @@ class Codecs:
         """
         gone, come = list(gone), list(come)
         self.schemas.change(gone, [(resource, codec.schema) for resource, codec in come])
-        lost = {(each.api_version, kind) for each in gone for kind in (each.kind, each.list_kind)}
-        known = self.schemas.message_of
-        kept = {key: codec for key, codec in self._kinds.items() if key not in lost and known(*key) is not None}
-        self._kinds = kept | {(resource.api_version, resource.kind): codec for resource, codec in come}
+        for lost in gone:
+            for kind in (lost.kind, lost.list_kind or "", *IN_EVERY_GROUP):
+                self._kinds.pop((lost.api_version, kind), None)
+        self._kinds |= {(resource.api_version, resource.kind): codec for resource, codec in come}
 
     def _own(
         self, api_version: str, kind: str, schema: StructSchema, codec_type: type[KindCodec]

@@ -71,7 +71,7 @@ def published(structure: dict[str, Any] = STRUCTURE, before: Published | None = 
 
 def add(schemas: Schemas, resource: ResourceType, structure: dict[str, Any]) -> None:
     """Make a kind known."""
-    schema = CustomSchema(resource.message, orjson.dumps(structure), schemas.node(OBJECT_META), schemas.naming)
+    schema = CustomSchema(resource.message, orjson.dumps(structure), schemas.struct(OBJECT_META), schemas.naming)
     schemas.change((), [(resource, schema)])
 
 

@@ -1,0 +1,118 @@
+"""Commands that print something the server needs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+from twisted.internet.defer import Deferred
+from twisted.internet.error import ProcessExitedAlready, ProcessTerminated
+from twisted.internet.protocol import ProcessProtocol
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+TIME_S: Final = 60.0
+"""For a command to end; requests wait for it."""
+
+OUTPUT_BYTES: Final = 1 << 20
+"""Of its standard output: certificates with long chains have some ten KiB."""
+
+_ERRORS_BYTES: Final = 16 * 1024
+"""Of its standard error, for the log."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Command:
+    """A name, looked for in PATH unless it is a path, arguments, and what the environment has more than ours."""
+
+    name: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    hint: str = ""
+
+
+class CommandFailed(Exception):
+    """There is no output that could be used; the text says why."""
+
+
+async def run(reactor: Any, command: Command, *, time_s: float = TIME_S) -> bytes:
+    """What the command prints; what it says on standard error is logged. It has no terminal, and no input.
+
+    Raises CommandFailed. Who cancels this ends the command.
+    """
+    environment = {**os.environ, **command.env}
+    found = shutil.which(command.name, path=environment.get("PATH", os.defpath))
+    if found is None:
+        hint = f": {command.hint}" if command.hint else ""
+        raise CommandFailed(f"exec: executable {command.name} not found{hint}")
+    process = _Process(command.name)
+    try:
+        reactor.spawnProcess(process, found, [found, *command.args], env=environment)
+    except (OSError, ValueError, TypeError) as problem:
+        raise CommandFailed(f"exec: executable {command.name} cannot be run: {problem}") from None
+
+    def late(_result: object, _time_s: float) -> Any:
+        problem = CommandFailed(f"exec: executable {command.name} has not ended in {time_s:g} s")
+        return Failure(problem)  # type: ignore[no-untyped-call]
+
+    return await process.output.addTimeout(time_s, reactor, onTimeoutCancel=late)
+
+
+class _Process(ProcessProtocol):
+    """Collects what a command prints; whoever cancels `output` kills it."""
+
+    transport: Any
+
+    _log = Logger()
+
+    def __init__(self, name: str) -> None:
+        self.output: Deferred[bytes] = Deferred(lambda _: self._kill())
+        self._name = name
+        self._printed = bytearray()
+        self._errors = bytearray()
+
+    def connectionMade(self) -> None:
+        """It runs."""
+        self.transport.closeStdin()
+
+    def outReceived(self, data: bytes) -> None:
+        """Its output."""
+        self._printed += data
+        if len(self._printed) > OUTPUT_BYTES and not self.output.called:
+            self._printed.clear()
+            self._kill()
+            self.output.errback(
+                CommandFailed(f"exec: executable {self._name} has printed more than {OUTPUT_BYTES} bytes")
+            )
+
+    def errReceived(self, data: bytes) -> None:
+        """What it says beside that."""
+        self._errors += data[: _ERRORS_BYTES - len(self._errors)]
+
+    def processEnded(self, reason: Failure) -> None:
+        """It is gone."""
+        if self._errors:
+            text = self._errors.decode("utf-8", "replace").strip()
+            self._log.info("{name}: {text}", name=self._name, text=text)
+        if self.output.called:
+            return
+        ended = reason.value
+        if not isinstance(ended, ProcessTerminated):
+            self.output.callback(bytes(self._printed))
+        elif ended.exitCode is not None:
+            self.output.errback(
+                CommandFailed(f"exec: executable {self._name} failed with exit code {ended.exitCode}")
+            )
+        else:
+            self.output.errback(CommandFailed(f"exec: executable {self._name} was ended by signal {ended.signal}"))
+
+    def _kill(self) -> None:
+        """End it, and do not wait for whatever it has begun itself."""
+        try:
+            self.transport.signalProcess("KILL")
+        except ProcessExitedAlready:
+            pass
+        self.transport.loseConnection()

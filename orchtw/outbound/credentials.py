@@ -1,0 +1,92 @@
+"""Who the server is for another one: headers that stay, and tokens of a file (reference CLIENT-8)."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol
+
+import attrs
+
+REREAD_S: Final = 60.0
+"""How long the token of a file is taken to be good."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Shown:
+    """What one request shows: headers, and PEM bytes of a client certificate and key if there are any."""
+
+    headers: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)
+    certificate: bytes = attrs.field(default=b"", repr=False)
+    key: bytes = attrs.field(default=b"", repr=False)
+
+
+class CredentialsError(Exception):
+    """There are no credentials; the text says why."""
+
+
+class Credentials(Protocol):
+    """Where they come from."""
+
+    async def current(self) -> Shown:
+        """For the next request. Raises CredentialsError."""
+
+    def refused(self, shown: Shown) -> bool:
+        """The other side has answered 401 to these: whether it is worth asking once more."""
+
+
+@attrs.frozen(slots=True)
+class Fixed:
+    """The same for ever."""
+
+    shown: Shown
+
+    async def current(self) -> Shown:
+        """Always the same."""
+        return self.shown
+
+    def refused(self, _shown: Shown) -> bool:
+        """There are no others."""
+        return False
+
+
+class TokenOf:
+    """A token that a file holds, read again from time to time; one that cannot be read leaves the last one."""
+
+    def __init__(self, path: Path, token: str, seconds: Callable[[], float]) -> None:
+        self._path = path
+        self._seconds = seconds
+        self._shown = bearer(token)
+        self._due_s = seconds() + REREAD_S
+
+    async def current(self) -> Shown:
+        """By the token that was read in the last minute."""
+        if self._seconds() >= self._due_s:
+            self._read()
+        return self._shown
+
+    def refused(self, shown: Shown) -> bool:
+        """Whether the file holds another one by now."""
+        if self._shown == shown:
+            self._read()
+        return self._shown != shown
+
+    def _read(self) -> None:
+        self._due_s = self._seconds() + REREAD_S
+        try:
+            token = self._path.read_text().strip()
+        except (OSError, UnicodeDecodeError):
+            return
+        if token:
+            self._shown = bearer(token)
+
+
+def bearer(token: str) -> Shown:
+    """Shows a token."""
+    return Shown(headers=(("Authorization", f"Bearer {token}"),))
+
+
+def basic(username: str, password: str) -> Shown:
+    """Shows name and password."""
+    return Shown(headers=(("Authorization", f"Basic {b64encode(f'{username}:{password}'.encode()).decode()}"),))

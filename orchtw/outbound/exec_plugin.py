@@ -1,0 +1,158 @@
+"""Credentials that a command prints (reference CLIENT-10, CLIENT-11)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import attrs
+import orjson
+from twisted.internet.defer import CancelledError, Deferred
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.outbound.command import Command, CommandFailed, run
+from orchtw.outbound.credentials import CredentialsError, Shown, bearer
+from orchtw.outbound.policy import BadTLS, TLSPolicy
+from orchtw.schema.times import parse_time
+
+VERSIONS: Final = ("v1", "v1beta1")
+"""Of ExecCredential, that a plugin may speak."""
+
+MODES: Final = ("Never", "IfAvailable", "Always")
+"""Whether a plugin asks whoever is there. Behind a server nobody is."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Plugin:
+    """A valid `exec` section; `cluster` is what the command is told of the server, None: nothing."""
+
+    api_version: str
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = attrs.field(factory=dict)
+    install_hint: str = ""
+    cluster: Object | None = None
+
+
+class ExecPlugin:
+    """Runs the command when credentials are needed and there are none, or none that are good.
+
+    Those who need some at the same time share a run; it is ended when none of them wants it any more.
+    """
+
+    def __init__(
+        self, plugin: Plugin, naming: Naming, reactor: Any, wall_clock: Callable[[], float] = time.time
+    ) -> None:
+        self._plugin = plugin
+        self._reactor = reactor
+        self._wall_clock = wall_clock
+        self._info_name = f"{naming.environment_prefix}EXEC_INFO"
+        self._shown: Shown | None = None
+        self._expires_s: float | None = None
+        self._running: Deferred[None] | None = None
+        self._waiting: list[Deferred[Shown]] = []
+
+    async def current(self) -> Shown:
+        """What the last run said, or a new one. Raises CredentialsError."""
+        if self._shown is not None and (self._expires_s is None or self._wall_clock() <= self._expires_s):
+            return self._shown
+        waiting: Deferred[Shown] = Deferred(self._left)
+        self._waiting.append(waiting)
+        if self._running is None:
+            running = Deferred.fromCoroutine(self._run())
+            self._running = None if running.called else running
+        return await waiting
+
+    def refused(self, shown: Shown) -> bool:
+        """Forget them, unless others have come meanwhile."""
+        if self._shown == shown:
+            self._shown = None
+        return True
+
+    def _left(self, waiting: Deferred[Shown]) -> None:
+        self._waiting.remove(waiting)
+        if not self._waiting and self._running is not None:
+            self._running.cancel()
+
+    async def _run(self) -> None:
+        try:
+            output = await run(self._reactor, self._command())
+            self._shown, self._expires_s = credential(output, self._plugin.api_version)
+        except CancelledError:
+            self._running = None
+        except (CommandFailed, CredentialsError) as problem:
+            self._tell(CredentialsError(f"getting credentials: {problem}"))
+        else:
+            self._tell(self._shown)
+
+    def _tell(self, found: Shown | CredentialsError) -> None:
+        self._running = None
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            if isinstance(found, Shown):
+                each.callback(found)
+            else:
+                each.errback(found)
+
+    def _command(self) -> Command:
+        plugin = self._plugin
+        spec: Object = {"interactive": False}
+        if plugin.cluster is not None:
+            spec = {"cluster": plugin.cluster, **spec}
+        info = {"kind": "ExecCredential", "apiVersion": plugin.api_version, "spec": spec}
+        env = {**plugin.env, self._info_name: orjson.dumps(info).decode()}
+        return Command(name=plugin.command, args=plugin.args, env=env, hint=plugin.install_hint)
+
+
+def credential(output: bytes, api_version: str) -> tuple[Shown, float | None]:
+    """What a command's output shows, and until when by the wall clock. Raises CredentialsError."""
+    try:
+        found = orjson.loads(output)
+    except ValueError as problem:
+        raise CredentialsError(f"decoding stdout: {problem}") from None
+    if not isinstance(found, dict) or found.get("kind") != "ExecCredential":
+        raise CredentialsError("decoding stdout: it is no ExecCredential")
+    if found.get("apiVersion") != api_version:
+        shown = str(found.get("apiVersion"))[:100]
+        raise CredentialsError(
+            f"exec plugin is configured to use API version {api_version}, plugin returned version {shown}"
+        )
+    status = found.get("status")
+    if not isinstance(status, dict):
+        raise CredentialsError("exec plugin didn't return a status field")
+    return _shown(status), _expires(_text(status, "expirationTimestamp"))
+
+
+def _shown(status: Object) -> Shown:
+    token = _text(status, "token")
+    certificate = _text(status, "clientCertificateData").encode()
+    key = _text(status, "clientKeyData").encode()
+    if not token and not certificate and not key:
+        raise CredentialsError("exec plugin didn't return a token or cert/key pair")
+    if bool(certificate) != bool(key):
+        raise CredentialsError("exec plugin returned only certificate or key, not both")
+    try:
+        TLSPolicy(certificate=certificate, key=key).tls()
+    except BadTLS as problem:
+        raise CredentialsError(f"failed parsing client key/certificate: {problem}") from None
+    headers = bearer(token).headers if token else ()
+    return Shown(headers=headers, certificate=certificate, key=key)
+
+
+def _expires(text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        return float(parse_time(text)[0])
+    except ValueError:
+        why = f"decoding stdout: expirationTimestamp: {text[:100]} is not an RFC 3339 time"
+        raise CredentialsError(why) from None
+
+
+def _text(status: Object, name: str) -> str:
+    found = status.get(name)
+    if found is not None and not isinstance(found, str):
+        raise CredentialsError(f"decoding stdout: {name} is no string")
+    return found or ""

@@ -1,0 +1,93 @@
+"""Fields of a configuration file, each with the place to name when it is wrong."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from orchtw.errors import ConfigError
+
+T = TypeVar("T")
+
+
+class Fields:
+    """A mapping of a file. Every method raises ConfigError for a value of another kind, or one that cannot be read.
+
+    A field that is missing or null is empty.
+    """
+
+    def __init__(self, path: Path, where: str, value: Any) -> None:
+        self.path = path
+        self.where = where
+        if not isinstance(value, dict):
+            raise self.wrong("", "must be a mapping")
+        self.value: dict[str, Any] = value
+
+    def wrong(self, name: str, why: str) -> ConfigError:
+        """What to raise for a field."""
+        place = ".".join(part for part in (self.where, name) if part)
+        return ConfigError(f"{self.path}: {place}: {why}" if place else f"{self.path}: {why}")
+
+    def text(self, name: str) -> str:
+        """A string."""
+        return self._of(name, str, "", "must be a string")
+
+    def flag(self, name: str) -> bool:
+        """A boolean."""
+        return self._of(name, bool, False, "must be true or false")
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of strings."""
+        found = self._of(name, list, [], "must be a list")
+        if not all(isinstance(each, str) for each in found):
+            raise self.wrong(name, "must be a list of strings")
+        return tuple(found)
+
+    def section(self, name: str) -> Fields:
+        """A mapping."""
+        found = self._of(name, dict, {}, "must be a mapping")
+        return Fields(self.path, f"{self.where}.{name}" if self.where else name, found)
+
+    def sections(self, name: str) -> Iterator[Fields]:
+        """A list of mappings."""
+        prefix = f"{self.where}.{name}" if self.where else name
+        for at, each in enumerate(self._of(name, list, [], "must be a list")):
+            yield Fields(self.path, f"{prefix}[{at}]", each)
+
+    def named(self, name: str, inner: str) -> dict[str, Fields]:
+        """The entries of a list by their names; of a name that is there twice the first counts."""
+        found: dict[str, Fields] = {}
+        for each in self.sections(name):
+            found.setdefault(each.text("name"), each.section(inner))
+        return found
+
+    def file(self, name: str) -> Path | None:
+        """A file's path, relative ones from the folder of this file."""
+        text = self.text(name)
+        return self.path.parent / text if text else None
+
+    def content(self, name: str) -> bytes:
+        """The bytes of `<name>-data`, or of the file that the field names; empty: neither is given."""
+        if data := self.text(f"{name}-data"):
+            try:
+                return b64decode(data, validate=True)
+            except (binascii.Error, ValueError):
+                raise self.wrong(f"{name}-data", "is not base64") from None
+        file = self.file(name)
+        if file is None:
+            return b""
+        try:
+            return file.read_bytes()
+        except OSError as error:
+            raise self.wrong(name, f"{file}: {error.strerror}") from None
+
+    def _of(self, name: str, kind: type[T], empty: T, why: str) -> T:
+        found = self.value.get(name)
+        if found is None:
+            return empty
+        if not isinstance(found, kind):
+            raise self.wrong(name, why)
+        return found

@@ -1,0 +1,342 @@
+"""Expressions → closures: each part is checked against the types of what is in it (reference CRD-28).
+
+A closure takes a frame. Steps are counted where work repeats or depends on the size of values: in macros for each
+element, in functions by their cost. What runs once is counted when the expression begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache, reduce
+from typing import Any, Final
+
+import attrs
+
+from orchtw.schema.expressions import operations
+from orchtw.schema.expressions.faults import Fault
+from orchtw.schema.expressions.frames import FIRST_VARIABLE, Frame, Run, charge
+from orchtw.schema.expressions.generic import generic
+from orchtw.schema.expressions.library import lists, moments, operators, patterns, texts, urls
+from orchtw.schema.expressions.macros import MACROS, Macro
+from orchtw.schema.expressions.overloads import Overload, matching
+from orchtw.schema.expressions.parser import parse
+from orchtw.schema.expressions.syntax import Call, Entries, Expression, Items, Literal, Name, Select
+from orchtw.schema.expressions.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DYN,
+    INT,
+    NAMED,
+    NOTHING,
+    NULL,
+    STRING,
+    TYPE,
+    UINT,
+    Type,
+    holds_objects,
+    join,
+    list_of,
+    map_of,
+    substitute,
+)
+from orchtw.schema.expressions.values import Unsigned, extent
+
+_LITERALS: Final = {
+    bool: BOOL,
+    int: INT,
+    Unsigned: UINT,
+    float: DOUBLE,
+    str: STRING,
+    bytes: BYTES,
+    type(None): NULL,
+}
+_TURN: Final = 2  # steps of the least that a macro does for an element, beside its bodies
+_KEYS: Final = (INT, UINT, BOOL, STRING, DYN)
+
+
+@attrs.frozen(slots=True)
+class Code:
+    """A part that is compiled: its type, its closure, and the steps of one run.
+
+    `steps` are by the number of macros around them: `(3, 5)` are three steps, and five for each element. `estimate`:
+    the steps for values as large as their schemas let them be, without those of functions.
+    """
+
+    type: Type
+    run: Run
+    steps: tuple[int, ...] = (1,)
+    estimate: int = 1
+
+
+@attrs.frozen(slots=True)
+class Compiled:
+    """An expression that is compiled; `names`: the variables that it mentions; `places`: those of its frame."""
+
+    code: Code
+    names: frozenset[str]
+    places: int
+
+    def frame(self, new: Any, old: Any, steps: int) -> Frame:
+        """What it runs on for a value of `self` and `oldSelf`, in at most so many steps."""
+        return [new, old, steps, *[None] * (self.places - FIRST_VARIABLE)]
+
+    def run(self, frame: Frame) -> Any:
+        """Its value. Raises Failure, CostExceeded; the frame says what steps are left."""
+        charge(frame, self.code.steps[0])
+        return self.code.run(frame)
+
+
+def compiled(source: str, variables: Mapping[str, Type]) -> Compiled:
+    """The closure of an expression about `self` and `oldSelf`, as far as `variables` has them. Raises Fault."""
+    compiler = _Compiler(variables)
+    code = compiler.code(parse(source))
+    return Compiled(code, frozenset(compiler.mentioned), compiler.places)
+
+
+@cache
+def _functions() -> dict[str, tuple[Overload, ...]]:
+    found: dict[str, tuple[Overload, ...]] = {}
+    for module in (operators, moments, texts, lists, patterns, urls):
+        for each in module.FUNCTIONS:
+            found[each.name] = (*found.get(each.name, ()), each)
+    return found
+
+
+def _added(*steps: tuple[int, ...]) -> tuple[int, ...]:
+    """The steps of parts that run one after the other."""
+    most = max(map(len, steps))
+    return tuple(sum(each[order] for each in steps if order < len(each)) for order in range(most))
+
+
+def _made(kind: Type, run: Run, *parts: Code) -> Code:
+    """What runs its parts once, one after the other."""
+    estimate = 1 + sum(each.estimate for each in parts)
+    return Code(kind, run, _added((1,), *(each.steps for each in parts)), estimate)
+
+
+class _Compiler:
+    """Compiles the parts of one expression; the variables of macros have a place in the frame each."""
+
+    def __init__(self, variables: Mapping[str, Type]) -> None:
+        self._places = {"self": 0, "oldSelf": 1}
+        self._types = dict(variables)
+        self._depth = FIRST_VARIABLE
+        self.places = FIRST_VARIABLE
+        self.mentioned: set[str] = set()
+
+    def code(self, part: Expression) -> Code:
+        """Raises Fault."""
+        if isinstance(part, Call):
+            return self._call(part)
+        if isinstance(part, Select):
+            return self._select(part)
+        if isinstance(part, Literal):
+            return self._literal(part.value)
+        if isinstance(part, Name):
+            return self._name(part)
+        return self._items(part) if isinstance(part, Items) else self._entries(part)
+
+    @staticmethod
+    def _literal(value: Any) -> Code:
+        return Code(_LITERALS[type(value)], lambda frame: value, estimate=0)
+
+    def _name(self, part: Name) -> Code:
+        kind = self._types.get(part.name)
+        if kind is not None:
+            self.mentioned.add(part.name)
+            return Code(kind, operations.variable(self._places[part.name]))
+        if part.name in NAMED:
+            named = NAMED[part.name]
+            return Code(TYPE, lambda frame: named)
+        raise Fault(f"undeclared reference to '{part.name}' (in container '')", part.at)
+
+    def _select(self, part: Select) -> Code:
+        operand = self.code(part.operand)
+        if operand.type.members is not None:
+            member = operand.type.members().get(part.member)
+            if member is None:
+                raise Fault(f"undefined field '{part.member}'", part.at)
+            return _made(member.type, operations.member(operand.run, member, part.member), operand)
+        if operand.type is DYN:
+            return _made(DYN, operations.any_member(operand.run, part.member), operand)
+        if operand.type.name == "map":
+            return _made(operand.type.parameters[1], operations.entry(operand.run, part.member), operand)
+        raise Fault(f"type '{operand.type}' does not support field selection", part.at)
+
+    def _items(self, part: Items) -> Code:
+        found = [self.code(each) for each in part.items]
+        kind = self._common(found, part.items)
+        run = operations.items([self._as(each, kind).run for each in found])
+        return _made(attrs.evolve(list_of(kind), most=len(found)), run, *found)
+
+    def _entries(self, part: Entries) -> Code:
+        keys, values = ([self.code(entry[side]) for entry in part.entries] for side in (0, 1))
+        key = self._common(keys, [entry[0] for entry in part.entries])
+        value = self._common(values, [entry[1] for entry in part.entries])
+        if key not in (*_KEYS, NOTHING):
+            raise Fault(f"unsupported map key type '{key}'", part.at)
+        runs = [self._as(each, value).run for each in values]
+        run = operations.entries(list(zip((each.run for each in keys), runs, strict=True)))
+        return _made(attrs.evolve(map_of(key, value), most=len(keys)), run, *keys, *values)
+
+    @staticmethod
+    def _common(found: Sequence[Code], parts: Sequence[Expression]) -> Type:
+        """The type of all elements of what is written out: one, unless some are dynamic. Raises Fault."""
+        kind = NOTHING
+        for each, part in zip(found, parts, strict=True):
+            joined = join(kind, each.type)
+            if joined is None:
+                raise Fault(f"expected type '{kind}' but found '{each.type}'", part.at)
+            kind = joined
+        return kind
+
+    @staticmethod
+    def _as(code: Code, kind: Type) -> Code:
+        """The code, in a place of the type: where that is dynamic, values have to tell their type."""
+        if holds_objects(kind) or kind is NULL:
+            return code
+        turn = generic(code.type)
+        if turn is None:
+            return code
+        return attrs.evolve(code, type=DYN, run=operations.charged(code.run, turn, extent))
+
+    def _call(self, part: Call) -> Code:
+        special = _SPECIAL.get(part.function) if part.target is None else None
+        if special is not None:
+            return special(self, part)
+        if part.target is not None and (macro := MACROS.get((part.function, len(part.arguments)))) is not None:
+            return self._macro(part, macro, part.target)
+        arguments = part.arguments if part.target is None else (part.target, *part.arguments)
+        return self._function(part, [self.code(each) for each in arguments])
+
+    def _macro(self, part: Call, macro: Macro, target: Expression) -> Code:
+        """A variable stands for each element in turn."""
+        variable = part.arguments[0]
+        if not isinstance(variable, Name):
+            raise Fault("argument must be a simple name", variable.at)
+        over = self.code(target)
+        place, types, places = self._depth, self._types, self._places
+        self._types = {**types, variable.name: self._element(over.type, part.at)}
+        self._places = {**places, variable.name: place}
+        self._depth += 1
+        self.places = max(self.places, self._depth)
+        bodies = [self.code(each) for each in part.arguments[1:]]
+        self._depth, self._types, self._places = place, types, places
+        for each, body in zip(part.arguments[1 : 1 + macro.conditions], bodies, strict=False):
+            self._require_bool([body], macro.sign, each.at)
+        each_steps = _added((1,), *(body.steps for body in bodies))
+        run = macro.make(over.run, place, each_steps[0], [body.run for body in bodies])
+        element = self._element(over.type, part.at)
+        element = self._element(over.type, part.at)
+        kind = BOOL if macro.result is None else list_of(macro.result(element, bodies[-1].type))
+        estimate = over.estimate + over.type.most * (_TURN + sum(body.estimate for body in bodies))
+        steps = _added((1,), over.steps, (0, *each_steps))
+        return Code(attrs.evolve(kind, most=over.type.most), run, steps, estimate)
+
+    @staticmethod
+    def _element(kind: Type, at: int) -> Type:
+        if kind.name in ("list", "map"):
+            return kind.parameters[0]
+        if kind is DYN:
+            return DYN
+        tail = "cannot be range of a comprehension (must be list, map, or dynamic)"
+        raise Fault(f"expression of type '{kind}' {tail}", at)
+
+    @staticmethod
+    def _require_bool(found: Sequence[Code], name: str, at: int) -> None:
+        if any(each.type not in (BOOL, DYN) for each in found):
+            shown = ", ".join(str(each.type) for each in found)
+            raise Fault(f"found no matching overload for '{name}' applied to '({shown})'", at)
+
+    def _has(self, part: Call) -> Code:
+        tested = part.arguments[0] if len(part.arguments) == 1 else None
+        if not isinstance(tested, Select):
+            raise Fault("invalid argument to has() macro", part.at)
+        found = self._select(tested)  # for its faults
+        operand = self.code(tested.operand)
+        key = tested.member
+        if operand.type.members is not None:
+            key = operand.type.members()[key].key
+        return attrs.evolve(found, type=BOOL, run=operations.has(operand.run, key), estimate=operand.estimate)
+
+    def _junction(self, part: Call) -> Code:
+        found = [self.code(each) for each in part.arguments]
+        for one, other in zip(found, found[1:], strict=False):
+            self._require_bool([one, other], part.function, part.at)
+        make = operations.all_of if part.function == "_&&_" else operations.any_of
+        code = _made(BOOL, make([each.run for each in found]), *found)
+        return attrs.evolve(code, estimate=code.estimate - 1)
+
+    def _not(self, part: Call) -> Code:
+        found = self.code(part.arguments[0])
+        self._require_bool([found], part.function, part.at)
+        return _made(BOOL, operations.negated(found.run), found)
+
+    def _condition(self, part: Call) -> Code:
+        test, yes, no = (self.code(each) for each in part.arguments)
+        kind = join(yes.type, no.type)
+        if test.type not in (BOOL, DYN) or kind is None:
+            shown = ", ".join(str(each.type) for each in (test, yes, no))
+            raise Fault(f"found no matching overload for '_?_:_' applied to '({shown})'", part.at)
+        runs = [self._as(each, kind).run for each in (yes, no)]
+        code = _made(kind, operations.condition(test.run, *runs), test, yes, no)
+        return attrs.evolve(code, estimate=test.estimate + max(yes.estimate, no.estimate))
+
+    def _equality(self, part: Call) -> Code:
+        one, other = (self.code(each) for each in part.arguments)
+        kind = join(one.type, other.type)
+        if kind is None:
+            shown = f"({one.type}, {other.type})"
+            raise Fault(f"found no matching overload for '{part.function}' applied to '{shown}'", part.at)
+        runs = [self._as(each, kind).run for each in (one, other)]
+        run = operations.comparison(runs[0], runs[1], kind)
+        return _made(BOOL, run if part.function == "_==_" else operations.negated(run), one, other)
+
+    def _dynamic(self, part: Call) -> Code:
+        if len(part.arguments) != 1:
+            return self._function(part, [self.code(each) for each in part.arguments])
+        found = self._as(self.code(part.arguments[0]), DYN)
+        return attrs.evolve(found, type=DYN)
+
+    def _function(self, part: Call, arguments: list[Code]) -> Code:
+        candidates = _functions().get(part.function)
+        if candidates is None:
+            raise Fault(f"undeclared reference to '{part.function}' (in container '')", part.at)
+        method = part.target is not None
+        kinds = tuple(each.type for each in arguments)
+        found = matching(candidates, method, kinds)
+        if not found:
+            first = f"{kinds[0]}." if method else ""
+            shown = f"{first}({', '.join(map(str, kinds[method:]))})"
+            raise Fault(f"found no matching overload for '{part.function}' applied to '{shown}'", part.at)
+        results = [substitute(each.result, bound) for each, bound in found]
+        kind = reduce(lambda one, other: one if one == other else DYN, results)
+        runs = [(each if _keeps(found, place) else self._as(each, DYN)).run for place, each in enumerate(arguments)]
+        if len(found) > 1 or any(each is DYN for each in kinds):
+            return _made(kind, operations.dispatch(part.function, [each for each, _ in found], runs), *arguments)
+        return _made(kind, operations.function(found[0][0], runs, kinds), *arguments)
+
+
+def _keeps(found: Sequence[tuple[Overload, dict[str, Type]]], place: int) -> bool:
+    """Whether an argument may stay of its type: its type variables do not stand for what is dynamic."""
+    if len(found) > 1:
+        return False
+    each, bound = found[0]
+    return not any(name.isupper() and bound.get(name) is DYN for name in _variables(each.parameters[place]))
+
+
+def _variables(kind: Type) -> list[str]:
+    return [kind.name, *(name for each in kind.parameters for name in _variables(each))]
+
+
+_SPECIAL: Final = {
+    "has": _Compiler._has,
+    "_&&_": _Compiler._junction,
+    "_||_": _Compiler._junction,
+    "!_": _Compiler._not,
+    "_?_:_": _Compiler._condition,
+    "_==_": _Compiler._equality,
+    "_!=_": _Compiler._equality,
+    "dyn": _Compiler._dynamic,
+}

@@ -1,0 +1,114 @@
+"""The types of expressions. What is of a type with members is the JSON object itself; see `declarations`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+import attrs
+
+
+@attrs.frozen(slots=True)
+class Member:
+    """A member of an object: its name in JSON, its type, and how its JSON becomes a value (None: it is one)."""
+
+    key: str
+    type: Type
+    read: Callable[[Any], Any] | None
+
+
+@attrs.frozen(slots=True)
+class Type:
+    """One type; types that are told apart by a schema are equal if their names and parameters are.
+
+    `members`: finds a member of an object by its name in expressions. `merge` and `keys`: how lists of a type are
+    compared and joined. `most`: the elements that a list or map may have.
+    """
+
+    name: str
+    parameters: tuple[Type, ...] = ()
+    members: Callable[[], dict[str, Member]] | None = attrs.field(default=None, eq=False, repr=False)
+    merge: Literal["", "set", "map"] = attrs.field(default="", eq=False)
+    keys: tuple[str, ...] = attrs.field(default=(), eq=False)
+    most: int = attrs.field(default=1, eq=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name
+
+
+DYN: Final = Type("dyn")
+BOOL: Final = Type("bool")
+INT: Final = Type("int")
+UINT: Final = Type("uint")
+DOUBLE: Final = Type("double")
+STRING: Final = Type("string")
+BYTES: Final = Type("bytes")
+TIMESTAMP: Final = Type("timestamp")
+DURATION: Final = Type("duration")
+NULL: Final = Type("null_type")
+TYPE: Final = Type("type")
+URL: Final = Type("url")
+NOTHING: Final = Type("nothing")
+"""Of the elements of an empty list: it goes with every other."""
+
+NAMED: Final = {
+    each.name: each for each in (BOOL, INT, UINT, DOUBLE, STRING, BYTES, NULL, TYPE, Type("list"), Type("map"))
+}
+"""Types that expressions can name."""
+
+
+def list_of(element: Type) -> Type:
+    """Lists of a type."""
+    return Type("list", (element,))
+
+
+def map_of(key: Type, value: Type) -> Type:
+    """Maps of a type."""
+    return Type("map", (key, value))
+
+
+def holds_objects(found: Type) -> bool:
+    """Whether JSON objects with members by schema are in values of the type."""
+    return found.members is not None or any(map(holds_objects, found.parameters))
+
+
+def join(one: Type, other: Type) -> Type | None:
+    """The type of what is of either type; None: there is none."""
+    if one == other or other is NOTHING:
+        return one
+    if one is NOTHING or one is NULL:
+        return other
+    if other is NULL:
+        return one
+    if DYN in (one, other):
+        return DYN
+    if one.name != other.name or len(one.parameters) != len(other.parameters):
+        return None
+    joined = [join(*pair) for pair in zip(one.parameters, other.parameters, strict=True)]
+    found = tuple(each for each in joined if each is not None)
+    return attrs.evolve(one, parameters=found) if len(found) == len(joined) else None
+
+
+def unify(wanted: Type, found: Type, bound: dict[str, Type]) -> bool:
+    """Whether a value of type `found` may be one of type `wanted`, of whose variables `bound` says what they are."""
+    if wanted.name.isupper():
+        so_far = bound.get(wanted.name)
+        joined = found if so_far is None else join(so_far, found)
+        if joined is None:
+            return False
+        bound[wanted.name] = joined
+        return True
+    if found is DYN or found is NOTHING or wanted is DYN:
+        return True
+    if wanted.name != found.name:
+        return False
+    return all(map(lambda a, b: unify(a, b, bound), wanted.parameters, found.parameters))
+
+
+def substitute(result: Type, bound: dict[str, Type]) -> Type:
+    """A type with its variables replaced."""
+    if result.name.isupper():
+        return bound.get(result.name, DYN)
+    if not result.parameters:
+        return result
+    return attrs.evolve(result, parameters=tuple(substitute(each, bound) for each in result.parameters))

@@ -1,0 +1,180 @@
+"""Credentials that commands print (reference CLIENT-10, CLIENT-11): small scripts, really run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from twisted.internet import reactor as installed_reactor
+from twisted.internet.defer import CancelledError, Deferred, gatherResults
+from twisted.trial.unittest import SynchronousTestCase, TestCase
+
+from orchtw.naming import Naming
+from orchtw.outbound import command
+from orchtw.outbound.command import Command, CommandFailed
+from orchtw.outbound.credentials import CredentialsError, Shown
+from orchtw.outbound.exec_plugin import ExecPlugin, Plugin, credential
+from tests.outbound.test_kubeconfig import CERTIFICATE, KEY_PEM
+
+reactor: Any = installed_reactor
+
+V1 = "client.authentication.orch.io/v1"
+
+
+def printed(status: Any, **more: Any) -> bytes:
+    """What a plugin prints."""
+    return json.dumps({"apiVersion": V1, "kind": "ExecCredential", "status": status, **more}).encode()
+
+
+class CredentialTests(SynchronousTestCase):
+    """What a plugin's output says."""
+
+    def test_good(self) -> None:
+        """A token, a certificate with its key, or both, and until when."""
+        shown, expires_s = credential(printed({"token": "t", "expirationTimestamp": "1970-01-01T00:01:00Z"}), V1)
+        self.assertEqual((shown.headers, expires_s), ((("Authorization", "Bearer t"),), 60))
+        pair = {"clientCertificateData": CERTIFICATE.decode(), "clientKeyData": KEY_PEM.decode()}
+        shown, expires_s = credential(printed(pair), V1)
+        self.assertEqual((shown, expires_s), (Shown(certificate=CERTIFICATE, key=KEY_PEM), None))
+
+    def test_bad(self) -> None:
+        """Each failure has its words."""
+        version = f"exec plugin is configured to use API version {V1}, plugin returned version"
+        for output, text in (
+            (b"x", "decoding stdout: "),
+            (b"[]", "decoding stdout: it is no ExecCredential"),
+            (printed({}, apiVersion="v2"), f"{version} v2"),
+            (printed(None), "exec plugin didn't return a status field"),
+            (printed({}), "exec plugin didn't return a token or cert/key pair"),
+            (printed({"token": 1}), "decoding stdout: token is no string"),
+            (printed({"clientKeyData": "x"}), "exec plugin returned only certificate or key, not both"),
+            (
+                printed({"clientCertificateData": "x", "clientKeyData": "x"}),
+                "failed parsing client key/certificate: ",
+            ),
+            (
+                printed({"token": "t", "expirationTimestamp": "soon"}),
+                "decoding stdout: expirationTimestamp: soon is not an RFC 3339 time",
+            ),
+        ):
+            with self.assertRaises(CredentialsError) as raised:
+                credential(output, V1)
+            self.assertTrue(str(raised.exception).startswith(text), str(raised.exception))
+
+
+class ExecPluginTests(TestCase):
+    """A script that counts its runs and prints its environment's wish."""
+
+    def setUp(self) -> None:
+        self.folder = Path(self.mktemp()).absolute()
+        self.folder.mkdir()
+        self.now_s = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+
+    def plugin(self, body: str, vocabulary: str = "orch", **more: Any) -> ExecPlugin:
+        """One whose script has `body`; `n` is the number of the run."""
+        script = self.folder / "plugin.py"
+        script.write_text(
+            f"#!{sys.executable}\n"
+            "import json, os, sys, time\n"
+            f"runs = {str(self.folder / 'runs')!r}\n"
+            "open(runs, 'a').write('x')\n"
+            "n = os.path.getsize(runs)\n"
+            "def say(**status):\n"
+            f"    print(json.dumps(dict(apiVersion={V1!r}, kind='ExecCredential', status=status)))\n" + body
+        )
+        script.chmod(0o700)
+        made = Plugin(api_version=V1, command=str(script), **more)
+        return ExecPlugin(made, Naming.of(vocabulary), reactor, lambda: self.now_s)
+
+    @property
+    def runs(self) -> int:
+        return len((self.folder / "runs").read_text())
+
+    def token(self, shown: Shown) -> str:
+        return dict(shown.headers)["Authorization"].removeprefix("Bearer ")
+
+    async def test_kept(self) -> None:
+        """Credentials are kept until they expire; then there is another run."""
+        plugin = self.plugin("say(token=f't{n}', expirationTimestamp='2026-01-01T00:01:00Z')")
+        self.assertEqual(self.token(await plugin.current()), "t1")
+        self.assertEqual(self.token(await plugin.current()), "t1")
+        self.now_s += 61
+        self.assertEqual(self.token(await plugin.current()), "t2")
+
+    async def test_refused(self) -> None:
+        """After a 401 there is another run, but one only for those who showed the same."""
+        plugin = self.plugin("say(token=f't{n}')")
+        first = await plugin.current()
+        self.assertTrue(plugin.refused(first))
+        second = await plugin.current()
+        self.assertTrue(plugin.refused(first))
+        self.assertEqual((await plugin.current(), self.token(second), self.runs), (second, "t2", 2))
+
+    async def test_shared(self) -> None:
+        """Those who need credentials at the same time share a run."""
+        plugin = self.plugin("say(token='t')")
+        await gatherResults([Deferred.fromCoroutine(plugin.current()) for _ in range(3)])
+        self.assertEqual(self.runs, 1)
+
+    async def test_environment(self) -> None:
+        """What the plugin is told, by arguments and environment; its input is empty and no terminal."""
+        body = "say(token=repr((sys.argv[1:], os.environ['A'], os.environ[{0!r}], sys.stdin.read())))"
+        for vocabulary, name in (("orch", "ORCH_EXEC_INFO"), ("kubernetes", "KUBERNETES_EXEC_INFO")):
+            plugin = self.plugin(
+                body.format(name), vocabulary, args=("x",), env={"A": "b"}, cluster={"server": "https://s"}
+            )
+            args, value, info, stdin = eval(self.token(await plugin.current()))
+            self.assertEqual((args, value, stdin), (["x"], "b", ""))
+            spec = {"cluster": {"server": "https://s"}, "interactive": False}
+            self.assertEqual(json.loads(info), {"kind": "ExecCredential", "apiVersion": V1, "spec": spec})
+
+    async def trouble(self, plugin: ExecPlugin) -> str:
+        with self.assertRaises(CredentialsError) as raised:
+            await plugin.current()
+        return str(raised.exception)
+
+    async def test_failures(self) -> None:
+        """What went wrong is said, and the next request tries again."""
+        plugin = self.plugin("sys.stderr.write('no way'); sys.exit(3)")
+        path = f"{self.folder}/plugin.py"
+        for _ in range(2):
+            self.assertEqual(
+                await self.trouble(plugin), f"getting credentials: exec: executable {path} failed with exit code 3"
+            )
+        (self.folder / "plugin.py").unlink()
+        self.assertEqual(await self.trouble(plugin), f"getting credentials: exec: executable {path} not found")
+        self.assertEqual(await self.trouble(plugin), f"getting credentials: exec: executable {path} not found")
+        hinted = self.plugin("", install_hint="apt install it")
+        (self.folder / "plugin.py").unlink()
+        self.assertTrue((await self.trouble(hinted)).endswith("not found: apt install it"))
+
+    async def test_too_much(self) -> None:
+        """A plugin that prints without end is ended."""
+        self.patch(command, "OUTPUT_BYTES", 1000)
+        plugin = self.plugin("while True: print('x' * 1000)")
+        self.assertIn("has printed more than 1000 bytes", await self.trouble(plugin))
+
+    async def test_late(self) -> None:
+        """A plugin that does not end in time is ended."""
+        script = self.folder / "slow"
+        script.write_text("#!/bin/sh\nexec sleep 600\n")
+        script.chmod(0o700)
+        with self.assertRaises(CommandFailed) as raised:
+            await command.run(reactor, Command(name=str(script)), time_s=0.3)
+        self.assertEqual(str(raised.exception), f"exec: executable {script} has not ended in 0.3 s")
+
+    async def test_left(self) -> None:
+        """When nobody waits any more the plugin is ended; who comes later begins a new run."""
+        plugin = self.plugin("if n == 1: time.sleep(600)\nsay(token='t')")
+        waiting = Deferred.fromCoroutine(plugin.current())
+        while not (self.folder / "runs").exists():
+            tick: Deferred[None] = Deferred()
+            reactor.callLater(0.01, tick.callback, None)
+            await tick
+        waiting.cancel()
+        with self.assertRaises(CancelledError):
+            await waiting
+        self.assertEqual(self.token(await plugin.current()), "t")
