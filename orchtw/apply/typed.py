@@ -35,10 +35,10 @@ def same(kind: Type, left: Any, right: Any) -> bool:
         return True
     if left != right:
         return False
-    return not kind.loose or _text(left) == _text(right)
+    return not kind.loose or orjson.dumps(left) == orjson.dumps(right) or _sorted(left) == _sorted(right)
 
 
-def _text(value: Any) -> bytes:
+def _sorted(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
