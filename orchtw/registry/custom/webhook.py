@@ -109,7 +109,10 @@ class WebhookConverter:
 
 def _finished(review: Review, answer: bytes, wanted: KindCodec) -> list[bytes]:
     """The objects of an answer as the schema of their version allows them."""
-    return [orjson.dumps(wanted.pruned(obj)) for obj in review.converted(answer)]
+    try:
+        return [orjson.dumps(wanted.pruned(obj)) for obj in review.converted(answer)]
+    except RecursionError:
+        raise ConversionFailed(f"{review.subject} failed: nested too deeply") from None
 
 
 def _batches(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
