@@ -1,4 +1,4 @@
-"""Watches whose frames have to be made ready by others first (reference CRD-31)."""
+"""Watches whose frames have to be made ready by others first (reference CRD-43)."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class ModelTests(SynchronousTestCase):
         self, history: list[tuple[object, ...]], write_bytes: int, slice_steps: int, gated: bool
     ) -> None:
         """Whatever the pauses, slices and conversions, each watcher sees the filtered events, once, in order
-        (reference WATCH-9, CRD-31).
+        (reference WATCH-9, CRD-43).
         """
         with (
             patch.object(group_module, "MAX_WRITE_BYTES", write_bytes),

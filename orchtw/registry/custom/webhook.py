@@ -1,4 +1,4 @@
-"""Objects into another version by a webhook: in batches, a few calls at a time (reference CRD-24, CRD-30)."""
+"""Objects into another version by a webhook: in batches, a few calls at a time (reference CRD-24, CRD-42)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class WebhookConverter:
             first.subFailure.raiseException()
             raise
         finally:
-            for each in running:
+            for each in reversed(running):  # those first that have not begun
                 each.cancel()
 
     async def _in_turn(

@@ -7,6 +7,7 @@ from typing import Any
 from orchtw.objects import Object
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.registry.custom.strategy import CustomStrategy
+from orchtw.registry.custom.versioning import SameFields
 from orchtw.schema.custom.codec import CustomCodec
 from orchtw.testing.in_process import InProcessServer
 
@@ -81,7 +82,7 @@ async def serve(server: InProcessServer, *versions: Object, **spec: Any) -> None
     codecs = resources.codecs
     kinds = kinds_of(definition(*versions, **spec), codecs.schemas)
     await resources.targets.add(
-        kinds, CustomStrategy, lambda resource, schema: codecs.made(resource, schema, CustomCodec)
+        kinds, CustomStrategy, lambda resource, schema: codecs.made(resource, schema, CustomCodec), SameFields
     )
 
 
