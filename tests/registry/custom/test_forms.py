@@ -1,4 +1,4 @@
-"""Forms that a webhook makes: each is asked for once, whoever waits for it (reference CRD-30)."""
+"""Forms that a webhook makes: each is asked for once, whoever waits for it (reference CRD-42)."""
 
 from __future__ import annotations
 

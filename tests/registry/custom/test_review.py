@@ -38,7 +38,7 @@ def answer(*objects: Any, **response: Any) -> Object:
 
 class QuestionTests(SynchronousTestCase):
     def test_body(self) -> None:
-        """A review has the objects as they are, in the version that the webhook knows (reference CRD-30)."""
+        """A review has the objects as they are, in the version that the webhook knows (reference CRD-42)."""
         request = {"uid": "id", "desiredAPIVersion": V2, "objects": [foo(), foo("b")]}
         for version, naming, group in (
             ("v1", Naming.orch(), "apiextensions.orch.io"),
@@ -72,7 +72,7 @@ class AnswerTests(SynchronousTestCase):
         self.assertEqual(list(got["metadata"]["labels"]), ["b", "z"])
 
     def test_reviews(self) -> None:
-        """An answer is a review with the question's uid and a response (reference CRD-30)."""
+        """An answer is a review with the question's uid and a response (reference CRD-42)."""
         good = answer(foo(version=V2))
         expected = f"expected webhook response of {REVIEW}, Kind=ConversionReview, got "
         self.refused(f"failed: {expected}{REVIEW}, Kind=Foo", {**good, "kind": "Foo"})

@@ -54,7 +54,7 @@ class StoredTests(SynchronousTestCase):
 
     def test_current(self) -> None:
         """What lies in the storage version as it would be written is current; what has to be completed is not
-        (reference CRD-16, CRD-28).
+        (reference CRD-16, CRD-40).
         """
         for same in (True, False):
             home = stored(same=same)
@@ -65,7 +65,7 @@ class StoredTests(SynchronousTestCase):
 
     def test_by_name(self) -> None:
         """Without a webhook an older object gets the defaults of its own version, and what is left of it in the
-        storage version (reference CRD-28, CRD-29).
+        storage version (reference CRD-40, CRD-41).
         """
         obj, found, current = self.read(stored(same=True), value("v1", old="x"))
         self.assertEqual((obj["spec"], found, current), ({"size": 1}, "v2", False))
@@ -73,14 +73,14 @@ class StoredTests(SynchronousTestCase):
 
     def test_by_webhook(self) -> None:
         """What a webhook has to convert stays as it is until somebody asks: a start needs no webhook
-        (reference CRD-28).
+        (reference CRD-40).
         """
         obj, found, current = self.read(stored(same=False), value("v1", old="x"))
         self.assertEqual((obj["spec"], found, current), ({"old": "x", "size": 1}, "v1", False))
         self.assertEqual(obj["apiVersion"], f"{GROUP}/v1")
 
     def test_unknown_version(self) -> None:
-        """An object in a version that is not defined any more is read all the same (reference CRD-28)."""
+        """An object in a version that is not defined any more is read all the same (reference CRD-40)."""
         obj, found, current = self.read(stored(same=True), value("v0", size=3, odd=1))
         self.assertEqual((obj["spec"], found, current), ({"size": 3}, "v2", False))
         obj, found, current = self.read(stored(same=False), value("v0", size=3, odd=1))

@@ -1,4 +1,4 @@
-"""Calls of a conversion webhook: how many, with what, and what is made of the answers (reference CRD-30)."""
+"""Calls of a conversion webhook: how many, with what, and what is made of the answers (reference CRD-42)."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class ConverterTests(SynchronousTestCase):
         self.assertEqual(error.message, "no supported conversion review versions")
 
     def test_pruned(self) -> None:
-        """What comes back is pruned by the schema of its version, without its defaults (reference CRD-29)."""
+        """What comes back is pruned by the schema of its version, without its defaults (reference CRD-41)."""
         converting = self.convert([obj(1, unknown=1)])
         self.answer_all()
         (text,) = self.successResultOf(converting)
