@@ -323,6 +323,7 @@ class BadWebhookTests(WebhookCase):
             (lambda asked: HANG_UP, f'failed: Post "{url}": EOF'),
             (lambda asked: Reply(body=b'{"kind":', cut=4), f"failed: {late}"),
             (lambda asked: Reply(code=404), "failed: the server could not find the requested resource"),
+            (lambda asked: Reply(half_closed=True, raw=b""), f'failed: Post "{url}": EOF'),
         ]
         for reply, why in cases:
             self.webhook.answer = reply
