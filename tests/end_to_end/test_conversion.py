@@ -14,6 +14,7 @@ from tests.end_to_end.case import ServerCase, reactor
 from tests.end_to_end.routes import SPECS, TEXT, answer, by_webhook, definition, members, route, spec
 
 DEFINITIONS = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
+TABLE = "application/json;as=Table;g=meta.orch.io;v=v1"
 APPLY = {"Content-Type": "application/apply-patch+yaml"}
 
 
@@ -164,8 +165,44 @@ class WebhookTests(WebhookCase):
         self.assertEqual(len(self.webhook.asked), 2)
         page = (await self.client.get(self.path("v1alpha1") + "?limit=10")).json
         self.assertEqual((len(page["items"]), len(self.webhook.asked)), (10, 3))
-        table = await self.client.get(self.path("v1beta1"), "application/json;as=Table;g=meta.orch.io;v=v1")
+        table = await self.client.get(self.path("v1beta1"), TABLE)
         self.assertEqual((len(table.json["rows"]), len(self.webhook.asked)), (1000, 3))
+
+    async def test_scale(self) -> None:
+        """Each version has its replicas where it says (reference CRD-23, CRD-41)."""
+        await self.define_by_webhook()
+        await self.created(self.path("v1"), self.route("v1", port=3))
+        path = self.path("v1beta1", "a", "scale")
+        self.assertEqual((await self.client.get(path)).json["spec"], {"replicas": 3})
+        answered = await self.client.merge(path, {"spec": {"replicas": 4}})
+        self.assertEqual((answered.code, answered.json["spec"]), (200, {"replicas": 4}), answered)
+        self.assertEqual(await self.spec("v1"), {"address": {"host": "h", "port": 4}})
+        answered = await self.client.get(self.path("v1alpha1", "a", "scale"))
+        self.assertEqual(answered.code, 404, answered)
+
+    async def test_large_objects(self) -> None:
+        """Large objects are converted for every form that there is (reference CRD-42, CRD-43)."""
+        await self.define_by_webhook()
+        note = "x" * 200_000
+        obj = self.route("v1")
+        obj["spec"]["note"] = note
+        before = (await self.client.get(self.path("v1"))).version
+        await self.created(self.path("v1"), obj)
+        watch = await self.client.watch(f"{self.path('v1beta1')}?watch=1&resourceVersion={before}")
+        tables = await self.client.watch(f"{self.path('v1beta1')}?watch=1", TABLE)
+        self.assertEqual((await watch.event())["object"]["spec"]["note"], note)
+        self.assertEqual((await tables.event())["object"]["rows"][0]["cells"], ["a", "h"])
+        await self.client.merge(self.path("v1", "a"), {"spec": {"address": {"host": "i"}}})
+        self.assertEqual((await watch.event())["object"]["spec"], {"host": "i", "port": 80, "note": note})
+        self.assertEqual((await tables.event())["object"]["rows"][0]["cells"], ["a", "i"])
+        found = (await self.client.get(self.path("v1beta1"))).json
+        self.assertEqual(found["items"][0]["spec"]["note"], note)
+        past = await self.client.get(f"{self.path('v1beta1')}?resourceVersion={found['metadata']['resourceVersion']}")
+        self.assertEqual(past.code, 200)
+        partial = await self.client.get(self.path("v1beta1", "a"), TABLE.replace("Table", "PartialObjectMetadata"))
+        self.assertEqual(partial.json["kind"], "PartialObjectMetadata", partial)
+        yaml = await self.client.get(self.path("v1beta1", "a"), "application/yaml")
+        self.assertIn(f"apiVersion: {self.crd_group}/v1beta1", yaml.body.decode())
 
     async def test_watch(self) -> None:
         """A watch shows events in its own version, in order, those of what is gone too (reference CRD-43)."""
