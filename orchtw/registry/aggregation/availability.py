@@ -120,8 +120,10 @@ class Availability(Service):
 
     def _begin(self, name: str, look: _Look) -> None:
         look.again, look.begun = False, self._clock.seconds()
-        running = look.running = Deferred.fromCoroutine(self._look(name, look))
+        running = Deferred.fromCoroutine(self._look(name, look))
         running.addErrback(self._failed, name, look)
+        if not running.called:
+            look.running = running
 
     def _failed(self, failure: Failure, name: str, look: _Look) -> None:
         if not isinstance(failure.value, CancelledError):
