@@ -10,6 +10,8 @@ from types import FrameType
 
 import orjson
 
+from bench.custom import GROUP, PLURAL
+from bench.definitions import define, definitions
 from bench.fanout import fanout
 from bench.holdup import holdup
 from bench.holdup_restart import holdup_restart
@@ -17,7 +19,7 @@ from bench.http1 import JSON, BenchError, Endpoint
 from bench.idle import idle
 from bench.lists import lists
 from bench.machine import Machine
-from bench.objects import create, get
+from bench.objects import apply, create, get
 from bench.options import Options, parse
 from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
@@ -29,6 +31,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "idle": idle,
     "create": create,
     "get": get,
+    "apply": apply,
     "watch": fanout,
     "list": lists,
     "holdup": holdup,
@@ -36,7 +39,11 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
 }
 
 
-STARTING: Mapping[str, Callable[[Options, Emit], None]] = {"startup": startup, "holdup-restart": holdup_restart}
+STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
+    "startup": startup,
+    "definitions": definitions,
+    "holdup-restart": holdup_restart,
+}
 """Scenarios that start servers themselves."""
 
 
@@ -67,7 +74,9 @@ def main() -> int:
 
 def _measure(family: str, options: Options, emit: Emit) -> None:
     """One family: on a fresh server, or on the one that was named."""
-    naming = Naming.of("orch")
+    naming = next(
+        each for each in (Naming.orch(), Naming.kubernetes()) if options.meta_group in ("", each.meta_group)
+    )
     types = MediaTypes(
         protobuf=options.protobuf_type or naming.protobuf_media_type,
         table=f"{JSON};as=Table;v=v1;g={options.meta_group or naming.meta_group}",
@@ -75,14 +84,23 @@ def _measure(family: str, options: Options, emit: Emit) -> None:
     if options.against:
         endpoint, machine = Endpoint.parse(options.against, options.token), Machine(options.pid)
         if family not in STARTING:
-            FAMILIES[family](Bench(options, endpoint, machine, emit, types))
+            bench = Bench(options, endpoint, machine, emit, types)
+            _define(bench, naming)
+            FAMILIES[family](bench)
     elif family in STARTING:
         STARTING[family](options, emit)
     else:
         with running(options.server_flag) as server:
             bench = Bench(options, server.endpoint, Machine((server.pid,)), emit, types)
+            _define(bench, naming)
             bench.warm_up()
             FAMILIES[family](bench)
+
+
+def _define(bench: Bench, naming: Naming) -> None:
+    """See to it that there is the custom kind, if it is asked for."""
+    if PLURAL in bench.options.kinds:
+        define(bench.endpoint, naming, PLURAL, GROUP)
 
 
 def _give_up(number: int, frame: FrameType | None) -> None:

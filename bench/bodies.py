@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import orjson
+
+from bench.custom import widget
 
 SEQUENCE_KEY = "bench.example/seq"
 """The annotation that carries an 8-digit number, by which a watch event is recognised without being parsed."""
@@ -39,35 +43,55 @@ def sequence_patch(number: int) -> bytes:
     return b'{"metadata":{"annotations":{"%b":"%08d"}}}' % (SEQUENCE_KEY.encode(), number)
 
 
-def config_map() -> Template:
-    """A ConfigMap of 1,002 bytes: eight short files."""
-    data = {f"setting-{i}.conf": f"key{i}=value-{i * 7};" * 6 for i in range(8)}
+def config_map(kib: int = 0) -> Template:
+    """A ConfigMap of 1,002 bytes: eight short files; with more of them, up to `kib` KiB."""
+    missing = kib * 1024 - len(_config_map(0).render(numbered("load", 0), 0))
+    return _config_map(max(8, sum(len(orjson.dumps(_files(count))) <= missing for count in range(200)) - 1))
+
+
+def _config_map(files: int) -> Template:
     labels = {"app": "bench", "part": "config", "shard": _SHARD}
     return Template(
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"name": _NAME, "labels": labels, "annotations": {SEQUENCE_KEY: _NUMBER}},
-            "data": data,
+            "data": _files(files),
         }
     )
 
 
+def _files(count: int) -> dict[str, str]:
+    return {f"setting-{i}.conf": f"key{i}=value-{i * 7};" * 6 for i in range(count)}
+
+
 def pod(kib: int = 0) -> Template:
     """A Pod of 2,332 bytes: two containers, probes, volumes, environment; annotations fill it up to `kib` KiB."""
-    plain = Template(_pod({}))
-    missing = kib * 1024 - len(plain.render(numbered("load", 0), 0))
+    return _filled(_pod, kib)
+
+
+def custom(kib: int = 0) -> Template:
+    """An object of the custom kind, of 6 KiB, which annotations fill up to `kib` KiB."""
+    return _filled(lambda padding: widget(_metadata({"app": "bench-web"}, padding)), kib)
+
+
+def _filled(make: Callable[[dict[str, str]], object], kib: int) -> Template:
+    """A body with as many annotations as bring it to that size."""
+    missing = kib * 1024 - len(Template(make({})).render(numbered("load", 0), 0))
     line = len(f',"bench.example/text-00":"{"x" * PADDING_LINE}"')
-    return Template(_pod({f"bench.example/text-{i:02d}": "x" * PADDING_LINE for i in range(max(0, missing // line))}))
+    return Template(make({f"bench.example/text-{i:02d}": "x" * PADDING_LINE for i in range(max(0, missing // line))}))
+
+
+def _metadata(labels: dict[str, str], padding: dict[str, str]) -> dict[str, object]:
+    annotations = {SEQUENCE_KEY: _NUMBER, "bench.example/owner": "team-load", **padding}
+    return {"name": _NAME, "labels": {**labels, "shard": _SHARD}, "annotations": annotations}
 
 
 def _pod(padding: dict[str, str]) -> dict[str, object]:
-    labels = {"app": "bench-web", "tier": "frontend", "version": "v2.7.1", "shard": _SHARD}
-    annotations = {SEQUENCE_KEY: _NUMBER, "bench.example/owner": "team-load", **padding}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": _NAME, "labels": labels, "annotations": annotations},
+        "metadata": _metadata({"app": "bench-web", "tier": "frontend", "version": "v2.7.1"}, padding),
         "spec": {
             "automountServiceAccountToken": False,
             "restartPolicy": "Always",

@@ -11,6 +11,7 @@ from bench.bodies import numbered, sequence_patch
 from bench.closed_loop import ClosedLoop, Result, percentile_ms
 from bench.http1 import JSON, Answer, BenchError, Connection
 from bench.session import Bench
+from bench.subjects import Subject
 from bench.watch_check import Write
 from bench.watch_process import Phase, WatchProcess
 
@@ -79,22 +80,23 @@ def watch_group(bench: Bench) -> Iterator[WatchGroup]:
 
 
 class Writer:
-    """The writes of one run: odd numbers create a Pod, even ones patch the worker's own."""
+    """The writes of one run: odd numbers create an object, even ones patch the worker's own."""
 
-    def __init__(self, bench: Bench, path: str, workers: int) -> None:
+    def __init__(self, bench: Bench, subject: Subject, path: str, workers: int) -> None:
         self._bench = bench
+        self._template = subject.template
         self._path = path
         self.loop = ClosedLoop(bench.endpoint, workers)
         self._sent_ns: dict[int, int] = {}
         self.writes: list[Write] = []
         for worker in range(workers):
-            body = bench.pod.render(numbered("own", worker), UNMEASURED, shard=worker)
+            body = self._template.render(numbered("own", worker), UNMEASURED, shard=worker)
             self._once(bench.endpoint.request("POST", path, JSON, JSON, body))
 
     def make(self, worker: int, number: int) -> bytes:
         """The request of write `number`; its time begins now."""
         if number % 2:
-            body = self._bench.pod.render(numbered("w", number), number)
+            body = self._template.render(numbered("w", number), number)
             request = self._bench.endpoint.request("POST", self._path, JSON, JSON, body)
         else:
             own = f"{self._path}/{numbered('own', worker)}"
@@ -119,21 +121,24 @@ class Writer:
 def fanout(bench: Bench) -> None:
     """Each number of watchers in each format: open them, then writes at a fixed rate, then in closed loops."""
     options = bench.options
-    for form in options.watch_formats:
-        for i, watchers in enumerate(options.watchers):
-            rate = options.watch_rates[min(i, len(options.watch_rates) - 1)]
-            flat = options.watch_flat[min(i, len(options.watch_flat) - 1)]
-            with watch_group(bench) as group:
-                _run(bench, group, form, watchers, rate, flat)
+    for subject in bench.subjects("pods"):
+        for form in options.watch_formats:
+            if form in subject.forms:
+                for i, watchers in enumerate(options.watchers):
+                    rate = options.watch_rates[min(i, len(options.watch_rates) - 1)]
+                    flat = options.watch_flat[min(i, len(options.watch_flat) - 1)]
+                    with watch_group(bench) as group:
+                        _run(bench, group, subject, form, watchers, rate, flat)
 
 
-def _run(bench: Bench, group: WatchGroup, form: str, watchers: int, rate: int, flat: int) -> None:
-    path = f"{bench.namespace()}/pods"
-    writer = Writer(bench, path, bench.options.watch_writers)
+def _run(bench: Bench, group: WatchGroup, subject: Subject, form: str, watchers: int, rate: int, flat: int) -> None:
+    path = subject.within(bench.namespace())
+    writer = Writer(bench, subject, path, bench.options.watch_writers)
+    common: dict[str, object] = {"kind": subject.plural, "watchers": watchers, "format": form}
     before = bench.machine.snapshot()
     began = time.monotonic()
     failed, reason = group.open(path, form, watchers)
-    fields: dict[str, object] = {"watchers": watchers, "format": form, "failed": failed, "errors": failed}
+    fields: dict[str, object] = {**common, "failed": failed, "errors": failed}
     if reason:
         fields["first_error"] = reason
     fields["open_secs"] = round(time.monotonic() - began, 3)
@@ -147,7 +152,6 @@ def _run(bench: Bench, group: WatchGroup, form: str, watchers: int, rate: int, f
     def write_flat_out() -> Result:
         return writer.loop.run(writer.make, first=paced, count=flat, done=writer.done)
 
-    common = {"watchers": watchers, "format": form}
     _phase(bench, group, writer, "watch_paced", common, write_paced)
     _phase(bench, group, writer, "watch_flat_out", common, write_flat_out)
     writer.loop.close()

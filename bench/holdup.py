@@ -19,7 +19,8 @@ from bench.holdup_case import Case, Step
 from bench.holdup_reads import READS
 from bench.holdup_writes import WRITES
 from bench.http1 import ANSWER_TIMEOUT_S, JSON, RECORD_BYTES, Answer, BenchError, Connection, Endpoint
-from bench.session import CORE, Bench
+from bench.session import Bench
+from bench.subjects import CORE
 
 CASES: tuple[Case, ...] = (*WRITES, *READS)
 """All kinds of requests; a table more is one line more here."""
@@ -69,9 +70,10 @@ def _chosen(bench: Bench, case: Case) -> bool:
 
 def _filled(bench: Bench) -> str:
     """The path of a collection of pods."""
-    path = bench.namespace()
-    bench.fill(path, "pods", "load", bench.options.pods, FILLERS)
-    return f"{path}/pods"
+    pods = bench.subject("pods")
+    path = pods.within(bench.namespace())
+    bench.fill(path, pods, "load", bench.options.pods, FILLERS)
+    return path
 
 
 def _measure(bench: Bench, probe: Probe, case: Case, places: Mapping[str, str]) -> None:

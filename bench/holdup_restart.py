@@ -11,7 +11,8 @@ from bench.holdup_reads import BIG, MANY_KEYS, PROTOBUF, TABLE, YAML
 from bench.http1 import JSON
 from bench.options import Options
 from bench.server import Server, data_directory
-from bench.session import CORE, Emit
+from bench.session import Emit
+from bench.subjects import CORE
 
 NAMESPACE = f"{CORE}/namespaces/default"
 PLACES = {"{namespace}": NAMESPACE}

@@ -6,13 +6,19 @@ import time
 
 from bench.fanout import watch_group
 from bench.session import Bench
+from bench.subjects import Subject
 
 REST_S = 1.0  # for memory to settle, or as long as the watchers idle if that is less
 
 
 def idle(bench: Bench) -> None:
-    """Open watches on an empty collection; memory and CPU with them and without."""
-    path = f"{bench.namespace()}/configmaps"
+    """Open watches on an empty collection (of ConfigMaps); memory and CPU with them and without."""
+    for subject in bench.subjects("configmaps"):
+        _idle(bench, subject)
+
+
+def _idle(bench: Bench, subject: Subject) -> None:
+    path = subject.within(bench.namespace())
     machine, options = bench.machine, bench.options
     rest_s = min(REST_S, options.idle_seconds)
     time.sleep(rest_s)
@@ -32,6 +38,7 @@ def idle(bench: Bench) -> None:
         rss_open = machine.rss_mib()
     time.sleep(rest_s)
     fields: dict[str, object] = {
+        "kind": subject.plural,
         "watchers": options.idle,
         "failed": failed,
         "errors": failed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 from urllib.parse import quote
@@ -32,13 +33,16 @@ class Variant:
 
 
 def lists(bench: Bench) -> None:
-    """Preload the Pods, say what memory that took, then list them in every way."""
-    path = bench.namespace()
-    make = bench.creating(f"{path}/pods", "pods", "load")
-    bench.measure("preload_pods", PRELOAD_CONNECTIONS, make, count=bench.options.pods)
-    bench.emit("rss_after_preload", {"rss_total_mib": round(bench.machine.rss_mib(), 1)})
-    for variant in _variants(bench):
-        _measure(bench, f"{path}/pods", variant)
+    """Preload the objects (Pods), say what memory that took, then list them in every way."""
+    for subject in bench.subjects("pods"):
+        path = subject.within(bench.namespace())
+        make = bench.creating(path, subject, "load")
+        bench.measure(f"preload_{subject.plural}", PRELOAD_CONNECTIONS, make, count=bench.options.pods)
+        memory = round(bench.machine.rss_mib(), 1)
+        bench.emit("rss_after_preload", {"kind": subject.plural, "rss_total_mib": memory})
+        for variant in _variants(bench):
+            if variant.accept != bench.types.protobuf or "pb" in subject.forms:
+                _measure(bench, path, variant, {"kind": subject.plural})
 
 
 def _variants(bench: Bench) -> list[Variant]:
@@ -58,13 +62,13 @@ def _variants(bench: Bench) -> list[Variant]:
     ]
 
 
-def _measure(bench: Bench, path: str, variant: Variant) -> None:
+def _measure(bench: Bench, path: str, variant: Variant, about: Mapping[str, object]) -> None:
     connection = Connection(bench.endpoint)
     connection.call(bench.endpoint.request("GET", "/version"))
     bench.machine.await_quiet(bench.options.quiet)
     before = bench.machine.snapshot()
     seconds: list[float] = []
-    fields: dict[str, object] = {"errors": 0}
+    fields: dict[str, object] = {**about, "errors": 0}
     pages: list[Answer] = []
     try:
         for _ in range(bench.options.list_iters):

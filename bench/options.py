@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
-ON_DEMAND = ("holdup", "holdup-restart", "soak")
+ON_DEMAND = ("apply", "definitions", "holdup", "holdup-restart", "soak")
 FORMATS = ("json", "pb")
-MAX_POD_KIB = 12  # a request stays within one TLS record
+KINDS = ("configmaps", "pods", "widgets")
+MAX_KIB = 12  # a request stays within one TLS record
 
 QUICK = {
     "conc": (1, 8),
@@ -22,6 +23,7 @@ QUICK = {
     "watch_flat": (100, 50),
     "idle": 100,
     "idle_seconds": 0.5,
+    "definitions": 20,
     "soak_requests": 4000,
     "starts": 1,
     "repeats": 1,
@@ -36,7 +38,8 @@ class Options(argparse.Namespace):
     n_create: int
     seconds: float
     pods: int
-    pod_kib: int
+    kinds: tuple[str, ...]
+    kib: int
     list_iters: int
     limit: int
     watchers: tuple[int, ...]
@@ -48,6 +51,7 @@ class Options(argparse.Namespace):
     watch_processes: int
     idle: int
     idle_seconds: float
+    definitions: int
     soak_requests: int
     starts: int
     cases: tuple[str, ...]
@@ -89,8 +93,19 @@ def _parser() -> argparse.ArgumentParser:
     add("--conc", type=_numbers, default=(1, 16, 64), help="connections in create and get")
     add("--n-create", type=_positive, default=1000, help="objects of each kind per concurrency in create")
     add("--seconds", type=_seconds, default=2.0, help="time per step of get")
+    add(
+        "--kinds",
+        type=_words(KINDS),
+        default=(),
+        help=f"of {', '.join(KINDS)}: what idle to list load, one after the other (default: ConfigMaps or Pods)",
+    )
     add("--pods", type=_positive, default=10_000, help="Pods to preload for list")
-    add("--pod-kib", type=_pod_kib, default=0, help="fill Pods up to this size as sent (0: 2.3 KiB)")
+    add(
+        "--kib",
+        type=_kib,
+        default=0,
+        help="fill objects up to this size as sent (0: 1 KB, Pods 2.3 KiB, widgets 6 KiB)",
+    )
     add("--list-iters", type=_positive, default=5, help="times each list is done")
     add("--limit", type=_positive, default=500, help="page size of the paged list")
     add("--watchers", type=_numbers, default=(1, 100, 1000), help="numbers of watchers")
@@ -102,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--watch-processes", type=_positive, default=1, help="processes that read the watches")
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
+    add("--definitions", type=_positive, default=500, help="how many the scenario definitions creates")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")
@@ -141,10 +157,10 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _pod_kib(text: str) -> int:
+def _kib(text: str) -> int:
     value = int(text)
-    if not 0 <= value <= MAX_POD_KIB:
-        raise argparse.ArgumentTypeError(f"must be 0 to {MAX_POD_KIB}")
+    if not 0 <= value <= MAX_KIB:
+        raise argparse.ArgumentTypeError(f"must be 0 to {MAX_KIB}")
     return value
 
 

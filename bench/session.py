@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 import orjson
 
-from bench.bodies import Template, config_map, numbered, pod
+from bench.bodies import numbered
 from bench.closed_loop import ClosedLoop, Done, Make, Result, percentile_ms
 from bench.http1 import JSON, BenchError, Connection, Endpoint
 from bench.machine import Machine
 from bench.options import Options
+from bench.subjects import CORE, Subject, subjects
 
 Emit = Callable[[str, Mapping[str, object]], None]
 """Prints a line: the scenario's name and its fields."""
 
 WARM_UP_S = 1.0
 WARM_UP_CONNECTIONS = 4
-CORE = "/api/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,17 @@ class Bench:
         self.machine = machine
         self.emit = emit
         self.types = types
-        self.pod = pod(options.pod_kib)
-        self.config_map = config_map()
+        self._subjects = subjects(options.kib)
         self._prefix = f"bench-{time.time_ns() // 1_000_000 % 10**9}"
         self._namespaces = 0
 
-    def template(self, plural: str) -> Template:
-        """The body for `pods` or `configmaps`."""
-        return self.pod if plural == "pods" else self.config_map
+    def subject(self, plural: str) -> Subject:
+        """The kind with this plural."""
+        return self._subjects[plural]
+
+    def subjects(self, *usual: str) -> list[Subject]:
+        """The kinds that were asked for; the usual ones if none were."""
+        return [self._subjects[plural] for plural in self.options.kinds or usual]
 
     def namespace(self) -> str:
         """Make a namespace, with the service account that some servers want before any Pod; returns its path."""
@@ -70,18 +73,18 @@ class Bench:
         if answer.status not in (201, 409):
             raise BenchError(f"POST {path}: {answer.problem(JSON)}")
 
-    def fill(self, path: str, plural: str, prefix: str, count: int, workers: int = 1) -> Result:
-        """Create `count` objects; BenchError if one cannot be."""
+    def fill(self, path: str, subject: Subject, prefix: str, count: int, workers: int = 1) -> Result:
+        """Create `count` objects in the collection at `path`; BenchError if one cannot be."""
         loop = ClosedLoop(self.endpoint, workers)
-        result = loop.run(self.creating(f"{path}/{plural}", plural, prefix), count=count)
+        result = loop.run(self.creating(path, subject, prefix), count=count)
         loop.close()
         if result.errors:
             raise BenchError(f"filling {path}: {result.first_error}")
         return result
 
-    def creating(self, path: str, plural: str, prefix: str) -> Make:
+    def creating(self, path: str, subject: Subject, prefix: str) -> Make:
         """The requests that create objects `prefix`-number in the collection at `path`."""
-        template, endpoint = self.template(plural), self.endpoint
+        template, endpoint = subject.template, self.endpoint
 
         def make(worker: int, number: int) -> bytes:
             return endpoint.request("POST", path, JSON, JSON, template.render(numbered(prefix, number), number))
@@ -91,9 +94,9 @@ class Bench:
     def warm_up(self) -> None:
         """Let the server compile and cache what its first requests need."""
         path = self.namespace()
-        for plural in ("configmaps", "pods"):
-            self.fill(path, plural, "warm", 32)
-        request = self.endpoint.request("GET", f"{path}/pods/{numbered('warm', 0)}")
+        for subject in self.subjects("configmaps", "pods"):
+            self.fill(subject.within(path), subject, "warm", 32)
+        request = self.endpoint.request("GET", f"{subject.within(path)}/{numbered('warm', 0)}")
         loop = ClosedLoop(self.endpoint, WARM_UP_CONNECTIONS)
         loop.run(lambda worker, number: request, seconds=min(WARM_UP_S, self.options.seconds))
         loop.close()

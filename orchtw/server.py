@@ -31,8 +31,8 @@ from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
 from orchtw.storage.interface import Store
 
-SPARE_FILES = 256 + 3 * MOST
-"""Open files beside clients' connections: the store, logs, outgoing connections."""
+SPARE_FILES = 256 + 4 * MOST
+"""Open files beside clients' connections: the store, logs, connections to backends, webhooks and other servers."""
 
 SWITCH_S = 0.001
 """How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""

@@ -1,6 +1,7 @@
 """Walks of values along their merge types: which fields they set, how two differ, what both make together.
 
-All containers are taken as immutable: results share with the arguments whatever they have in common.
+All containers are taken as immutable: results share with the arguments whatever they have in common. A value that is
+not of its type, such as a stored one whose schema changed, is a leaf.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from orchtw.apply.merge_type import (
 from orchtw.apply.path_element import SELF
 
 _ABSENT: Final = object()
+_CONTAINERS: Final[dict[int, type]] = {MAP_SHAPE: dict, LIST_SHAPE: list}
 
 
 def same(kind: Type, left: Any, right: Any) -> bool:
@@ -92,8 +94,10 @@ def _claimed(kind: Type, value: Any) -> Tree | None:
     if not value:
         return None
     if isinstance(kind, MapType):
-        return claimed(kind, value) or None
+        return claimed(kind, value) or None if type(value) is dict else LEAF
     assert isinstance(kind, ListType)
+    if type(value) is not list:
+        return LEAF
     element = kind.element
     return {step: as_member(_claimed(element, item) or LEAF) for step, item in items(kind, value)}
 
@@ -109,12 +113,16 @@ def present(kind: Type, value: Any) -> Tree:
     out = {SELF: LEAF}
     if shape == MAP_SHAPE:
         assert isinstance(kind, MapType)
+        if type(value) is not dict:
+            return LEAF
         fields, element = kind.fields, kind.element
         for key, part in value.items():
             step, inner = fields.get(key) or ("f:" + key, element or UNTYPED)
             out[step] = LEAF if inner.shape == LEAF_SHAPE else present(inner, part)
     else:
         assert isinstance(kind, ListType)
+        if type(value) is not list:
+            return LEAF
         for step, item in items(kind, value):
             out[step] = present(kind.element, item)
     return out if len(out) > 1 else LEAF
@@ -185,18 +193,20 @@ def _compare(kind: Type, step: str, old: Any, new: Any, out: Changes) -> None:
     if shape == UNTYPED_SHAPE:
         kind = of_value(old) if type(old) is dict else of_value(new)
         shape = kind.shape
-        if shape == MAP_SHAPE and not (type(old) is type(new) or old is None or new is None):
-            out.modified[step] = LEAF  # an object became something else or the other way round
     if shape == LEAF_SHAPE or not (old or new):
         out.modified[step] = LEAF
         return
+    if not (_fits(shape, old) and _fits(shape, new)):
+        out.modified[step] = LEAF  # an object became something else or the other way round
     inner = Changes({}, {}, {})
+    sort = _CONTAINERS[shape]
+    old, new = old if type(old) is sort else sort(), new if type(new) is sort else sort()
     if shape == LIST_SHAPE:
         assert isinstance(kind, ListType)
-        _compare_lists(kind, old or [], new or [], inner)
+        _compare_lists(kind, old, new, inner)
     else:
         assert isinstance(kind, MapType)
-        _compare_maps(kind, _object(old), _object(new), inner)
+        _compare_maps(kind, old, new, inner)
     for name in Changes.__slots__:
         tree = getattr(inner, name)
         if tree:
@@ -204,8 +214,8 @@ def _compare(kind: Type, step: str, old: Any, new: Any, out: Changes) -> None:
             level[step] = as_member(tree) if step in level else tree
 
 
-def _object(value: Any) -> dict[str, Any]:
-    return value if type(value) is dict else {}
+def _fits(shape: int, value: Any) -> bool:
+    return value is None or type(value) is _CONTAINERS[shape]
 
 
 def merge(kind: Type, live: Any, applied: Any) -> Any:
@@ -228,6 +238,8 @@ def merge(kind: Type, live: Any, applied: Any) -> Any:
         return live if same(kind, live, applied) else applied
     if not applied:
         return live
+    if not (_fits(shape, live) and _fits(shape, applied)):
+        return applied
     if shape == MAP_SHAPE:
         assert isinstance(kind, MapType)
         return merge_maps(kind, live, applied)
@@ -272,7 +284,7 @@ def remove(kind: Type, value: Any, paths: Tree) -> Any:
     """`value` without the paths in a root and all that is below them; None for a container that becomes empty."""
     if kind.shape == UNTYPED_SHAPE:
         kind = of_value(value)
-    if kind.shape == LEAF_SHAPE or not value or not paths:
+    if kind.shape == LEAF_SHAPE or not value or not paths or not _fits(kind.shape, value):
         return value
     if isinstance(kind, ListType):
         kept: list[Any] = []
@@ -303,7 +315,7 @@ def extract(kind: Type, value: Any, paths: Tree) -> Any:
     """The part of `value` that the paths in a root name, with the key fields of list items on the way."""
     if kind.shape == UNTYPED_SHAPE:
         kind = of_value(value)
-    if kind.shape == LEAF_SHAPE or not value or not paths:
+    if kind.shape == LEAF_SHAPE or not value or not paths or not _fits(kind.shape, value):
         return value
     if isinstance(kind, ListType):
         keys = kind.keys

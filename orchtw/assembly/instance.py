@@ -13,6 +13,7 @@ from twisted.logger import Logger
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
+from orchtw.assembly.definitions import definitions
 from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
@@ -27,10 +28,7 @@ from orchtw.authz.decision import Host as AuthzHost
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
-from orchtw.controllers.definitions.controller import DefinitionController
-from orchtw.controllers.definitions.controller import Parts as DefinitionParts
-from orchtw.controllers.definitions.serving import Serving
-from orchtw.controllers.embedded import embedded, host_of
+from orchtw.controllers.embedded import embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
@@ -88,7 +86,6 @@ class Instance:
         registry = Registry(
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
         )
-        self.definitions = self._definitions(registry)
         controllers = self._controllers(registry)
         steps = STEPS if config.bootstrap else ()
         self._readiness = Readiness(self.resources, controllers, steps, reactor)
@@ -96,6 +93,9 @@ class Instance:
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._leases = ServerLeases(store, reactor, Place(address, port))
+        self.definitions = definitions(self.resources, registry, self.caller, self._leases.several)
+        if self.definitions is not None:
+            self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap: Bootstrap | None = None
         if config.bootstrap:
             service = ServerService(cluster_ip=_first_service_ip(config), leases=self._leases)
@@ -152,20 +152,6 @@ class Instance:
 
         return Bootstrap(maker, service, info, registration, self._readiness.step_ended, self._reactor)
 
-    def _definitions(self, registry: Registry) -> DefinitionController | None:
-        """What serves the resources that definitions define, if these are served themselves."""
-        resources = self.resources
-        group = resources.naming.group("apiextensions.orch.io")
-        if resources.targets.find(group, "v1", "customresourcedefinitions") is None:
-            return None
-        serving = Serving(resources.targets, resources.codecs)
-        parts = DefinitionParts(
-            targets=resources.targets, writes=self.writes, deletion=self.deletion, serving=serving
-        )
-        made = DefinitionController(host_of(resources.naming, registry, self._reactor), parts)
-        made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
-        return made
-
     def _controllers(self, registry: Registry) -> Manager:
         resources = self.resources
         made = embedded(self._config, resources.naming, registry, self._reactor, self._reactor.stop)
@@ -199,6 +185,8 @@ class Instance:
         if self._bootstrap is not None:
             await self._bootstrap.start()
         self._services.startService()  # type: ignore[no-untyped-call]
+        if self.definitions is not None:
+            await self.definitions.settled()
         self._readiness.services_started()
 
     def trust_clients_of(self, client_ca_pem: str) -> None:

@@ -38,6 +38,11 @@ def write_path(resources: Resources, config: Config, admissions: Admissions) -> 
         random=SystemRandom(),
     )
     resources.targets.configure(host, config)
-    stamp = Stamp(now=time.time, new_uid=lambda: uuid_text(os.urandom(SIZE)))
+    stamp = Stamp(now=time.time, new_uid=new_uid)
     ownership = FieldOwnership(resources.targets, resources.naming)
     return WritePath(resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload)
+
+
+def new_uid() -> str:
+    """A random one."""
+    return uuid_text(os.urandom(SIZE))

@@ -140,18 +140,19 @@ class Registry:
 
 
 class RESTMapper:
-    """Resources by path and by kind; read again when the registry's resources have changed."""
+    """Resources by path and by kind; read again when they are asked for after the registry's have changed."""
 
     def __init__(self, targets: Targets) -> None:
         self._targets = targets
         self._by_path: dict[tuple[str, str, str], Resource] = {}
         self._by_kind: dict[tuple[str, str], Resource] = {}
         self._home: dict[Resource, Target] = {}
-        self._read()
-        targets.listen(self._read)
+        self._is_read = False
+        targets.listen(self._forget)
 
     def resources(self) -> Sequence[Resource]:
         """Each stored resource that is served in any version."""
+        self._read()
         return tuple(self._home)
 
     def listen(self, changed: Callable[[], None]) -> Callable[[], None]:
@@ -160,20 +161,29 @@ class RESTMapper:
 
     def by_path(self, group: str, version: str, plural: str) -> Resource:
         """The resource of that path; KeyError when it is not served."""
+        self._read()
         return self._by_path[group, version, plural]
 
     def by_kind(self, api_version: str, kind: str) -> Resource | None:
         """The resource that serves that kind."""
+        self._read()
         return self._by_kind.get((api_version, kind))
 
     def target(self, resource: Resource) -> Target:
         """The target of a resource that has been found before. Raises NotFound (404) once it is gone."""
+        self._read()
         target = self._home.get(resource)
         if target is None:
             raise NotFound.generic()
         return target
 
+    def _forget(self) -> None:
+        self._is_read = False
+
     def _read(self) -> None:
+        if self._is_read:
+            return
+        self._is_read = True
         same = {resource: resource for resource in self._home}
         self._by_path, self._by_kind, self._home = {}, {}, {}
         for target in _homes_first(self._targets.served()):
@@ -229,17 +239,24 @@ class InProcessClient:
         return self._index.by_kind(api_version, kind)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Object:
-        item = await self.find(resource, namespace, name)
-        if item is None:
+        target = self._index.target(resource)
+        entry = await self._entry(target, namespace, name)
+        if entry is None:
             raise NotFound.of(resource.plural, resource.group, name)
-        return item.load()
+        if target.forms is not None:
+            await target.forms.ensure((entry,))
+        return target.load(entry)
 
     async def find(self, resource: Resource, namespace: str, name: str) -> Item | None:
         target = self._index.target(resource)
+        entry = await self._entry(target, namespace, name)
+        return None if entry is None else CachedItem(target, entry)
+
+    @staticmethod
+    async def _entry(target: Target, namespace: str, name: str) -> Entry | None:
         if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
-        entry = target.stored.get(namespace, name)
-        return None if entry is None else CachedItem(target, entry)
+        return target.stored.get(namespace, name)
 
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         target = self._index.target(resource)

@@ -113,6 +113,22 @@ class Graph:
             self._attention_to(node.dependents)
         self._drop_if_idle(node)
 
+    def lost(self, resource: Resource) -> None:
+        """The resource is no longer served: nobody knows what becomes of its objects."""
+        for node in list(self.of_resource(resource)):
+            self.removed(node.uid)
+            node.presence = Presence.UNKNOWN
+
+    def has_seen_end(self, owner: OwnerReference, namespace: str) -> bool:
+        """Whether exactly the owner that an object of that namespace refers to is known to be gone."""
+        node = self.nodes.get(owner.uid)
+        if node is None or node.presence is not Presence.ABSENT or node.resource is None:
+            return False
+        resource = node.resource
+        kind = owner.api_version.rpartition("/")[0], owner.kind
+        place = namespace if resource.namespaced else ""
+        return (resource.group, resource.kind) == kind and (node.namespace, node.name) == (place, owner.name)
+
     def found(self, resource: Resource, namespace: str, name: str, meta: OwnerMetadata) -> None:
         """An owner that somebody refers to was looked up and is there."""
         node = self.nodes.get(meta.uid)

@@ -33,7 +33,7 @@ class Kept(HTTP11ClientProtocol):
         self._tls = tls
         self._requests = 0
         self._head_bytes = 0
-        self._waiting = self._too_long = False
+        self._waiting = self._too_long = self._gone = False
         self._listeners: list[Callable[[Outcome], None]] = []
 
     def on_end(self, tell: Callable[[Outcome], None]) -> None:
@@ -76,8 +76,10 @@ class Kept(HTTP11ClientProtocol):
         """Drop the connection; fires when it is gone."""
         if self.transport is None:
             self._tell()
+        if self.transport is None or self._gone:
             return succeed(None)
-        gone: Deferred[None] = super().abort()  # type: ignore[no-untyped-call]
+        gone: Deferred[None] = Deferred()
+        self.on_end(lambda _: gone.callback(None))
         self.transport.abortConnection()
         return gone
 
@@ -110,6 +112,7 @@ class Kept(HTTP11ClientProtocol):
 
     def connectionLost(self, reason: Failure) -> None:  # type: ignore[override]
         """The other side is gone."""
+        self._gone = True
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
         if not self.secured.called:
             self.secured.errback(reason)

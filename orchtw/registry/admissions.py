@@ -68,9 +68,8 @@ class Admission:
         return obj
 
     def finish(self, obj: Object) -> None:
-        """Show `obj`, which is in the storage version, to validating plugins."""
-        target, view = self._write.target, self._write.view
-        served = target.from_storage(obj) if target.from_storage else obj
+        """Show `obj`, a draft, to validating plugins."""
+        served, view = self._write.target.shown_draft(obj), self._write.view
         self._attributes.finish(view.show(served) if view else served)
 
     async def validate(self) -> None:
@@ -99,12 +98,12 @@ class Admissions:
         return Admission(write, plan, attributes, wanted)
 
     async def deleting(self, write: Write, old: Object, options: DeleteOptions, size_bytes: int) -> None:
-        """Ask both halves about the end of `old`, which is in the storage version. Raises what plugins raise."""
+        """Ask both halves about the end of `old`, a draft. Raises what plugins raise."""
         plan = self._plan(write, "DELETE")
         if plan.empty:
             return
-        convert = write.target.from_storage
-        shown = old if convert is None else await self._run(size_bytes, lambda: convert(old))
+        target = write.target
+        shown = old if target.from_storage is None else await self._run(size_bytes, lambda: target.shown_draft(old))
         attributes = self._attributes(write, "DELETE", None, shown, size_bytes)
         attributes.given_options = options
         for step in (*plan.mutating, *plan.validating):

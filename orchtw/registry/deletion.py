@@ -54,7 +54,10 @@ class Deletion:
             if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                 await wait
             try:
-                live = stored.get(write.namespace, write.name)
+                if stored.cache.closed:
+                    live = await self._writes.stored_now(stored, write.namespace, write.name)
+                else:
+                    live = stored.get(write.namespace, write.name)
             except DamagedObject as damage:
                 return await self._remove_damaged(write, options, damage)
             if live is None:
@@ -94,7 +97,7 @@ class Deletion:
 
     def _terminating(self, write: Write, options: DeleteOptions, old: Object) -> Object | None:
         """The object as it waits for its end; None: nothing holds it; `old` itself: nothing changes."""
-        strategy = write.target.stored.strategy
+        strategy = write.target.strategy
         finalizers = self._finalizers(write, options, old["metadata"].get("finalizers") or [])
         grace_s = self._grace_s(write, options, old)
         held = bool(finalizers) or strategy.holds_removal(old)
@@ -120,7 +123,7 @@ class Deletion:
         asked_s = options.grace_period_s
         if old["metadata"].get("deletionTimestamp") and asked_s is None:
             return int(old["metadata"].get("deletionGracePeriodSeconds") or 0)
-        grace_s = write.target.stored.strategy.grace_period_s(old, asked_s)
+        grace_s = write.target.strategy.grace_period_s(old, asked_s)
         pending_s = old["metadata"].get("deletionGracePeriodSeconds")
         return grace_s if pending_s is None else min(grace_s, pending_s)
 
@@ -137,10 +140,10 @@ class Deletion:
             return present
         resource = write.target.resource
         policy = options.propagation or _from_orphan_dependents(options.orphan_dependents)
-        if not write.target.stored.strategy.traits.collected:
+        if not write.target.strategy.traits.collected:
             policy = "Background"
         chosen = ORPHAN in present or FOREGROUND in present
-        if not policy and not chosen and resource.version in write.target.stored.strategy.traits.orphans_in:
+        if not policy and not chosen and resource.version in write.target.strategy.traits.orphans_in:
             policy = "Orphan"
         if not policy:
             return present
@@ -150,7 +153,7 @@ class Deletion:
 
     @staticmethod
     def _check_preconditions(write: Write, options: DeleteOptions, meta: dict[str, Any]) -> None:
-        strategy = write.target.stored.strategy
+        strategy = write.target.strategy
         uid, version = options.precondition_uid, options.precondition_version
         if uid and uid != meta["uid"]:
             raise strategy.precondition_failed(write.name, "UID", uid, meta["uid"])

@@ -20,8 +20,9 @@ from orchtw.registry.identity import (
     match_namespace,
     own_metadata,
 )
-from orchtw.registry.stored import Prepared, Stored
+from orchtw.registry.stored import Prepared
 from orchtw.registry.system_metadata import Stamp, drop_deletion, keep_server_fields, ordered, without_version
+from orchtw.registry.target import Target
 from orchtw.registry.traits import Sent
 from orchtw.registry.write import Transform, Write
 from orchtw.rules.metadata import drop_repeated_owners, generate_name
@@ -37,7 +38,7 @@ Check = Callable[[], None]
 
 @attrs.frozen(slots=True)
 class Change:
-    """One try of an update: the wanted and the live object in the target's version, the live one as it is stored."""
+    """One try of an update: the wanted and the live object in the target's version, the live one as a draft."""
 
     wanted: Object
     shown: Object
@@ -66,12 +67,12 @@ class Drafts:
         self._own(write, None, obj)
 
     def begin_create(self, write: Write, obj: Object, admission: Admission | None) -> tuple[bool, Object, Check]:
-        """The object as the store keeps it, with what the server makes up; whether that is its name; its check.
+        """The draft of the object with what the server makes up; whether that is its name; its check.
 
         Where nothing is reserved the object has been checked already.
         """
         sent = obj if admission is None else admission.outcome()
-        obj = write.target.store_form(sent)
+        obj = write.target.draft(sent)
         meta = obj["metadata"]
         if admission is not None:
             _warn(write, drop_repeated_owners(meta, admitted=True))
@@ -81,7 +82,7 @@ class Drafts:
         generated = not meta.get("name") and bool(meta.get("generateName"))
         if generated:
             meta["name"] = generate_name(meta["generateName"], self._random)
-        strategy = write.target.stored.strategy
+        strategy = write.target.strategy
         strategy.drop_unwritable(obj, None, write.target.resource.version)
         self._stamp.created(meta)
         strategy.prepare_for_create(obj, write.user)
@@ -93,22 +94,22 @@ class Drafts:
 
     def change(self, write: Write, transform: Transform, live: Entry) -> Change:
         """What the write wants to make of the live object, with its owners, as admission sees it."""
-        target, old = write.target, write.target.stored.load(live)
+        target, old = write.target, write.target.load_draft(live)
         wanted = transform(target.load(live))
         asked_version = match_live(write, own_metadata(wanted), old["metadata"], live)
         keep_server_fields(wanted["metadata"], old["metadata"])
-        shown = target.load(live) if target.from_storage else old
+        shown = old if old["apiVersion"] == target.codec.api_version else target.load(live)
         self._own(write, shown, wanted)
         return Change(wanted, shown, old, asked_version)
 
     def begin_update(self, write: Write, change: Change, admission: Admission | None) -> tuple[Object, Check]:
-        """The object as the store keeps it, in which what the write may not change has been restored; its check.
+        """The draft of the object, in which what the write may not change has been restored; its check.
 
         Where nothing is reserved the object has been checked already.
         """
-        strategy, old = write.target.stored.strategy, change.old
+        strategy, old = write.target.strategy, change.old
         sent = change.wanted if admission is None else admission.outcome()
-        new = write.target.store_form(sent)
+        new = write.target.draft(sent)
         if admission is not None:
             _warn(write, drop_repeated_owners(new["metadata"], admitted=True))
         if write.subresource:
@@ -120,13 +121,13 @@ class Drafts:
             strategy.drop_unwritable(new, old, write.target.resource.version)
             strategy.prepare_for_update(new, old)
         new["metadata"] = ordered(new["metadata"])
-        check = partial(_check_update, write, admission, new, change, sent)
+        check = partial(_check_update, write, admission, new, old, sent)
         if strategy.reservations is None:
             check()
         return new, check
 
     def _subresource(self, write: Write, new: Object, old: Object) -> Object:
-        prepared = write.target.stored.strategy.prepare_for_subresource(
+        prepared = write.target.strategy.prepare_for_subresource(
             write.subresource, new, old, self._stamp.timestamp()
         )
         if prepared is None:
@@ -149,30 +150,29 @@ class Drafts:
 
 def _check_create(write: Write, admission: Admission | None, new: Object, sent: Object) -> None:
     """Refuse a new object that is not valid (422), else show it to validating plugins."""
-    target, strategy = write.target, write.target.stored.strategy
-    _refuse(write, new, strategy.validate_create(new, Sent(sent, target.resource, codec=target.codec)))
+    strategy = write.target.strategy
+    _refuse(write, new, strategy.validate_create(new, Sent(sent, write.target.resource)))
     _warn(write, strategy.warnings(new, None))
     if admission is not None and admission.validates:
         admission.finish(new)
 
 
-def _check_update(write: Write, admission: Admission | None, new: Object, change: Change, sent: Object) -> None:
+def _check_update(write: Write, admission: Admission | None, new: Object, old: Object, sent: Object) -> None:
     """Refuse a change that is not valid (422), else show it to validating plugins."""
-    target, strategy = write.target, write.target.stored.strategy
-    asked = Sent(sent, target.resource, write.subresource, target.codec, change.shown)
-    _refuse(write, new, strategy.validate_update(new, change.old, asked))
+    strategy = write.target.strategy
+    _refuse(write, new, strategy.validate_update(new, old, Sent(sent, write.target.resource, write.subresource)))
     if not write.subresource:
-        _warn(write, strategy.warnings(new, change.old))
+        _warn(write, strategy.warnings(new, old))
     if admission is not None and admission.validates:
         admission.finish(new)
 
 
-def prepared_object(stored: Stored, obj: Object, live: Entry | None = None) -> Prepared:
-    """The object encoded. Raises RequestEntityTooLarge (413) when it has outgrown the store.
+def prepared_object(target: Target, obj: Object, live: Entry | None = None) -> Prepared:
+    """A draft encoded. Raises RequestEntityTooLarge (413) when it has outgrown the store.
 
     What is too large already may shrink, so that it can be repaired and deleted.
     """
-    prepared = stored.prepare(obj)
+    prepared = target.prepare(obj)
     size = len(prepared.raw)
     if size > MAX_KEYS and (live is None or size > len(live.raw)):
         if size > MAX_STORED_BYTES:
@@ -184,12 +184,12 @@ def prepared_object(stored: Stored, obj: Object, live: Entry | None = None) -> P
     return prepared
 
 
-def prepared_update(stored: Stored, new: Object, old: Object, live: Entry) -> Prepared | None:
-    """The new object encoded; None: it is as the live one."""
+def prepared_update(target: Target, new: Object, old: Object, live: Entry) -> Prepared | None:
+    """The new object encoded; None: it is as the live one, which lies in the store as it would be written."""
     _keep_times(new["metadata"], old["metadata"])
-    if without_version(new) == without_version(old):
+    if without_version(new) == without_version(old) and target.stored.is_current(live):
         return None
-    return prepared_object(stored, new, live)
+    return prepared_object(target, new, live)
 
 
 def _refuse(write: Write, obj: Object, causes: list[Cause]) -> None:

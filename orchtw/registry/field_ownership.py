@@ -55,7 +55,7 @@ class FieldOwnership:
     @staticmethod
     def _ignored(target: Target, subresource: str) -> FieldSet | None:
         """What a write through this endpoint cannot change, so that it never owns it."""
-        paths = target.stored.strategy.subresource_ignores(subresource)
+        paths = target.strategy.subresource_ignores(subresource)
         return FieldSet.named(*paths) if paths else None
 
 
@@ -78,6 +78,4 @@ class ServedVersions:
         What comes here is half merged: fields may be missing that every canonical object has, and conversions read.
         """
         given = self._targets[source]
-        stored = given.store_form(given.codec.normalise(obj))
-        from_storage = self._targets[wanted].from_storage
-        return from_storage(stored) if from_storage else stored
+        return given.convert(given.codec.normalise(obj), self._targets[wanted])

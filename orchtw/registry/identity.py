@@ -72,7 +72,7 @@ def modified(write: Write) -> Conflict:
 def _match_version(write: Write, version: str, live: Entry) -> str:
     resource = write.target.resource
     if not version:
-        if not (write.from_live or write.target.stored.strategy.traits.unconditional_update):
+        if not (write.from_live or write.target.strategy.traits.unconditional_update):
             cause = Cause("FieldValueInvalid", "Invalid value: 0x0: must be specified for an update",
                           "metadata.resourceVersion")
             raise Invalid.of(resource.plural, resource.group, write.name, [cause])

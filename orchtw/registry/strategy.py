@@ -6,6 +6,7 @@ itself: it returns causes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import orjson
@@ -49,6 +50,13 @@ class Strategy:
             naming=naming,
         )
         self.has_status = any(sub.name == "status" for sub in resource.subresources)
+
+    def configure(self, gates: Mapping[str, bool]) -> None:
+        """Take over what feature gates say; before the first write."""
+
+    def work_bytes(self, obj: Object, size_bytes: int) -> int:
+        """The size by which it is decided whether others wait while an object of `size_bytes` is looked at."""
+        return size_bytes
 
     def fold_write_only(self, obj: Object) -> None:
         """Turn write-only fields into those that are stored, in place, before anybody comes to own them.
@@ -184,8 +192,9 @@ class Strategy:
         warn = self.traits.warn
         return [] if warn is None else warn(obj, old, self.naming)
 
-    def scale(self, resource: ResourceType) -> ScaleMapping:
-        """How the Scales of objects in the version of `resource` are made."""
+    @property
+    def scale(self) -> ScaleMapping:
+        """How Scales are made of the kind's objects."""
         return WORKLOAD
 
     def grace_period_s(self, obj: Object, asked_s: int | None) -> int:

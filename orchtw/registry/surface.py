@@ -8,6 +8,7 @@ import orjson
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.converting import run_converting
 from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
@@ -34,10 +35,9 @@ class ServedSurface:
         given, asked = self._target(source), self._target(wanted)
 
         def converted() -> Object:
-            stored = given.store_form(given.codec.normalise(obj))
-            return asked.from_storage(stored) if asked.from_storage else stored
+            return given.convert(given.codec.normalise(obj), asked)
 
-        return await self._offload.run(size_bytes, converted)
+        return await run_converting(self._offload.run, size_bytes, converted)
 
     async def copy(self, obj: Object, size_bytes: int) -> Object:
         copied: Object = await self._offload.run(size_bytes, lambda: load_json(orjson.dumps(obj)))

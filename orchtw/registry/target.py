@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
 
 import attrs
 import orjson
 
 from orchtw.objects import Object
-from orchtw.registry.stored import Stored
+from orchtw.registry.stored import Prepared, Stored
+from orchtw.registry.strategy import Strategy
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.watch.entry import Entry
+from orchtw.watch.gate import Gate
 
+CELLS: Final = ("cells",)
 Convert = Callable[[Object], Object]
+
+
+class Forms(Gate, Protocol):
+    """What makes the forms of objects in a version, where that takes a call."""
+
+    async def ensure(self, entries: Sequence[Entry]) -> None:
+        """Have the forms of entries, so that all of `Target` can be asked about them. Raises StatusError."""
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)
@@ -24,6 +34,9 @@ class Target:
     `to_storage` and `from_storage` are None where the served version is the stored one. `same_fields`: versions
     that differ in nothing but apiVersion share their JSON after it. `deprecation` is what requests are warned of.
     `kept` is where others keep what they make once for it, such as watch wires, so that it goes with the target.
+
+    Writes work on *drafts*, objects in the version that `strategy` knows: here that of the store. `forms` is None
+    where all conversions are functions. Where it is not, `forms.ensure` comes first; else Unconverted is raised.
     """
 
     resource: ResourceType
@@ -33,7 +46,18 @@ class Target:
     from_storage: Convert | None = None
     same_fields: bool = True
     deprecation: str = ""
+    strategy: Strategy = attrs.field()
+    forms: Forms | None = None
     kept: dict[Any, Any] = attrs.field(factory=dict, init=False)
+
+    @strategy.default
+    def _strategy(self) -> Strategy:
+        return self.stored.strategy
+
+    @property
+    def row_key(self) -> tuple[str, ...]:
+        """Where entries keep the cells of their Table rows; empty: these are not made of what this version shows."""
+        return CELLS if self.from_storage is None else ()
 
     def load(self, entry: Entry) -> Object:
         """A private canonical dict of a cached object in this version."""
@@ -44,9 +68,34 @@ class Target:
         """A dict of this version as the store keeps it."""
         return self.to_storage(obj) if self.to_storage else obj
 
+    def convert(self, obj: Object, wanted: Target) -> Object:
+        """A dict of this version in another one that shares the stored resource."""
+        stored = self.store_form(obj)
+        return wanted.from_storage(stored) if wanted.from_storage else stored
+
+    def draft(self, obj: Object) -> Object:
+        """A dict of this version as writes work on it."""
+        return self.store_form(obj)
+
+    def load_draft(self, entry: Entry) -> Object:
+        """A private dict of a cached object as writes work on it."""
+        return self.stored.load(entry)
+
+    def shown_draft(self, draft: Object) -> Object:
+        """A draft in this version."""
+        return self.from_storage(draft) if self.from_storage else draft
+
+    def prepare(self, draft: Object) -> Prepared:
+        """Encode a draft for the store."""
+        return self.stored.prepare(draft)
+
+    def as_written(self, entry: Entry, draft: Object) -> Entry:
+        """The entry of a draft that has been stored, from which its writer is answered."""
+        return entry
+
     def complete(self, obj: Object) -> None:
         """Give a decoded object of this version what its kind adds by rule, before anybody owns its fields."""
-        strategy = self.stored.strategy
+        strategy = self.strategy
         strategy.fold_write_only(obj)
         strategy.set_defaults(obj)
 

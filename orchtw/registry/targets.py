@@ -12,6 +12,7 @@ from orchtw.registry.stored import Stored
 from orchtw.registry.strategies import strategy_for
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.target import Target
+from orchtw.registry.versioning import MakeVersioning, Parts
 from orchtw.rules.warnings import deprecation
 from orchtw.schema.catalogue import Catalogue, GroupInfo, ResourceType, with_added
 from orchtw.schema.codec.codecs import Codecs, KindCodec
@@ -28,6 +29,7 @@ Home = tuple[str, str]
 """Group and plural under which a resource is stored."""
 
 MakeStrategy = Callable[[ResourceType, Naming, KindCodec], Strategy]
+Made = tuple[ResourceType, KindCodec]
 MakeCodec = Callable[[ResourceType, StructSchema], KindCodec]
 
 
@@ -49,6 +51,7 @@ class Targets:
         self._served = {_path(each): each for each in served}
         self._added: dict[Home, Sequence[ResourceType]] = {}
         self._opening: dict[Home, Sequence[ResourceType]] = {}
+        self._release = {(each.group, each.plural) for each in catalogue.resources}
         self.versions = {path[:2] for path in self._served}
         for resource in catalogue.resources:
             if resource.storage_version is not None:
@@ -72,6 +75,7 @@ class Targets:
         versions: Sequence[Kind],
         make_strategy: MakeStrategy = strategy_for,
         make_codec: MakeCodec | None = None,
+        make_versioning: MakeVersioning | None = None,
     ) -> None:
         """Serve a resource that is none of the release, in all of its versions, each with its schema; after `open`.
 
@@ -90,8 +94,11 @@ class Targets:
             make = make_codec or self._codecs.made
             come = [(resource, make(resource, schema)) for resource, schema in versions]
             storage = next(pair for pair in come if pair[0].version == pair[0].storage_version)
-            stored = self._make_stored(*storage, make_strategy)
-            targets = [self._target(resource, codec, stored) for resource, codec in come]
+            if make_versioning is None:
+                stored = self._make_stored(*storage, make_strategy)
+                targets = [self._target(resource, codec, stored) for resource, codec in come]
+            else:
+                stored, targets = self._versioned(storage, come, make_strategy, make_versioning)
             stored.cache = await self._caches.add(stored)
         finally:
             del self._opening[home]
@@ -102,6 +109,7 @@ class Targets:
         """Give the strategies of the release's kinds what follows from flags; before the first write."""
         for stored in self._stored.values():
             strategy = stored.strategy
+            strategy.configure(config.gates)
             if (make := strategy.traits.reservations) is not None:
                 strategy.reservations = make(host, config)
             if (ttl_s := strategy.traits.ttl_s) is not None:
@@ -126,6 +134,12 @@ class Targets:
         stored = self._stored.pop(home)
         self._replace(home, [])
         self._caches.remove(stored)
+
+    def close(self, stored: Stored, why: str) -> None:
+        """Let nothing new into an added resource's collection from now on: 405 with these words."""
+        if stored.closed != why:
+            stored.closed = why
+            self._tell()
 
     def listen(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed`, which must not raise, whenever resources have been added or removed.
@@ -163,7 +177,10 @@ class Targets:
 
     def versions_of(self, target: Target) -> Mapping[str, Target]:
         """The served targets that share `target`'s stored resource, by apiVersion; itself in any case."""
-        served = {each.resource.api_version: each for each in self._targets.values() if each.stored is target.stored}
+        home = target.resource.group, target.resource.plural
+        added = self._added.get(home)
+        among = self._targets.values() if added is None else map(self._targets.get, map(_path, added))
+        served = {each.resource.api_version: each for each in among if each and each.stored is target.stored}
         return {target.resource.api_version: target, **served}
 
     def _added_and_served(self) -> Iterator[ResourceType]:
@@ -178,9 +195,8 @@ class Targets:
             each.version == each.storage_version for each in resources
         ):
             raise ValueError(f"the versions of {first.qualified} do not belong together")
-        release = {(each.group, each.plural) for each in self._catalogue.resources}
         coming = {name for others in self._opening.values() for each in others for name in _names(each)}
-        if home in release or home in self._opening or any(coming & _names(each) for each in resources):
+        if home in self._release or home in self._opening or any(coming & _names(each) for each in resources):
             raise ValueError(f"{first.qualified} is there already, or is being added")
         return home
 
@@ -195,9 +211,42 @@ class Targets:
             self._added[home] = [each.resource for each in targets]
         self._all.update((_path(each.resource), each) for each in targets)
         self._targets.update((_path(each.resource), each) for each in targets if each.resource.default_on)
-        self.versions = {_path(each)[:2] for each in self.resources}
+        if gone:
+            self.versions = {_path(each)[:2] for each in self.resources}
+        else:
+            self.versions |= {_path(each.resource)[:2] for each in targets if each.resource.default_on}
+        self._tell()
+
+    def _tell(self) -> None:
         for changed in self._listeners:
             changed()
+
+    def _versioned(
+        self,
+        storage: Made,
+        come: Sequence[Made],
+        make_strategy: MakeStrategy,
+        make_versioning: MakeVersioning,
+    ) -> tuple[Stored, list[Target]]:
+        """What keeps and serves an added resource whose versions each have rules of their own."""
+        naming = self._catalogue.naming
+        versioning = make_versioning({resource.api_version: codec for resource, codec in come})
+        strategies = {resource.version: make_strategy(resource, naming, codec) for resource, codec in come}
+        home, codec = storage
+        stored = versioning.stored(home, codec, strategies[home.version], storage_prefix(home, naming))
+        targets = [
+            versioning.target(
+                Parts(
+                    resource=resource,
+                    codec=codec,
+                    stored=stored,
+                    strategy=strategies[resource.version],
+                    deprecation=deprecation(resource, naming.release),
+                )
+            )
+            for resource, codec in come
+        ]
+        return stored, targets
 
     def _target(self, resource: ResourceType, codec: KindCodec, stored: Stored) -> Target:
         target = Target(

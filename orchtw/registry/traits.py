@@ -17,7 +17,6 @@ from orchtw.objects import Object
 from orchtw.registry.reservations import MakeReservations
 from orchtw.rules.names import SUBDOMAIN_NAME, NameForm
 from orchtw.schema.catalogue import ResourceType
-from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.conversion.convert import SAME_FIELDS, Conversions
 from orchtw.schema.tables.text import Cells
 
@@ -33,16 +32,11 @@ Validate = Callable[[Object, Object | None, Naming], list[Cause]]
 
 @attrs.frozen(slots=True)
 class Sent:
-    """A write as it was sent: the object in the version of `resource`, to a sub-resource ("": the main path).
-
-    `codec` is that version's, `live` the live object in it; None: there is none, or who asks does not need it.
-    """
+    """A write as it was sent: the object in the version of `resource`, to a sub-resource ("": the main path)."""
 
     obj: Object
     resource: ResourceType
     subresource: str = ""
-    codec: KindCodec | None = None
-    live: Object | None = None
 
 
 ValidateSent = Callable[[Object, Object | None, Sent, Naming], list[Cause]]
@@ -75,6 +69,7 @@ class Traits:
     * `warn`: of deprecated fields and values, in creates and updates of the main path.
     * `reservations`: makes what keeps account of what objects take beyond themselves, such as addresses.
     * `ttl_s`: how long after their last write objects end by themselves; 0: they do not.
+    * `json_kept`: the JSON of objects that are read from the store is kept, for it is asked for at once.
     * `conversions`: between the kind's versions. `cells`: of its rows in Tables; None: the default columns.
       `own_columns`: each version's columns say themselves what stands in them.
     """
@@ -95,6 +90,7 @@ class Traits:
     warn: Warn | None = None
     reservations: MakeReservations | None = None
     ttl_s: Callable[[Config], float] | None = None
+    json_kept: bool = False
     conversions: Conversions = SAME_FIELDS
     cells: Cells | None = None
     own_columns: bool = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
+from typing import TypeVar
 
 from twisted.internet.defer import Deferred
 
@@ -10,6 +12,7 @@ from orchtw.apply.field_manager import FieldManager
 from orchtw.errors import AlreadyExists, Conflict, MethodNotAllowed, NotFound
 from orchtw.objects import Object
 from orchtw.registry.admissions import Admissions, Submission
+from orchtw.registry.converting import run_converting
 from orchtw.registry.drafts import Check, Drafts, prepared_object, prepared_update
 from orchtw.registry.field_ownership import FieldOwnership
 from orchtw.registry.identity import (
@@ -29,6 +32,8 @@ from orchtw.schema.codec.codecs import KindCodec
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue, Op, Outcome, Store
 from orchtw.watch.entry import Entry
+
+T = TypeVar("T")
 
 MAX_ATTEMPTS = 100
 """Tries of one write against racing writers: 64 writers on one object all get through, a livelock ends."""
@@ -56,7 +61,7 @@ class WritePath:
         self._stamp = stamp
         self._ownership = ownership
         self._drafts = Drafts(stamp, random, ownership)
-        self._run = offload.run
+        self._offload = offload
 
     def now(self) -> float:
         """The time that goes into objects, in seconds since the epoch."""
@@ -80,9 +85,10 @@ class WritePath:
         Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace),
         RequestEntityTooLarge (413), MethodNotAllowed (405, nothing new is stored any more).
         """
-        stored, size = write.target.stored, write.size_bytes
+        target, stored, size = write.target, write.target.stored, write.size_bytes
         _check_open(stored)
         await self._run(size, lambda: self._drafts.arriving(write, obj))
+        size = target.strategy.work_bytes(obj, size)
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         if admission is not None:
             await admission.admit()
@@ -91,11 +97,11 @@ class WritePath:
         try:
             if admission is not None and admission.validates:
                 await admission.validate()
-            prepared = await self._run(size, lambda: prepared_object(stored, new))
+            prepared = await self._run(size, lambda: prepared_object(write.target, new))
             if write.dry_run:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                     await wait
-                return self._pretend_create(write, prepared)
+                return target.as_written(self._pretend_create(write, prepared), new)
             _check_open(stored)  # again: nothing comes into a collection after it was closed
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
@@ -104,7 +110,7 @@ class WritePath:
                 hold.end()
         if not outcome.revision:
             raise self._exists(write, prepared, generated=generated)
-        return self._entry(stored, prepared, outcome.revision)
+        return target.as_written(self._entry(stored, prepared, outcome.revision), new)
 
     @staticmethod
     def _exists(write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
@@ -122,7 +128,10 @@ class WritePath:
         for _ in range(MAX_ATTEMPTS):
             if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                 await wait
-            live = stored.get(write.namespace, write.name)
+            if stored.cache.closed:
+                live = await self.stored_now(stored, write.namespace, write.name)
+            else:
+                live = stored.get(write.namespace, write.name)
             if live is None:
                 written = await self._create_by_update(write, transform)
             else:
@@ -130,6 +139,12 @@ class WritePath:
             if written is not None:
                 return written
         raise modified(write)
+
+    async def stored_now(self, stored: Stored, namespace: str, name: str) -> Entry | None:
+        """The object as the store has it, for a write that goes on while its resource is exchanged for another."""
+        key = stored.tail(namespace, name)
+        found = await self._store.get(stored.prefix + key)
+        return None if found is None else stored.build(key, found.value, found.revision)
 
     async def _create_by_update(self, write: Write, transform: Transform) -> Written | None:
         """The object where there was none; None: another writer was faster and the round may be repeated."""
@@ -151,8 +166,9 @@ class WritePath:
 
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
-        stored, size = write.target.stored, write.size_bytes + len(live.raw)
+        target, stored, size = write.target, write.target.stored, write.size_bytes + len(live.raw)
         change = await self._run(size, lambda: self._drafts.change(write, transform, live))
+        size = target.strategy.work_bytes(change.wanted, size)
         old, asked_version = change.old, change.asked_version
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
         if admission is not None:
@@ -162,13 +178,14 @@ class WritePath:
         try:
             if admission is not None and admission.validates:
                 await admission.validate()
-            prepared = await self._run(size, lambda: prepared_update(stored, new, old, live))
+            prepared = await self._run(size, lambda: prepared_update(write.target, new, old, live))
             if prepared is None:
                 return Written(live)
-            if _is_finished(stored, new):
-                return await self._remove_finished(write, live, old, prepared, asked_version, hold)
+            if _is_finished(target, new):
+                gone = await self._remove_finished(write, live, old, prepared, asked_version, hold)
+                return None if gone is None else Written(target.as_written(gone, new))
             if write.dry_run:
-                return Written(prepared.entry(live.revision))
+                return Written(target.as_written(prepared.entry(live.revision), new))
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
@@ -177,11 +194,11 @@ class WritePath:
         if not outcome.revision:
             _lost_race(write, asked_version, outcome.current)
             return None
-        return Written(self._entry(stored, prepared, outcome.revision))
+        return Written(target.as_written(self._entry(stored, prepared, outcome.revision), new))
 
     async def _remove_finished(
         self, write: Write, live: Entry, old: Object, prepared: Prepared, asked_version: str, hold: Hold | None
-    ) -> Written | None:
+    ) -> Entry | None:
         """The update that takes the last finalizer off a terminating object removes it (reference DEL-11)."""
         if hold is not None:
             hold.end()
@@ -189,7 +206,7 @@ class WritePath:
         if not outcome.revision:
             _lost_race(write, asked_version, outcome.current)
             return None
-        return Written(prepared.entry(outcome.revision))
+        return prepared.entry(outcome.revision)
 
     def _pretend_create(self, write: Write, prepared: Prepared) -> Entry:
         """What a dry-run create answers: the object without a version, unless the name is taken."""
@@ -198,8 +215,13 @@ class WritePath:
         return prepared.dry_run_entry()
 
     async def load(self, write: Write, live: Entry) -> Object:
-        """The object of a deletion in the storage version, for its own use."""
-        return await self._run(len(live.raw), lambda: write.target.stored.load(live))
+        """The draft of an object that is to end, for the caller's own use.
+
+        Where nobody is shown it, the object as it lies in the store will do: no webhook can stop its end.
+        """
+        target = write.target
+        load = target.stored.load if write.admitted else target.load_draft
+        return await self._run(len(live.raw), lambda: load(live))
 
     async def admit_delete(self, write: Write, live: Entry, old: Object, options: DeleteOptions) -> None:
         """Ask admission about the deletion of `old`, the live object. Raises what plugins raise."""
@@ -210,7 +232,7 @@ class WritePath:
         stored, size = write.target.stored, len(live.raw)
         hold = await self._reserve(write, size, new, old, _nothing)
         try:
-            prepared = await self._run(size, lambda: stored.prepare(new))
+            prepared = await self._run(size, lambda: write.target.prepare(new))
             if write.dry_run:
                 return prepared.entry(live.revision)
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
@@ -223,7 +245,7 @@ class WritePath:
     async def remove(self, write: Write, live: Entry, old: Object | None) -> Outcome:
         """Remove the live object, unless another writer was faster; a dry run answers with the live revision.
 
-        `old` is the object in the storage version; None: it cannot be read, and what it held stays to be found out.
+        `old` is the draft of the object; None: it cannot be read, and what it held stays to be found out.
         """
         if write.dry_run:
             return Outcome(live.revision)
@@ -248,6 +270,9 @@ class WritePath:
             raise
         return hold
 
+    async def _run(self, size_bytes: int, work: Callable[[], T]) -> T:
+        return await run_converting(self._offload.run, size_bytes, work)
+
     def _commit(self, op: Op, hold: Hold | None) -> Deferred[Outcome]:
         return self._store.commit(op) if hold is None else hold.commit(self._store, op)
 
@@ -264,13 +289,13 @@ def _check_open(stored: Stored) -> None:
 
 
 def _may_create(write: Write) -> bool:
-    return write.applies or write.target.stored.strategy.traits.create_on_update
+    return write.applies or write.target.strategy.traits.create_on_update
 
 
-def _is_finished(stored: Stored, obj: Object) -> bool:
+def _is_finished(target: Target, obj: Object) -> bool:
     meta = obj["metadata"]
     terminating = meta.get("deletionTimestamp") and not meta.get("deletionGracePeriodSeconds")
-    return bool(terminating) and not meta.get("finalizers") and not stored.strategy.holds_removal(obj)
+    return bool(terminating) and not meta.get("finalizers") and not target.strategy.holds_removal(obj)
 
 
 def _lost_race(write: Write, asked_version: str, current: KeyValue | None) -> None:

@@ -28,6 +28,7 @@ _PARSED = 512  # selectors kept parsed
 _LONGEST_KEPT = 512  # characters
 _SIGN: Final = re.compile("!=|==|=").search
 _GENERIC: Final = frozenset({"metadata.name", "metadata.namespace"})
+_NOT_SUPPORTED: Final = "field label not supported: {}"
 
 
 @attrs.frozen(slots=True)
@@ -80,16 +81,19 @@ class FieldSelector:
 ALL_FIELDS: Final = FieldSelector()
 
 
-def parse_fields(text: str, allowed: tuple[str, ...]) -> FieldSelector:
+def parse_fields(text: str, allowed: tuple[str, ...], *, custom: bool = False) -> FieldSelector:
     """The selector that `text` writes for a kind whose selectable fields are `allowed`; empty text selects all.
 
-    `allowed` is as in the kind's catalogue entry, in its served version's names. Raises BadRequest (400): text that
-    is no selector, or a field that is not selectable, in the words of the kind (reference READ-22).
+    `allowed` is as in the kind's catalogue entry, in its served version's names; of a `custom` kind they are all that
+    there is. Raises BadRequest (400): text that is no selector, or a field that is not selectable, in the words of
+    the kind (reference READ-22).
     """
     if not text:
         return ALL_FIELDS
     check_length(text)
-    return _parse_kept(text, allowed) if len(text) <= _LONGEST_KEPT else _resolve(_parse(text), allowed)
+    if len(text) <= _LONGEST_KEPT:
+        return _parse_kept(text, allowed, custom)
+    return _resolve(_parse(text), allowed, custom)
 
 
 def check_length(text: str) -> None:
@@ -99,8 +103,8 @@ def check_length(text: str) -> None:
 
 
 @lru_cache(maxsize=_PARSED)
-def _parse_kept(text: str, allowed: tuple[str, ...]) -> FieldSelector:
-    return _resolve(_parse(text), allowed)
+def _parse_kept(text: str, allowed: tuple[str, ...], custom: bool) -> FieldSelector:
+    return _resolve(_parse(text), allowed, custom)
 
 
 @lru_cache(maxsize=_PARSED)
@@ -114,13 +118,13 @@ def exact_field(text: str, field: str) -> str:
     return (_parse_any_kept(text) if len(text) <= _LONGEST_KEPT else _parse(text)).exact(field)
 
 
-def _resolve(selector: FieldSelector, allowed: tuple[str, ...]) -> FieldSelector:
-    aliases = _aliases(allowed)
+def _resolve(selector: FieldSelector, allowed: tuple[str, ...], custom: bool) -> FieldSelector:
+    aliases = {} if custom else _aliases(allowed)
     terms = []
     for field, equal, value in selector.terms:
         stored = aliases.get(field, field if field in allowed else None)
         if stored is None:
-            raise BadRequest(_unsupported(field, allowed))
+            raise BadRequest(_NOT_SUPPORTED.format(field) if custom else _unsupported(field, allowed))
         terms.append((stored, equal, value))
     return FieldSelector(tuple(terms))
 
@@ -145,7 +149,7 @@ def _unsupported(field: str, allowed: tuple[str, ...]) -> str:
         return f'{go_quote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"'
     if "status.successful" in allowed:
         return f"field label {go_quote(field)} not supported for batchv1.Job"
-    return f"field label not supported: {field}"
+    return _NOT_SUPPORTED.format(field)
 
 
 def _parse(text: str) -> FieldSelector:

@@ -84,8 +84,8 @@ class Negotiator:
         """The form that `header`, an Accept value or empty, asks for and the endpoint can give.
 
         The first entry by quality that can be served wins. `watch`: a stream, which YAML cannot be. `protobuf` False:
-        the kind has no Protobuf form (custom resources). `transforms` False: no Table and no partial metadata
-        (discovery, reviews). `pretty`: what `wants_pretty` said. Raises NotAcceptable (406).
+        the kind has no Protobuf form (custom resources), but its metadata has. `transforms` False: no Table and no
+        partial metadata (discovery, reviews). `pretty`: what `wants_pretty` said. Raises NotAcceptable (406).
         """
         choose = self._kept if len(header) <= _LONGEST_KEPT else self._choose
         return choose(header, watch, protobuf, transforms, pretty)
@@ -98,12 +98,9 @@ class Negotiator:
             asked = Negotiated(format="json", content_type=JSON, pretty=pretty)
         return attrs.evolve(asked, transform=None, transform_version="") if asked.transform else asked
 
-    def served(self, *, watch: bool = False, protobuf: bool = True) -> tuple[str, ...]:
-        """The media types that an endpoint answers in, as a 406 names them."""
-        if watch:
-            types = (f"{JSON};stream=watch", self._naming.protobuf_watch_media_type)
-            return types if protobuf else types[:1]
-        return self.read(protobuf=protobuf)
+    def served(self, *, watch: bool = False) -> tuple[str, ...]:
+        """The media types that an endpoint answers in, as a 406 names them: some for metadata alone."""
+        return (f"{JSON};stream=watch", self._naming.protobuf_watch_media_type) if watch else self.read()
 
     def read(self, *, protobuf: bool = True) -> tuple[str, ...]:
         """The media types of bodies that an endpoint reads, as a 415 names them."""
@@ -121,12 +118,11 @@ class Negotiator:
     def _choose(self, header: str, watch: bool, protobuf: bool, transforms: bool, pretty: bool) -> Negotiated:
         for clause in _clauses(header):
             for media_type, form in self._formats.items():
-                possible = form == "json" or (form == "yaml" and not watch) or (form == "protobuf" and protobuf)
-                if possible and _covers(clause.media_type, media_type):
+                if _covers(clause.media_type, media_type) and not (form == "yaml" and watch):
                     chosen = self._serve(clause, media_type, form, watch, transforms, pretty)
-                    if chosen is not None:
+                    if chosen is not None and (protobuf or form != "protobuf" or chosen.transform):
                         return chosen
-        raise NotAcceptable.of(self.served(watch=watch, protobuf=protobuf))
+        raise NotAcceptable.of(self.served(watch=watch))
 
     def _serve(
         self, clause: _Clause, media_type: str, form: Format, watch: bool, transforms: bool, pretty: bool

@@ -103,8 +103,10 @@ _PLAIN_LIST: Final = ListOptions()
 _PLAIN_WRITE: Final = WriteOptions()
 
 
-def list_options(params: Params, selectable: tuple[str, ...], naming: Naming, *, watch: bool = False) -> ListOptions:
-    """The options of a list, watch or deletecollection on a kind with `selectable` fields.
+def list_options(
+    params: Params, selectable: tuple[str, ...], naming: Naming, *, watch: bool = False, custom: bool = False
+) -> ListOptions:
+    """The options of a list, watch or deletecollection on a kind with `selectable` fields, maybe a `custom` one.
 
     Raises BadRequest (400) and Invalid (422), by the table of reference READ-6.
     """
@@ -115,7 +117,7 @@ def list_options(params: Params, selectable: tuple[str, ...], naming: Naming, *,
     limit = max(0, _integer(params, "limit") or 0)
     timeout_s = _integer(params, "timeoutSeconds")
     labels = parse_labels(_text(params, "labelSelector"))
-    fields = parse_fields(_text(params, "fieldSelector"), selectable)
+    fields = parse_fields(_text(params, "fieldSelector"), selectable, custom=custom)
     if match:
         _raise("ListOptions", _match_causes(version, match, token, watch), naming)
     revision = _revision(version, bool(limit))

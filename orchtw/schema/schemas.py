@@ -30,7 +30,7 @@ class Schemas:
         # Replaced, never changed, so that a copy is cheap and a thread that reads one sees no change.
         self._kinds: Kinds = {}
         self._named: Mapping[str, StructSchema] = {}
-        self._api_versions: frozenset[str] = frozenset()
+        self._api_versions: Mapping[str, None] = {}
 
     def message_of(self, api_version: str, kind: str) -> str | None:
         """The full name of a kind's message, or None for an unknown kind (see `Catalogue.message_of`)."""
@@ -67,30 +67,34 @@ class Schemas:
         metadata, where versions are spliced in. Raises ValueError for others, and for a kind or name that is taken;
         nothing has changed then.
         """
-        kinds = self._changed(gone, come)
-        self._named = {schema.name: schema for schema in kinds.values()}
-        self._api_versions = frozenset(api_version for api_version, _ in kinds)
-        self._kinds = kinds
+        self._kinds, self._named = self._changed(gone, come)
+        self._api_versions = dict.fromkeys(api_version for api_version, _ in self._kinds)
 
     def copy(self) -> Schemas:
         """All that is known at present, for a thread to read while kinds come and go."""
         return copy(self)
 
-    def _changed(self, gone: Iterable[ResourceType], come: Iterable[Kind]) -> Kinds:
-        lost = {(each.api_version, kind) for each in gone for kind in (each.kind, each.list_kind)}
-        kinds = {key: schema for key, schema in self._kinds.items() if key not in lost}
-        names = {schema.name for schema in kinds.values()}
+    def _changed(
+        self, gone: Iterable[ResourceType], come: Iterable[Kind]
+    ) -> tuple[Kinds, Mapping[str, StructSchema]]:
+        kinds, named = dict(self._kinds), dict(self._named)
+        for lost in gone:
+            for kind in (lost.kind, lost.list_kind or ""):
+                if (schema := kinds.pop((lost.api_version, kind), None)) is not None:
+                    del named[schema.name]
         for resource, schema in come:
             key = resource.api_version, resource.kind
-            known = key in kinds or self._catalogue.message_of(*key) is not None or schema.name in names
+            listed = resource.api_version, resource.list_kind or ""
+            known = key in kinds or listed in kinds or schema.name in named
+            known = known or self._catalogue.message_of(*key) is not None
             fits = schema.name == resource.message and not resource.protobuf
             if known or not fits or next(iter(schema.keys), "") != "metadata":
                 raise ValueError(f"{resource.kind} of {resource.api_version} cannot be added as {schema.name}")
-            kinds[key] = schema
-            names.add(schema.name)
+            kinds[key] = named[schema.name] = schema
             if resource.list_kind:
-                kinds[resource.api_version, resource.list_kind] = self._list_of(schema)
-        return kinds
+                kinds[listed] = lists = self._list_of(schema)
+                named[lists.name] = lists
+        return kinds, named
 
     def _list_of(self, schema: StructSchema) -> StructSchema:
         fields = [

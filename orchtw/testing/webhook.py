@@ -76,6 +76,11 @@ class WebhookServer:
         return certificates.pem(self._authority.certificate)
 
     @property
+    def certificate_pem(self) -> bytes:
+        """Its certificate, without the authority."""
+        return certificates.pem(self._certificate)
+
+    @property
     def ca_bundle(self) -> str:
         """The same as objects hold it."""
         return base64.b64encode(self.ca_pem).decode()
@@ -119,7 +124,7 @@ class WebhookServer:
 
     def _made_options(self, hosts: tuple[str, ...], client_ca: bytes) -> CertificateOptions:
         key, day = certificates.new_key(), timedelta(days=1)
-        made = certificates.issue(
+        self._certificate = certificates.issue(
             self._authority, key, "webhook", certificates.SERVER, self._made, hosts=hosts, life=day
         )
         roots: dict[str, Any] = {}
@@ -128,7 +133,7 @@ class WebhookServer:
             roots["trustRoot"] = trustRootFromCertificates([authority])  # type: ignore[no-untyped-call]
         return CertificateOptions(
             privateKey=crypto.PKey.from_cryptography_key(key),
-            certificate=crypto.X509.from_cryptography(made),
+            certificate=crypto.X509.from_cryptography(self._certificate),
             **roots,
         )
 

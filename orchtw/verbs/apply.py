@@ -44,7 +44,7 @@ async def write_applied(
 
     Raises as `apply` does.
     """
-    call.target.stored.strategy.fold_write_only(document)
+    call.target.strategy.fold_write_only(document)
     fields = context.writes.field_manager(call.target, call.info.subresource)
     now = context.writes.timestamp()
     resource = call.target.resource

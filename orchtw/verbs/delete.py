@@ -34,7 +34,7 @@ async def read_options(context: Writing, call: Call) -> DeleteOptions:
     """The options from the body or, without one, the query; who leaves dependents alone unawares is warned."""
     body = await read_optional(context.offload, call.request, context.kinds.delete_options, context.negotiator)
     options = delete_options(call.request.params, body, context.naming)
-    traits = call.target.stored.strategy.traits
+    traits = call.target.strategy.traits
     silent = not options.propagation and options.orphan_dependents is None
     if silent and traits.orphans_warning and call.target.resource.version in traits.orphans_in:
         call.request.warnings.append(traits.orphans_warning)

@@ -25,7 +25,10 @@ async def find_most_recent(call: Call) -> Entry:
     """The entry that a call names as it is now; raises NotFound (404), and Timeout (504)."""
     if (wait := call.target.stored.cache.freshness.due(MOST_RECENT)) is not None:
         await wait
-    return find(call)
+    entry = find(call)
+    if call.target.forms is not None:
+        await call.target.forms.ensure((entry,))
+    return entry
 
 
 def find(call: Call) -> Entry:

@@ -41,8 +41,9 @@ def options_of(context: Reading, call: Call) -> ListOptions:
     params = call.request.params
     if not context.chunked_lists:
         params = {key: value for key, value in params.items() if key not in ("limit", "continue")}
-    watch = call.info.verb == "watch"
-    return list_options(params, call.target.resource.field_selectors, context.naming, watch=watch)
+    watch, resource = call.info.verb == "watch", call.target.resource
+    custom = not resource.protobuf
+    return list_options(params, resource.field_selectors, context.naming, watch=watch, custom=custom)
 
 
 def selection_of(call: Call, options: ListOptions) -> Selection:

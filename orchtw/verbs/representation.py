@@ -60,6 +60,8 @@ class Representations:
         A large one that must be decoded for it is made in a thread. Raises TooManyRequests (429) when too much waits
         for that.
         """
+        if target.forms is not None:
+            await target.forms.ensure((entry,))
         if len(entry.raw) > INLINE_BYTES and not _at_hand(target, entry, accept):
             work = partial(self._whole, target, entry, accept, code, params)
             return await self._offload.run(len(entry.raw), work)
@@ -145,6 +147,9 @@ class Representations:
         held = Held(entries)
         if len(entries) > PINNED_ITEMS:
             target.stored.cache.pins.add(held)
+        if target.forms is not None:
+            for run in held.runs(SCANNED):
+                await target.forms.ensure(run)
         if accept.transform is not None:
             check_transform(accept, target.resource.list_kind or "", is_list=True)
             if accept.format == "protobuf":
@@ -177,8 +182,9 @@ class Representations:
         has: Callable[[Entry], bool]
         make: Callable[[Entry], object]
         if accept.transform == "Table":
-            has, make = self._transforms.has_cells, partial(self._transforms.make_cells, target)
-        elif accept.format == "protobuf":
+            has = partial(self._transforms.has_cells, target)
+            make = partial(self._transforms.make_cells, target)
+        elif accept.format == "protobuf" and target.codec.protobuf:
             has, make = target.has_protobuf, target.protobuf
         else:
             has, make = target.has_json, target.json_tail

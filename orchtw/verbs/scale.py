@@ -126,7 +126,7 @@ class ScaleView:
 
 
 def _mapping(call: Call) -> ScaleMapping:
-    return call.target.stored.strategy.scale(call.target.resource)
+    return call.target.strategy.scale
 
 
 def _scale(codec: KindCodec, obj: Object, replicas: int, present: int, selector: str) -> Object:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from orchtw.request import Response
 from orchtw.serving.watch_stream import WatchStream
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Reading, WatchTimes
 from orchtw.verbs.list import options_of, selection_of
+
+STARTED: Final = 1000
+"""Objects of the state that are converted before a watch begins; the others are while it is sent."""
 
 
 async def watch(context: Reading, times: WatchTimes, call: Call) -> Response:
@@ -23,6 +28,9 @@ async def watch(context: Reading, times: WatchTimes, call: Call) -> Response:
     selection, cache = selection_of(call, options), call.target.stored.cache
     if cache.large:  # frames are made on the reactor, of encodings that are there already
         await context.representations.encode_large(call.target, cache.large_among(selection), call.accept)
+    if call.target.forms is not None and not options.revision:  # who cannot be shown the state is told so at once
+        first = cache.candidates(selection)[:STARTED]
+        await call.target.forms.ensure([entry for entry in first if selection.matches(entry)])
     member = cache.watch(
         selection,
         wire,

@@ -36,7 +36,7 @@ class Wires:
             return codec.encode_protobuf(_bookmark(codec, revision))
 
         if form == "json":
-            return JsonWire(codec.type_prefix, target.json_tail, set_json_version, bookmark_tail)
+            return JsonWire(codec.type_prefix, target.json_tail, set_json_version, bookmark_tail, target.forms)
         return ProtobufWire(
             codec.api_version, codec.kind, target.protobuf, set_protobuf_version, bookmark_raw, self._status_raw
         )

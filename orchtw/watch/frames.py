@@ -16,6 +16,7 @@ from orchtw.errors import StatusError
 from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
 from orchtw.schema.codec.wire import delimited, varint
 from orchtw.watch.entry import Entry
+from orchtw.watch.gate import Gate
 
 ADDED: Final = "ADDED"
 MODIFIED: Final = "MODIFIED"
@@ -30,9 +31,13 @@ SetVersion = Callable[[bytes, bytes], bytes]
 
 
 class Wire(Protocol):
-    """A format of watch frames. `opens` says that a stream's first event looks different (`opening`)."""
+    """A format of watch frames. `opens` says that a stream's first event looks different (`opening`).
+
+    `gate` is asked before frames are made; None: all can be made at once.
+    """
 
     opens: bool
+    gate: Gate | None
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
         """One event with `entry`, whose resourceVersion on the wire is `revision`."""
@@ -60,8 +65,14 @@ class JsonWire:
     opens = False
 
     def __init__(
-        self, type_prefix: bytes, tail: Encoding, set_version: SetVersion, bookmark_tail: Callable[[int], bytes]
+        self,
+        type_prefix: bytes,
+        tail: Encoding,
+        set_version: SetVersion,
+        bookmark_tail: Callable[[int], bytes],
+        gate: Gate | None = None,
     ) -> None:
+        self.gate = gate
         self._heads = {kind: b'{"type":"%b","object":%b' % (kind.encode(), type_prefix) for kind in TYPES}
         self._tail = tail
         self._set_version = set_version
@@ -97,6 +108,7 @@ class ProtobufWire:
     """
 
     opens = False
+    gate: Gate | None = None
 
     def __init__(
         self,

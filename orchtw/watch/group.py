@@ -11,7 +11,9 @@ from twisted.logger import Logger
 
 from orchtw.errors import InternalError, StatusError
 from orchtw.request import chunk, chunks
+from orchtw.watch.entry import Entry
 from orchtw.watch.frames import ADDED, DELETED, MODIFIED, Wire
+from orchtw.watch.gate import Gate
 from orchtw.watch.log import Event, EventLog, Head
 from orchtw.watch.recent import Batch, Budget, Recent
 from orchtw.watch.selection import Selection
@@ -54,6 +56,9 @@ class Group:
     paused. The ones *behind* (paused when something came, or replaying the past) have a cursor and catch up
     on their own with `next_for`. The ones *apart* are up to date, but may not take the common bytes: their
     start revision is in the future, or their first event has a form of its own.
+
+    Where the wire has a gate, a flush goes no further than the events that it lets through. Until the next ones are
+    ready the group holds nothing but the revision that it has reached, and then reads on in the log.
     """
 
     log_failures = Logger()
@@ -81,6 +86,8 @@ class Group:
         self._on_empty = on_empty
         self._bookmark = (-1, b"")
         self._opening: tuple[Event | None, bytes] = (None, b"")
+        self._held: int | None = None  # the revision that has been flushed, while what follows is made ready
+        self._awaiting: set[GroupMember] = set()  # those behind for whom events are made ready
 
     def __len__(self) -> int:
         return len(self.ready) + len(self.behind) + len(self.apart)
@@ -102,6 +109,7 @@ class Group:
             self._recent.clear()
         if not len(self):
             self.pending = []
+            self._held = None
             self._on_empty(self)
 
     def _put(self, member: GroupMember, place: Places | None) -> None:
@@ -119,8 +127,15 @@ class Group:
         gets a 500 and the end.
         """
         events, self.pending = self.pending, []
-        if not events:
+        if not events or self._held is not None:
             return False
+        if self.wire.gate is not None:
+            self._let_through(self.wire.gate, events, end)
+            return False
+        return self._flush(events, end)
+
+    def _flush(self, events: list[Event], end: float) -> bool:
+        """Write these events to the ready members; what is beyond `end` is pending again."""
         members = list(self.ready)
         try:
             batches, done = self._batches(events, end) if members or self.behind else ([], len(events))
@@ -138,6 +153,67 @@ class Group:
         if self.apart:
             self._call_in(events[0].revision - 1)
         return bool(self.pending)
+
+    def _let_through(self, gate: Gate, events: list[Event], end: float, *, more: bool = False) -> None:
+        """Flush the events that the gate lets through, and have the next ones made ready.
+
+        `more`: the log has others after these.
+        """
+        lacking = self._lacking(gate, events)
+        ready = events
+        if lacking:
+            first = next(event.revision for event in events if event.old in lacking or event.new in lacking)
+            ready = [event for event in events if event.revision < first]
+            self._held = first - 1
+        elif more:
+            self._held = events[-1].revision
+        if ready:
+            self._flush(ready, end)
+            if self.pending:  # that is for later, as everything after it
+                self._held, lacking = self.pending[0].revision - 1, {}
+        for event in ready:
+            event.frames = None
+        self.pending = []
+        if lacking:
+            gate.prepare(list(lacking), self._passed)
+        elif self._held is not None:
+            self._turns.later(self._go_on)
+
+    def _lacking(self, gate: Gate, events: Sequence[Event]) -> dict[Entry, None]:
+        """What is shown of these events and has to be made ready first."""
+        lacking: dict[Entry, None] = {}
+        for event in events:
+            event_type = self.event_type(event)
+            if event_type is not None:
+                entry = event.old if event_type == DELETED else event.new
+                if entry is not None and gate.lacks(entry):
+                    lacking[entry] = None
+        return lacking
+
+    def _passed(self, error: StatusError | None) -> None:
+        """Events have been made ready, or cannot be: then everybody gets the error and the end."""
+        if self._held is None:
+            return
+        if error is None:
+            self._turns.later(self._go_on)
+        else:
+            self.fail(error)
+
+    def _go_on(self) -> None:
+        """Flush what the log has after what has been flushed."""
+        if self._held is None:
+            return
+        try:
+            events = self._log.after(self._held, SCAN_EVENTS)
+        except StatusError as error:
+            self.fail(error)
+            return
+        after, self._held, self.pending = self._held, None, []
+        gate = self.wire.gate
+        if events and gate is not None:
+            self._let_through(gate, events, self._turns.end(), more=len(events) >= SCAN_EVENTS)
+        if self._held is None and self.apart:
+            self._call_in(after)
 
     def _call_in(self, revision: int) -> None:
         """Something came after `revision`: the members apart have to catch up."""
@@ -255,18 +331,48 @@ class Group:
             return batches[0].framed if len(batches) == 1 else b"".join([batch.framed for batch in batches])
         flushed = self._flushed_revision()
         if (fresh or not self._recent.ends_at(member.cursor)) and member.cursor < flushed:
+            if self.wire.gate is not None and not self._is_through(self.wire.gate, member):
+                return None
             large = None if fresh else self._large(member)
             return self._from_log(member, fresh, flushed) if large is None else large
         self._settle(member)
         return None
 
+    def _is_through(self, gate: Gate, member: GroupMember) -> bool:
+        """Whether the gate lets what is next in the log through for a member; if not, it is woken when it does."""
+        if member in self._awaiting:
+            return False
+        lacking = self._lacking(gate, self._log.after(member.cursor, SCAN_EVENTS))
+        if lacking:
+            self.prepare(gate, list(lacking), member)
+        return not lacking
+
+    def prepare(self, gate: Gate, entries: list[Entry], member: GroupMember) -> None:
+        """Have entries made ready for a member, which is woken then; twice is once."""
+        if member in self._awaiting:
+            return
+        self._awaiting.add(member)
+
+        def done(error: StatusError | None) -> None:
+            self._awaiting.discard(member)
+            if member.place is None:
+                return
+            if error is None:
+                self._turns.later(member.wake)
+            else:
+                member.fail(error)
+
+        gate.prepare(entries, done)
+
     def _flushed_revision(self) -> int:
         """The revision up to which everything has been flushed."""
+        if self._held is not None:
+            return self._held
         return self.pending[0].revision - 1 if self.pending else self._head.revision
 
     def _settle(self, member: GroupMember) -> None:
         """The member has everything that there is."""
-        unlike = member.cursor > self._head.revision or (member.fresh and self.wire.opens)
+        unlike = member.cursor > self._flushed_revision() or (member.fresh and self.wire.opens)
         self._put(member, self.apart if unlike else self.ready)
         if not self.behind:
             self._recent.clear()
@@ -328,7 +434,9 @@ class Group:
 
     def up_to_date(self, member: GroupMember) -> bool:
         """Whether a member has everything there is: one that waits for its first event too, not one of the future."""
-        return member.place is self.ready or (member.place is self.apart and member.cursor <= self._head.revision)
+        if member.place is self.apart:
+            return member.cursor <= self._flushed_revision()
+        return member.place is self.ready
 
     def bookmark(self) -> bytes:
         """A framed BOOKMARK for what has been flushed, made once for everybody who is due at it."""
@@ -340,11 +448,13 @@ class Group:
     def fail(self, error: StatusError) -> None:
         """Send everybody the error and end their streams."""
         self.pending = []
+        self._held = None
         for member in self.members():
             member.fail(error)
 
     def close(self) -> None:
         """End everybody's stream."""
         self.pending = []
+        self._held = None
         for member in self.members():
             member.end()

@@ -13,6 +13,7 @@ from orchtw.request import Ending, chunk, chunks
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.frames import ADDED, Wire
+from orchtw.watch.gate import Gate
 from orchtw.watch.group import MAX_WRITE_BYTES, Due, Group, Places
 from orchtw.watch.selection import Selection
 from orchtw.watch.timer_wheel import TimerWheel, next_bookmark
@@ -166,12 +167,22 @@ class Watcher:
             self.log_failures.failure("a watch could not be served")
             raise InternalError.of("the watch could not be continued") from None
 
-    def _next_of_state(self, state: Sequence[Entry]) -> Due:
+    def _is_through(self, gate: Gate, entries: Sequence[Entry]) -> bool:
+        """Whether the gate lets the selected ones of these through; if not, the watcher is woken when it does."""
+        matches = self._selection.matches
+        lacking = [entry for entry in entries if matches(entry) and gate.lacks(entry)]
+        if lacking and self._group is not None:
+            self._group.prepare(gate, lacking, self)
+        return not lacking
+
+    def _next_of_state(self, state: Sequence[Entry]) -> Due | None:
         """Synthetic ADDED events of up to SCAN_ENTRIES entries, or of a large one."""
         frames: list[bytes] = []
         size = 0
         matches, wire = self._selection.matches, self._wire
         first = self._position
+        if wire.gate is not None and not self._is_through(wire.gate, state[first : first + SCAN_ENTRIES]):
+            return None
         for entry in state[first : first + SCAN_ENTRIES]:
             if size >= MAX_WRITE_BYTES:
                 break

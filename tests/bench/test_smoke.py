@@ -72,6 +72,29 @@ class CommandTests(SynchronousTestCase):
         for line in lines:
             self.assertIn(figures[line["scenario"]], line)
 
+    def test_custom_kind(self) -> None:
+        """Every scenario that loads objects does so with a custom kind too, if asked."""
+        done = bench(*TINY, "--scenarios=idle,create,get,apply,watch,list", "--kinds=widgets", "--kib=6")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([line for line in lines if line.get("errors", 0)], [])
+        found = {line["scenario"] for line in lines}
+        self.assertLess({"create_widgets", "get_widget_json", "apply_widgets", "preload_widgets"}, found)
+        self.assertEqual({line["kind"] for line in lines if "kind" in line}, {"widgets"})
+        self.assertLess({"idle_watchers", "watch_paced", "watch_flat_out", "list_json", "list_table"}, found)
+        self.assertEqual([each for each in found if each.startswith("list_pb")], [])
+
+    def test_definitions(self) -> None:
+        """Many definitions: served, installed, discovered, described, used, and there again after a start."""
+        done = bench("--quick", "--scenarios=definitions", "--definitions=22")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
+        self.assertEqual([line for line in lines.values() if line.get("errors", 0)], [])
+        self.assertGreater(lines["definition_served"]["max_ms"], 0)
+        for name in ("installed", "discovery", "openapi_v2", "openapi_v3", "used"):
+            self.assertIn("kib_per_definition", lines[f"definitions_{name}"])
+        self.assertIn("ready_ms_without", lines["definitions_start"])
+
     def test_holdup(self) -> None:
         """The latency probe prints a line for the idle server and one for each chosen case."""
         done = bench("--quick", "--scenarios=holdup", "--cases=put: 1 MiB")

@@ -8,7 +8,12 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.client.interface import Resource
-from orchtw.controllers.garbage_collector import DISCOVERY_PERIOD_S, GarbageCollector, is_followed
+from orchtw.controllers.garbage_collector import (
+    DISCOVERY_DELAY_S,
+    DISCOVERY_PERIOD_S,
+    GarbageCollector,
+    is_followed,
+)
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions, Propagation
@@ -425,17 +430,17 @@ class DiscoveryTests(GarbageCollectorCase):
         return [item.name for item in self.world.run(self.world.client.list(resource)).items]
 
     def test_resource_at_run_time(self) -> None:
-        """A resource that comes up at run time is followed at once, and left when it goes."""
+        """A resource that comes up at run time is followed in a moment, and left when it goes."""
         count = len(self.collector.sources)
         self.world.add_widgets()
-        self.world.settle()
+        self.world.settle(DISCOVERY_DELAY_S)
         self.assertEqual(len(self.collector.sources), count + 1)
         owner = self.world.config_map("owner")
         self.widget("dependent", owner)
         self.delete("owner")
         self.assertEqual(self.widgets(), [])
         self.world.targets.remove(GROUP, "widgets")
-        self.world.settle()
+        self.world.settle(DISCOVERY_DELAY_S)
         self.assertEqual((len(self.collector.sources), self.health()), (count, {}))
 
     def test_owner_whose_kind_is_removed(self) -> None:
@@ -458,6 +463,7 @@ class DiscoveryTests(GarbageCollectorCase):
     def test_nothing_is_remembered_of_a_removed_resource(self) -> None:
         """The graph forgets the objects of a resource that is gone."""
         self.world.add_widgets()
+        self.world.settle(DISCOVERY_DELAY_S)
         first = self.widget("first")
         self.widget("second", first)
         self.assertEqual(len(self.collector.graph.nodes), 2)

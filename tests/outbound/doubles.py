@@ -96,6 +96,16 @@ class Cluster:
         self.services: dict[tuple[str, str], Object] = {}
         self.endpoints_of: dict[tuple[str, str], Object] = {}
 
+    def add(
+        self, namespace: str, name: str, *, port: int = 443, endpoints: Object | None = None, **spec: Any
+    ) -> None:
+        """A Service, and an endpoint of it: address and port."""
+        key = namespace, name
+        self.services[key] = {"spec": {"clusterIP": "10.96.0.9", "ports": [{"port": port, "name": "web"}], **spec}}
+        if endpoints is not None:
+            ports = [{"name": "web", "port": endpoints["port"]}]
+            self.endpoints_of[key] = {"subsets": [{"addresses": [{"ip": endpoints["ip"]}], "ports": ports}]}
+
     async def service(self, namespace: str, name: str) -> Object | None:
         return self.services.get((namespace, name))
 

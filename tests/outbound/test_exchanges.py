@@ -41,6 +41,8 @@ class Dialled:
         made, line = self.counted(make), Line()
         line.protocol = line.exchange = made
         made.makeConnection(line)
+        if not made.secured.called:
+            made.handshakeCompleted()
         self.lines.append(line)
         return made
 

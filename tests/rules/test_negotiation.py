@@ -62,11 +62,11 @@ class AcceptTests(SynchronousTestCase):
         self.assertEqual(Negotiator(Naming.kubernetes()).accept(PROTOBUF).content_type, PROTOBUF)
 
     def test_refusals(self) -> None:
-        """A 406 names what is possible: no stream in YAML, no Protobuf for custom resources (reference ERR-29)."""
+        """A 406 names what is possible, for metadata alone at least: no stream in YAML (reference ERR-29, CRD-61)."""
         start = "only the following media types are accepted: "
         for header, more, served in [
             ("text/html", {}, f"{JSON}, application/yaml, {PROTOBUF}"),
-            (PROTOBUF, {"protobuf": False}, f"{JSON}, application/yaml"),
+            (PROTOBUF, {"protobuf": False}, f"{JSON}, application/yaml, {PROTOBUF}"),
             ("application/yaml", {"watch": True}, f"{JSON};stream=watch, {PROTOBUF};stream=watch"),
             (f"{JSON};stream=other", {}, f"{JSON}, application/yaml, {PROTOBUF}"),
             (f"{JSON};as=Table;v=v2;g=meta.orch.io", {}, f"{JSON}, application/yaml, {PROTOBUF}"),

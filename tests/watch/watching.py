@@ -10,6 +10,7 @@ from orchtw.request import Ending, chunks
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import NO_LABELS, Entry
 from orchtw.watch.frames import Wire
+from orchtw.watch.gate import Gate
 from orchtw.watch.log import EventLog, Head
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection
@@ -47,6 +48,7 @@ class TextWire:
 
     def __init__(self, opens: bool = False, shares: bool = True) -> None:
         self.opens = opens
+        self.gate: Gate | None = None
         self.shares = shares
         self.made = 0
 

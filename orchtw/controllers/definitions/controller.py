@@ -1,203 +1,181 @@
-"""Looks at each definition that has changed: its names, its conditions, what is served by it, its end."""
+"""Looks at each definition that has changed: its status, what is served by it, its end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Final
 
 import attrs
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.client.work_queue import Backoff, Retry
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.definitions.definition import Definition
-from orchtw.controllers.definitions.names import accept
+from orchtw.controllers.definitions.finalizing import Finalizing
+from orchtw.controllers.definitions.names import NameIndex
+from orchtw.controllers.definitions.observer import Observer
 from orchtw.controllers.definitions.serving import Serving
-from orchtw.errors import NotFound
+from orchtw.controllers.definitions.statuses import Statuses
 from orchtw.objects import Object
-from orchtw.registry.bootstrap.maker import system_user
-from orchtw.registry.deletion import Deletion
-from orchtw.registry.groups.apiextensions.conditions import TERMINATING, Finding, with_condition
-from orchtw.registry.groups.apiextensions.definition import CLEANUP_FINALIZER
+from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
-from orchtw.registry.targets import Targets
-from orchtw.registry.write import Write
-from orchtw.registry.write_path import WritePath
-from orchtw.rules.options import DeleteOptions
+from orchtw.storage.cache_resource import DamagedObject
 from orchtw.watch.entry import Entry
 
-CONCURRENCY = 32
+CONCURRENCY: Final = 32
+"""Definitions at a time: the store reads and commits together what is asked of it together."""
+
+SURVEY_S: Final = 0.05
+"""How long a new definition waits at a time for those from before the start, whose names are yet to be learnt."""
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Parts:
-    """What definitions are looked after with."""
+    """What definitions are looked after with; `target` is their own."""
 
-    targets: Targets
-    writes: WritePath
-    deletion: Deletion
+    target: Target
+    index: NameIndex
+    observer: Observer
+    statuses: Statuses
     serving: Serving
+    finalizing: Finalizing
+    offload: Offload
 
 
 class DefinitionController(Controller):
-    """Keys are names of definitions."""
+    """Keys are names of definitions. All that concerns one of them happens in one round after the other."""
 
-    name = "definitions"
-    account = "definitions"
+    name = "customresourcedefinitions"
+    account = "customresourcedefinition-controller"
     backoff = Backoff(first_s=0.005, limit_s=5.0)
+    _log = Logger()
 
     def __init__(self, host: Host, parts: Parts) -> None:
         super().__init__(host, CONCURRENCY)
-        naming = host.naming
         self._parts = parts
-        group = naming.group("apiextensions.orch.io")
-        self._target = parts.targets.stored_target(group, "v1", "customresourcedefinitions")
+        self._target = parts.target
         self._known: dict[str, Definition] = {}
-        self._user = system_user(naming)
-        self._finalizer = naming.translate(CLEANUP_FINALIZER)
-        resource = self.client.resource(group, "v1", "customresourcedefinitions")
-        self._informer = Informer(self.client, resource, host.clock, host.random)
-        self._informer.handle(self._seen)
+        self._refused: dict[str, str] = {}
+        self._unseen: set[str] = set()
+        self._surveyed: list[Deferred[None]] = []
+        resource = parts.target.resource
+        followed = self.client.resource(resource.group, resource.version, resource.plural)
+        self._informer = Informer(self.client, followed, host.clock, host.random)
+        self._informer.handle(self._changed)
 
     @property
     def sources(self) -> Sequence[Informer]:
         """Definitions alone."""
         return (self._informer,)
 
-    def _seen(self, old: Item | None, new: Item | None) -> None:
-        item = new or old
-        assert item is not None
-        if new is not None and new.owner_metadata().terminating:
-            self._parts.serving.close(new.name)
-        self.queue.add(item.name)
+    def startService(self) -> None:
+        """Follow the definitions; those that are there already are to be looked at before others get names."""
+        super().startService()
+        self._unseen = set(self._informer.items)
+
+    def stopService(self) -> Deferred[None]:
+        """See `Controller`; nobody waits any longer."""
+        self._unseen.clear()
+        self._end_survey()
+        return super().stopService()
+
+    async def settled(self) -> None:
+        """Return when each definition that was there at the start is served, or was found not to be."""
+        if self._unseen:
+            surveyed: Deferred[None] = Deferred()
+            self._surveyed.append(surveyed)
+            await surveyed
+
+    def _end_survey(self) -> None:
+        waiting, self._surveyed = self._surveyed, []
+        for surveyed in waiting:
+            surveyed.callback(None)
+
+    def _changed(self, old: Item | None, new: Item | None) -> None:
+        """What is to end is closed, and what is gone is not served, before its deletion is answered."""
+        if new is not None:
+            if new.owner_metadata().terminating:
+                self._parts.serving.close(new.name)
+            self.queue.add(new.name)
+        elif old is not None:
+            self._parts.serving.end(old.name)
+            self.queue.add(old.name)
 
     async def reconcile(self, key: str) -> float | None:
-        """Bring a definition's status and what is served by it in line with it."""
-        entry = self._target.stored.get("", key)
-        if entry is None:
-            self._gone(key)
-            return None
-        obj = self._target.load(entry)
-        definition = self._known[key] = Definition.of(obj)
-        if definition.terminating:
-            await self._parts.serving.serve(definition, obj)
-            await self._end(definition)
-        elif not await self._accept(definition):
-            await self._parts.serving.serve(definition, obj)
-        return None
+        """Bring a definition's status, and what is served by it, in line with it."""
+        try:
+            entry = self._entry(key)
+            if entry is None:
+                self._forget(key)
+                return None
+            size_bytes = len(entry.raw)
+            obj: Object = await self._parts.offload.run(size_bytes, lambda: self._target.load(entry))
+            return await self._look(Definition.of(obj), obj, size_bytes)
+        finally:
+            self._unseen.discard(key)
+            if not self._unseen:
+                self._end_survey()
 
-    def _gone(self, name: str) -> None:
-        self._parts.serving.end(name)
+    def _entry(self, name: str) -> Entry | None:
+        try:
+            return self._target.stored.get("", name)
+        except DamagedObject:
+            return None
+
+    async def _look(self, definition: Definition, obj: Object, size_bytes: int) -> float | None:
+        self._take_in(definition)
+        if definition.terminating:
+            if definition.established:
+                await self._serve(definition, obj, size_bytes)
+            self._parts.serving.close(definition.name)
+            if not await self._parts.finalizing.end(definition, self._parts.serving.target(definition.name)):
+                raise Retry("objects remain")
+            return None
+        if not definition.established and len(self._unseen) > (definition.name in self._unseen):
+            return SURVEY_S
+        news, after_s = await self._parts.observer.news(definition, obj, size_bytes)
+        told = await self._parts.statuses.tell(definition, news)
+        if definition.established and not told:
+            await self._serve(definition, obj, size_bytes)
+        return after_s
+
+    def _take_in(self, definition: Definition) -> None:
+        """Learn which names a definition has; others may have those that it has given back."""
+        before = self._known.get(definition.name)
+        if before is not None and before.uid != definition.uid:
+            self._forget(before.name)
+        self._known[definition.name] = definition
+        if self._parts.index.hold(definition.name, definition.group, definition.accepted):
+            self._offer_names(definition.group)
+
+    def _forget(self, name: str) -> None:
+        """A definition is gone, and all that is known of it goes."""
         gone = self._known.pop(name, None)
         if gone is not None:
-            for other in self._known.values():
-                if other.group == gone.group:
-                    self.queue.add(other.name)
+            self._refused.pop(name, None)
+            self._parts.serving.end(name)
+            self._parts.observer.forget(gone.uid)
+            self._parts.finalizing.forget(gone.uid)
+            self._parts.index.release(name)
+            self._offer_names(gone.group)
 
-    async def _accept(self, definition: Definition) -> bool:
-        """Give a definition its names; returns whether that changed it."""
-        others = [
-            each.accepted
-            for each in self._known.values()
-            if each.group == definition.group and each.name != definition.name
-        ]
-        names, findings = accept(definition, others)
-        if names == definition.accepted and not _news(definition, findings):
-            return False
+    def _offer_names(self, group: str) -> None:
+        """Look again at those that may have been waiting for names of that group."""
+        for other in self._known.values():
+            if other.group == group and (other.names != other.accepted or other.name in self._refused):
+                self.queue.add(other.name)
 
-        def change(live: Object) -> None:
-            told = _told(live["status"], findings, self._parts.writes.timestamp())
-            live["status"] = {**told, "acceptedNames": names}
-
-        await self._write(definition.name, change)
-        return True
-
-    async def _end(self, definition: Definition) -> None:
-        if self._finalizer not in definition.finalizers:
-            return
-        target = self._served_target(definition)
-        if target is None:
-            finding = Finding(TERMINATING, False, "NeverEstablished", "resource was never established")
-            await self._finish(definition, finding)
-            return
-        if not await self._delete_all(definition, target):
-            raise Retry("objects remain")
-        finding = Finding(TERMINATING, False, "InstanceDeletionCompleted", "removed all instances")
-        await self._finish(definition, finding)
-
-    def _served_target(self, definition: Definition) -> Target | None:
-        plural = definition.accepted.get("plural", "")
-        for target in self._parts.targets.served():
-            if target.resource.plural == plural and target.resource.group == definition.group:
-                return target
-        return None
-
-    async def _delete_all(self, definition: Definition, target: Target) -> bool:
-        in_progress = Finding(
-            TERMINATING, True, "InstanceDeletionInProgress", "CustomResource deletion is in progress"
-        )
-        if _news(definition, [in_progress]):
-            await self._write(
-                definition.name,
-                lambda live: live.update(
-                    status=_told(live["status"], [in_progress], self._parts.writes.timestamp())
-                ),
-            )
-        for entry in target.stored.cache.snapshot():
-            await self._delete(target, entry)
-        return not len(target.stored.cache.snapshot())
-
-    async def _delete(self, target: Target, entry: Entry) -> None:
-        write = Write(target=target, namespace=entry.namespace, name=entry.name, user=self._user)
+    async def _serve(self, definition: Definition, obj: Object, size_bytes: int) -> None:
+        """Serve what a definition defines; one that cannot be waits until others give way, or it changes."""
+        name = definition.name
         try:
-            await self._parts.deletion.delete(write, DeleteOptions())
-        except NotFound:
-            return
-
-    async def _finish(self, definition: Definition, finding: Finding) -> None:
-        def change(live: Object) -> None:
-            live["status"] = _told(live["status"], [finding], self._parts.writes.timestamp())
-            meta = live["metadata"]
-            meta["finalizers"] = [each for each in meta.get("finalizers") or () if each != self._finalizer]
-
-        await self._write(definition.name, change)
-
-    async def _write(self, name: str, change: Callable[[Object], None]) -> None:
-        def transform(live: Object | None) -> Object:
-            if live is None:
-                raise NotFound.generic()
-            live["metadata"].pop("resourceVersion", None)
-            change(live)
-            return live
-
-        write = Write(
-            target=self._target,
-            namespace="",
-            name=name,
-            user=self._user,
-            subresource="status",
-            from_live=True,
-            manager=self.host.naming.api_server,
-        )
-        try:
-            await self._parts.writes.update(write, transform)
-        except NotFound:
-            return
-
-
-def _news(definition: Definition, findings: Sequence[Finding]) -> bool:
-    return any(not _says(definition, finding) for finding in findings)
-
-
-def _says(definition: Definition, finding: Finding) -> bool:
-    found = next((each for each in definition.conditions if each["type"] == finding.type), None)
-    return found is not None and (found["status"], found.get("reason", ""), found.get("message", "")) == (
-        "True" if finding.holds else "False", finding.reason, finding.message
-    )
-
-
-def _told(status: Object, findings: Sequence[Finding], now: str) -> Object:
-    conditions = status.get("conditions") or []
-    for finding in findings:
-        conditions = with_condition(conditions, finding, now)
-    return {**status, "conditions": conditions}
+            await self._parts.serving.serve(definition, obj, size_bytes)
+        except ValueError as error:
+            if self._refused.get(name) != str(error):
+                self._log.warn("what {name} defines cannot be served: {why}", name=name, why=error)
+            self._refused[name] = str(error)
+        else:
+            self._refused.pop(name, None)

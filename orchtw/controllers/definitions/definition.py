@@ -1,4 +1,4 @@
-"""A definition as its controllers see it: what is kept of each, and compared."""
+"""A definition as its controller sees it: what is compared, without the schemas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Names = Mapping[str, Any]
 
 @attrs.frozen(slots=True, kw_only=True)
 class Definition:
-    """One state of a definition, without its schemas. `names` are those it asks for, `accepted` those it has."""
+    """One state of a definition. `names` are those it asks for, `accepted` those it has."""
 
     name: str
     uid: str
@@ -25,12 +25,13 @@ class Definition:
     names: Names
     accepted: Names
     conditions: Sequence[Condition]
+    annotations: Mapping[str, str]
     finalizers: Sequence[str]
     terminating: bool
 
     @classmethod
     def of(cls, obj: Object) -> Definition:
-        """The state that a definition in version v1 is in."""
+        """The state of a definition in version v1."""
         meta, spec, status = obj["metadata"], obj["spec"], obj.get("status") or {}
         return cls(
             name=meta["name"],
@@ -38,8 +39,9 @@ class Definition:
             generation=meta.get("generation", 0),
             group=spec["group"],
             names=spec["names"],
-            accepted=status.get("acceptedNames") or {},
-            conditions=status.get("conditions") or (),
+            accepted={key: value for key, value in (status.get("acceptedNames") or {}).items() if value},
+            conditions=tuple(status.get("conditions") or ()),
+            annotations=meta.get("annotations") or {},
             finalizers=tuple(meta.get("finalizers") or ()),
             terminating=bool(meta.get("deletionTimestamp")),
         )

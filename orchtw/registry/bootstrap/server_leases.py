@@ -50,6 +50,10 @@ class ServerLeases:
         if self.shared:
             await self._store.commit(Op(self._key, None))
 
+    async def several(self) -> bool:
+        """Whether other servers are alive too. Raises what the store raises."""
+        return self.shared and len(await self.living()) > 1
+
     async def living(self) -> list[Place]:
         """The servers that are alive, in order; the records of others are removed. Raises what the store raises."""
         if not self.shared:

@@ -17,6 +17,7 @@ from orchtw.schema.schemas import OBJECT_META, Kind, Schemas
 from orchtw.schema.versions import maturity
 
 VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+FIELDS: Final = ("metadata.name", "metadata.namespace")
 _SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 _EVERYTHING: Final = b'{"type":"object","%spreserve-unknown-fields":true}'
 
@@ -61,7 +62,7 @@ def _resource(definition: Object, version: Object, preferred: str, naming: Namin
         default_on=version["served"],
         preferred=name == preferred,
         delete_returns_object=False,
-        field_selectors=("metadata.name", "metadata.namespace"),
+        field_selectors=FIELDS if spec["scope"] == "Namespaced" else FIELDS[:1],
         introduced=None,
         deprecated=None,
         removed=None,

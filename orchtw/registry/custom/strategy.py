@@ -9,25 +9,21 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.scaling import PathScale, ScaleMapping
 from orchtw.registry.strategy import Strategy
-from orchtw.registry.traits import Sent, Traits
+from orchtw.registry.traits import Traits
 from orchtw.request import UserInfo
-from orchtw.rules import metadata as metadata_rules
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
-from orchtw.schema.validation.order import in_field_order
 
 TRAITS: Final = Traits(unconditional_update=False, free_finalizers=True, own_columns=True)
 
 
 class CustomStrategy(Strategy):
-    """The rules of one definition: a generation counts all changes outside metadata and a status of its own.
-
-    Content is checked in the version in which it was sent, by the schema and the paths of that version.
-    """
+    """The rules of one version: a generation counts all changes outside metadata and a status of its own."""
 
     def __init__(self, resource: ResourceType, naming: Naming, codec: KindCodec) -> None:
         super().__init__(resource, naming, codec, TRAITS)
-        self._scales: dict[str, PathScale | None] = {}
+        paths = next((sub.scale for sub in resource.subresources if sub.name == "scale"), None)
+        self._paths = None if paths is None else PathScale(paths)
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
@@ -69,45 +65,19 @@ class CustomStrategy(Strategy):
         others = (key for key in self._codec.schema.keys if key != "status")
         return tuple(dict.fromkeys(("metadata", "spec", *others)))
 
-    def scale(self, resource: ResourceType) -> ScaleMapping:
-        return self._scale(resource) or super().scale(resource)
+    @property
+    def scale(self) -> ScaleMapping:
+        return self._paths or super().scale
 
-    def _scale(self, resource: ResourceType) -> PathScale | None:
-        if resource.version not in self._scales:
-            paths = next((sub.scale for sub in resource.subresources if sub.name == "scale"), None)
-            self._scales[resource.version] = None if paths is None else PathScale(paths)
-        return self._scales[resource.version]
+    def validate_content(self, obj: Object, old: Object | None) -> list[Cause]:
+        """What the schema declares of the whole object, and what its Scale asks for."""
+        return self._declared(obj, old) + (self._paths.causes(obj) if self._paths else [])
 
-    def validate_create(self, obj: Object, sent: Sent | None = None) -> list[Cause]:
-        causes = metadata_rules.validate_create(obj["metadata"], self._metadata)
-        return self._checked(causes, obj, None, sent or Sent(obj, self.resource))
+    def validate_subresource(self, name: str, new: Object, old: Object) -> list[Cause]:
+        if name != "status" or self._paths is None:
+            return self.validate_content(new, old)
+        return self._declared(new, old) + self._paths.causes(new, status_only=True)
 
-    def validate_update(self, new: Object, old: Object, sent: Sent | None = None) -> list[Cause]:
-        causes = metadata_rules.validate_update(new["metadata"], old["metadata"], self._metadata)
-        if old["metadata"].get("deletionTimestamp") and self._counted(new) == self._counted(old):
-            return causes
-        return self._checked(causes, new, old, sent or Sent(new, self.resource))
-
-    def _checked(self, causes: list[Cause], new: Object, old: Object | None, sent: Sent) -> list[Cause]:
-        """The causes with those of the content, in the order of the fields."""
-        codec, shown, before = self._codec, new, old
-        if sent.codec is not None and sent.codec is not self._codec:
-            codec, shown, before = sent.codec, self._as_sent(new, sent), sent.live
-        declared = codec.validator
-        found = [] if declared is None else declared(shown, before)
-        if (paths := self._scale(sent.resource)) is not None:
-            found = found + paths.causes(shown, status_only=sent.subresource == "status")
-        causes = causes + found
-        return in_field_order(codec.schema, causes) if len(causes) > 1 else causes
-
-    def _as_sent(self, new: Object, sent: Sent) -> Object:
-        """The object that is to be stored, in the version in which it was sent."""
-        live = sent.live or {}
-        if sent.subresource == "status":
-            shown = self.prepare_for_status(sent.obj, live, "")
-        elif self.has_status:
-            shown = self.prepare_for_status(live, sent.obj, "")
-        else:
-            shown = sent.obj
-        return {**shown, "metadata": new["metadata"]}
-
+    def _declared(self, obj: Object, old: Object | None) -> list[Cause]:
+        declared = self._codec.validator
+        return [] if declared is None else declared(obj, old)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import orjson
 
 from orchtw.errors import BadRequest
-from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.schema.catalogue import IN_EVERY_GROUP, Catalogue, ResourceType
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.generated import Functions
 from orchtw.schema.codec.json_codec import normalisers
@@ -226,6 +226,16 @@ class KindCodec(MessageCodec):
         self.set_defaults(obj)
         return obj, findings
 
+    def pruned(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object that another version became, as canonical dict of this one, without defaults."""
+        return self.normalise(obj)
+
+    def refresh(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object of the store as canonical dict with its declared defaults, as the schema is today."""
+        obj = self.normalise(obj)
+        self.set_defaults(obj)
+        return obj
+
     def _decoded(self, api_version: object, kind: object, raw: bytes) -> dict[str, Any]:
         """The object of a Protobuf body with its defaults; its type may be empty, but not another's."""
         if api_version != self.api_version or kind != self.kind:
@@ -331,10 +341,10 @@ class Codecs:
         """
         gone, come = list(gone), list(come)
         self.schemas.change(gone, [(resource, codec.schema) for resource, codec in come])
-        lost = {(each.api_version, kind) for each in gone for kind in (each.kind, each.list_kind)}
-        known = self.schemas.message_of
-        kept = {key: codec for key, codec in self._kinds.items() if key not in lost and known(*key) is not None}
-        self._kinds = kept | {(resource.api_version, resource.kind): codec for resource, codec in come}
+        for lost in gone:
+            for kind in (lost.kind, lost.list_kind or "", *IN_EVERY_GROUP):
+                self._kinds.pop((lost.api_version, kind), None)
+        self._kinds |= {(resource.api_version, resource.kind): codec for resource, codec in come}
 
     def _own(
         self, api_version: str, kind: str, schema: StructSchema, codec_type: type[KindCodec]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 
@@ -23,6 +23,9 @@ from orchtw.schema.custom.shape import Metadata, Shaper
 from orchtw.schema.custom.shape_code import Misfit, Unsure, shapes
 from orchtw.schema.custom.validation import TooCostly, Validation
 from orchtw.schema.validation.validators import Validator
+
+if TYPE_CHECKING:
+    from orchtw.schema.expressions.rules import Rules
 
 _TOO_DEEP = "nested too deeply"
 _WRONG_TYPE = "FieldValueTypeInvalid"
@@ -54,11 +57,11 @@ class CustomCodec(KindCodec):
 
     @cached_property
     def _shaped(self) -> Callable[[dict[str, Any], bool, list[str]], dict[str, Any]]:
-        return shapes(self.structure.source, self._keys, self._metadata).function(())
+        return shapes(self.structure.source, self._keys, self._metadata).root()
 
     @cached_property
     def _certain(self) -> Callable[[dict[str, Any]], bool]:
-        return checks(self.structure.source, self._keys, self._marked).function(())
+        return checks(self.structure.source, self._keys, self._marked).root()
 
     @cached_property
     def _marked(self) -> Marked:
@@ -119,9 +122,17 @@ class CustomCodec(KindCodec):
 
     def causes(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
         """Every cause why `new` may not replace `old` (None: it is created), of very many the first."""
-        if self._certain(new):
-            return []
-        return self._direct_causes(new, self.structure.structure(), "")
+        found = [] if self._certain(new) else self._direct_causes(new, self.structure.structure(), "")
+        return found if found or self._rules is None else self._rules(new, old)
+
+    @cached_property
+    def _rules(self) -> Rules | None:
+        """What expressions ask for, of values that are as the rest of the schema wants them."""
+        if self._keys.validations.encode() not in self.structure.source:
+            return None
+        from orchtw.schema.expressions.rules import rules_of  # time that the start is spared
+
+        return rules_of(self.structure.structure(), self.structure.naming)
 
     def _direct_causes(self, value: Any, schema: Any, path: str) -> list[Cause]:
         try:
@@ -130,9 +141,12 @@ class CustomCodec(KindCodec):
             return [forbidden(path or wording.NOWHERE, "it takes too much work to be validated")]
 
     def _fill(self, obj: dict[str, Any]) -> None:
+        metadata = obj.get("metadata")
         filled = self.refresh(obj)
         obj.clear()
         obj.update(filled)
+        if metadata is not None:
+            obj["metadata"] = metadata  # it has no defaults, and whoever completes an object holds on to it
 
     def _read(self, value: object, lost: list[str], *, fill: bool) -> dict[str, Any]:
         if type(value) is not dict:

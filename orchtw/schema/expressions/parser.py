@@ -186,8 +186,6 @@ class _Parser:
             name = self._expect("name")
             if opened := self._accept("("):
                 operand = call(name.value, opened.at, *self._arguments(")"), target=operand)
-            elif name.value in RESERVED:
-                raise Fault(f"Syntax error: no viable alternative at input '.{name.value}'", name.at)
             else:
                 operand = Select(operand, name.value, token.at, _above(token.at, operand))
         return operand

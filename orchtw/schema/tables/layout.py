@@ -44,18 +44,12 @@ def _default_cells(obj: Object, view: View) -> list[Any]:
 
 
 class TableLayout:
-    """The rows of one kind: `columns` are the resource type's, `cells` makes what stands in them.
+    """The rows of one kind: `columns` are the resource type's, `cells` makes what stands in them."""
 
-    `of_served`: cells are made of the object as it is served, not as it is stored.
-    """
-
-    def __init__(
-        self, columns: Sequence[Column], cells: Cells | None, naming: Naming, *, of_served: bool = False
-    ) -> None:
+    def __init__(self, columns: Sequence[Column], cells: Cells | None, naming: Naming) -> None:
         if not columns or cells is None:
             columns, cells = DEFAULT_COLUMNS, _default_cells
         self._cells = cells
-        self._of_served = of_served
         self._columns = tuple(columns)
         self._naming = naming
 
@@ -88,11 +82,10 @@ class TableLayout:
         that was asked for (default: `stored`), of which `include` says how much the row carries.
         """
         view = View(time_s=now_s, naming=self._naming)
-        shown = stored if served is None else served
-        row: Object = {"cells": self._cells(shown if self._of_served else stored, view)}
+        row: Object = {"cells": self._cells(stored, view)}
         if view.conditions:
             row["conditions"] = view.conditions
-        row["object"] = self._included(shown, include, version)
+        row["object"] = self._included(stored if served is None else served, include, version)
         return row
 
     def lasting_cells(self, stored: Object, now_s: float) -> tuple[list[Any], bool] | None:
@@ -126,4 +119,4 @@ class TableLayout:
 def custom_layout(asked: Sequence[Column], naming: Naming) -> TableLayout:
     """The rows of a custom kind in the version whose columns these are (reference CRD-19)."""
     columns = shown_columns(asked)
-    return TableLayout(columns, cells_of(columns), naming, of_served=True)
+    return TableLayout(columns, cells_of(columns), naming)

@@ -59,7 +59,6 @@ class BackendsCase(SynchronousTestCase):
     def arrived(self, line: int = 0, data: bytes = OK) -> None:
         """Bytes of an answer."""
         protocol: Any = self.lines[line].protocol
-        protocol.secured.called or protocol.secured.callback(None)
         protocol.dataReceived(data)
 
     def whole(self, ask: Ask = GET) -> None:

@@ -33,7 +33,7 @@ class RegistrationTests(AggregationCase):
         return None if found is None else found.managed
 
     def test_release(self) -> None:
-        """Every group version of the release but the aggregator's own has one, available at once (reference AGG-2)."""
+        """Each group version of the release but the aggregator's own has one, available at once (reference AGG-2)."""
         self.run_all()
         served = {f"{each.version}.{each.group}" for each in self.world.targets.resources if each.group != GROUP}
         served = {name for name in served if not name.endswith(self.world.naming.group(GROUP))}

@@ -28,7 +28,7 @@ class ApiServicesTests(AggregationCase):
         self.assertEqual(told, [(None, made), (made, changed), (changed, None)])
 
     def test_local(self) -> None:
-        """One without a Service leads nowhere else, and one that loses its Service does no longer (reference AGG-9)."""
+        """One without a Service leads nowhere else, nor does one that loses its Service (reference AGG-9)."""
         self.make(api_service("v1.local.com", local=True))
         self.make(api_service())
         self.change("v1.example.com", {"spec": {"service": None, "insecureSkipTLSVerify": None}})

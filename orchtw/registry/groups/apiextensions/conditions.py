@@ -10,18 +10,25 @@ import attrs
 NAMES_ACCEPTED: Final = "NamesAccepted"
 ESTABLISHED: Final = "Established"
 TERMINATING: Final = "Terminating"
+NON_STRUCTURAL: Final = "NonStructuralSchema"
+APPROVAL: Final = "OrchAPIApprovalPolicyConformant"
 
 Condition = Mapping[str, Any]
 
 
 @attrs.frozen(slots=True)
 class Finding:
-    """What a condition is to say; when it began to is for `with_condition` to keep."""
+    """What a condition is to say. When it began to say so is for `with_condition` to keep."""
 
     type: str
     holds: bool
     reason: str
     message: str
+
+    @property
+    def status(self) -> str:
+        """As the condition has it."""
+        return "True" if self.holds else "False"
 
 
 def find(conditions: Iterable[Condition], kind: str) -> Condition | None:
@@ -35,28 +42,28 @@ def holds(conditions: Iterable[Condition], kind: str) -> bool:
     return found is not None and found["status"] == "True"
 
 
+def is_told(conditions: Iterable[Condition], finding: Finding) -> bool:
+    """Whether a condition says just that already."""
+    found = find(conditions, finding.type)
+    said = None if found is None else (found["status"], found.get("reason", ""), found.get("message", ""))
+    return said == (finding.status, finding.reason, finding.message)
+
+
 def with_condition(conditions: Iterable[Condition], finding: Finding, now: str) -> list[Condition]:
-    """The conditions with one that says so, since `now` (RFC 3339) unless it did before."""
-    status = "True" if finding.holds else "False"
-    told = []
-    since = now
-    for each in conditions:
-        if each["type"] != finding.type:
-            told.append(each)
-            continue
-        if each["status"] == status:
-            since = each.get("lastTransitionTime") or now
-        told.append(_condition(finding, status, since))
-    if not any(each["type"] == finding.type for each in told):
-        told.append(_condition(finding, status, now))
-    return told
-
-
-def _condition(finding: Finding, status: str, since: str) -> Condition:
-    return {
+    """The conditions with one that says so, since `now` (RFC 3339) unless its status was the same before."""
+    told = list(conditions)
+    places = [place for place, each in enumerate(told) if each["type"] == finding.type]
+    before: Condition = told[places[0]] if places else {}
+    since = before.get("lastTransitionTime") if before.get("status") == finding.status else None
+    condition = {
         "type": finding.type,
-        "status": status,
-        "lastTransitionTime": since,
+        "status": finding.status,
+        "lastTransitionTime": since or now,
         "reason": finding.reason,
         "message": finding.message,
     }
+    if places:
+        told[places[0]] = condition
+    else:
+        told.append(condition)
+    return told

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.apiextensions.conditions import TERMINATING, Finding, with_condition
-from orchtw.registry.groups.apiextensions.schema_nodes import Path, extensions, walk
+from orchtw.registry.groups.apiextensions.schema_nodes import Path, Schema, extensions, walk
 from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
 from orchtw.registry.kind import Kind
+from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.traits import SPEC
@@ -25,6 +27,7 @@ _PENDING = Finding(
     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
 )
 _ANYWHERE = Path(None, "")
+_WORK_OF_A_BYTE: Final = 8  # beside what is done for every kind
 _NAMES_TAIL = ("singular", "shortNames", "kind", "listKind", "categories")
 
 
@@ -60,19 +63,32 @@ def add_stored_version(definition: Object) -> None:
 class DefinitionStrategy(Strategy):
     """The status says which versions objects are stored in, from the beginning on.
 
-    Rules in the Common Expression Language are not kept: that is an alpha feature, which is off.
+    `expressions`: whether rules in the Common Expression Language are kept; they always are where some were before.
     """
+
+    expressions = True
+
+    def configure(self, gates: Mapping[str, bool]) -> None:
+        self.expressions = gates["CustomResourceValidationExpressions"]
+
+    def work_bytes(self, obj: Object, size_bytes: int) -> int:
+        """Rules take some microseconds a character to be compiled."""
+        if size_bytes * _WORK_OF_A_BYTE <= INLINE_BYTES or not self._has_expressions(obj):
+            return size_bytes
+        return max(size_bytes, INLINE_BYTES + 1)
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
-        self._drop_expressions(obj)
+        if not self.expressions:
+            self._drop_expressions(obj)
 
     def reset_status(self, obj: Object) -> None:
         super().reset_status(obj)
         set_stored_versions(obj)
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
-        self._drop_expressions(new)
+        if not self.expressions and not self._has_expressions(old):
+            self._drop_expressions(new)
         super().prepare_for_update(new, old)
         add_stored_version(new)
 
@@ -98,12 +114,21 @@ class DefinitionStrategy(Strategy):
         obj["status"] = {**status, "conditions": conditions}
 
     def _drop_expressions(self, definition: Object) -> None:
+        for schema in self._schemas(definition):
+            drop: Any = schema
+            drop.pop(extensions(self.naming).validations, None)
+
+    def _has_expressions(self, definition: Object) -> bool:
+        key = extensions(self.naming).validations
+        return any(schema.get(key) for schema in self._schemas(definition))
+
+    def _schemas(self, definition: Object) -> Iterator[Schema]:
+        """Every schema in the definition."""
         keys = extensions(self.naming)
         for version in definition["spec"]["versions"] or ():
             schema = (version.get("schema") or {}).get("openAPIV3Schema")
             for node in walk(schema, _ANYWHERE, keys) if schema is not None else ():
-                drop: Any = node.schema
-                drop.pop(keys.validations, None)
+                yield node.schema
 
 
 CUSTOM_RESOURCE_DEFINITION = Kind(
@@ -114,6 +139,7 @@ CUSTOM_RESOURCE_DEFINITION = Kind(
     unconditional_update=False,
     status_ignores=("spec", "metadata"),
     free_finalizers=True,
+    json_kept=True,
     set_defaults=set_definition_defaults,
     validate=validate_definition,
     validate_status=validate_definition_status,

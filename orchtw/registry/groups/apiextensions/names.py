@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.groups.apiextensions.conditions import APPROVAL, Finding
 from orchtw.rules.causes import go_quote, invalid, not_supported, required
 from orchtw.rules.names import dns_1035_label, dns_subdomain
 
@@ -78,6 +79,24 @@ def fixed_name_causes(spec: Mapping[str, Any], old: Mapping[str, Any], *, establ
         compared.append(("spec.scope", spec.get("scope", ""), old.get("scope", "")))
         compared.append(("spec.names.kind", names.get("kind", ""), before.get("kind", "")))
     return [invalid(field, now, "field is immutable") for field, now, then in compared if now != then]
+
+
+def approval_finding(group: str, annotations: Mapping[str, str], naming: Naming) -> Finding | None:
+    """What the condition on approval says of a definition in one of the API's own groups; None: it has none."""
+    if not _is_protected(group, naming):
+        return None
+    key, condition = naming.translate(_APPROVAL), naming.translate(APPROVAL)
+    approval = annotations.get(key, "")
+    text = f"protected groups must have approval annotation {go_quote(key)}"
+    if approval.startswith("unapproved"):
+        return Finding(condition, False, "UnapprovedAnnotation", f"not approved: {go_quote(approval)}")
+    state = _approval_state(approval)
+    if state == "missing":
+        return Finding(condition, False, "MissingAnnotation", text)
+    if state == "invalid":
+        why = f'{text} with either a URL or a reason starting with "unapproved"'
+        return Finding(condition, False, "InvalidAnnotation", why)
+    return Finding(condition, True, "ApprovedAnnotation", f"approved in {approval}")
 
 
 def approval_causes(new: Object, old: Object | None, naming: Naming) -> list[Cause]:

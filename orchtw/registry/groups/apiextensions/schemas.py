@@ -11,6 +11,7 @@ from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
 from orchtw.registry.groups.apiextensions import structural
 from orchtw.registry.groups.apiextensions.default_values import default_findings
+from orchtw.registry.groups.apiextensions.rule_causes import rule_causes
 from orchtw.registry.groups.apiextensions.schema_nodes import Extensions, Path, Schema, extensions, walk
 from orchtw.registry.groups.apiextensions.schema_rules import is_supported, node_findings, root_causes
 from orchtw.rules.causes import invalid, required
@@ -70,6 +71,7 @@ def _find(schema: Schema, path: Path, has_status: bool, found: Found, naming: Na
     if not unstructured:
         for lenient, cause in islice(default_findings(schema, path, naming), MAX_CAUSES):
             found[lenient].append(cause)
+        found[""] += islice(rule_causes(schema, path, naming), MAX_CAUSES)
 
 
 def _schema_of(version: Mapping[str, Any]) -> Schema | None:

@@ -174,5 +174,4 @@ FUNCTIONS: Final = (
     overload("_-_(timestamp, timestamp) -> duration", lambda a, b: _duration(a.nanoseconds - b.nanoseconds)),
     overload("_-_(timestamp, duration) -> timestamp", lambda a, b: _timestamp(a.nanoseconds - b.nanoseconds)),
     overload("_-_(duration, duration) -> duration", lambda a, b: _duration(a.nanoseconds - b.nanoseconds)),
-    overload("-_(duration) -> duration", lambda span: _duration(-span.nanoseconds)),
 )

@@ -1,0 +1,45 @@
+"""What looks after definitions of custom resources and serves what they define, in every server process."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from orchtw.assembly.resources import Resources
+from orchtw.assembly.writes import new_uid
+from orchtw.client.in_process import Registry
+from orchtw.controllers.definitions.controller import DefinitionController, Parts
+from orchtw.controllers.definitions.emptying import Emptying
+from orchtw.controllers.definitions.finalizing import Finalizing
+from orchtw.controllers.definitions.names import NameIndex
+from orchtw.controllers.definitions.observer import Observer
+from orchtw.controllers.definitions.serving import Serving
+from orchtw.controllers.definitions.statuses import Statuses
+from orchtw.controllers.embedded import host_of
+from orchtw.outbound.caller import Caller
+from orchtw.registry.bootstrap.maker import system_user
+from orchtw.registry.custom.versioning import Versionings
+
+
+def definitions(
+    resources: Resources, registry: Registry, caller: Caller, several: Callable[[], Awaitable[bool]]
+) -> DefinitionController | None:
+    """The controller of definitions, yet to be started; None: this server does not serve them.
+
+    `caller` calls their webhooks; `several` says whether other servers are alive.
+    """
+    naming, clock = resources.naming, resources.clock
+    target = resources.targets.find(naming.group("apiextensions.orch.io"), "v1", "customresourcedefinitions")
+    if target is None:
+        return None
+    versionings = Versionings(caller=caller, run=resources.offload.run, new_uid=new_uid, naming=naming)
+    index, statuses = NameIndex(), Statuses(target, registry.writes, naming)
+    parts = Parts(
+        target=target,
+        index=index,
+        observer=Observer(index, naming, clock, resources.offload, several),
+        statuses=statuses,
+        serving=Serving(resources.targets, resources.codecs, versionings, resources.offload),
+        finalizing=Finalizing(statuses, Emptying(registry.deletion, system_user(naming), clock), naming, clock),
+        offload=resources.offload,
+    )
+    return DefinitionController(host_of(naming, registry, clock), parts)

@@ -1,0 +1,86 @@
+"""What the status of a definition is to say: its names, whether it is established, and the state of its schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.controllers.definitions.definition import Definition
+from orchtw.controllers.definitions.findings import establishment
+from orchtw.controllers.definitions.names import NameIndex, accept
+from orchtw.controllers.definitions.statuses import News
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.groups.apiextensions.conditions import NON_STRUCTURAL, Finding, find
+from orchtw.registry.groups.apiextensions.names import approval_finding
+from orchtw.registry.groups.apiextensions.structure import structure_finding
+from orchtw.registry.offload import Offload
+
+ESTABLISHING_DELAY_S = 5.0
+"""Where there are several servers: by then all of them have seen that the names are accepted."""
+
+
+class Observer:
+    """Finds out what there is to say. It keeps no more of a definition than what would be slow to find out again.
+
+    `several` says whether other servers are alive.
+    """
+
+    def __init__(
+        self,
+        index: NameIndex,
+        naming: Naming,
+        clock: IReactorTime,
+        offload: Offload,
+        several: Callable[[], Awaitable[bool]],
+    ) -> None:
+        self._index = index
+        self._naming = naming
+        self._clock = clock
+        self._offload = offload
+        self._several = several
+        self._structures: dict[str, tuple[int, Finding | None]] = {}
+        self._due: dict[str, float] = {}
+
+    def forget(self, uid: str) -> None:
+        """That definition is gone."""
+        self._structures.pop(uid, None)
+        self._due.pop(uid, None)
+
+    async def news(self, definition: Definition, obj: Object, size_bytes: int) -> tuple[News, float | None]:
+        """What to tell of a definition that is not terminating, and after how many seconds to look again.
+
+        The names that it tells are held for the definition from now on.
+        """
+        structure = await self._structure(definition, obj, size_bytes)
+        names, finding = accept(definition, self._index)
+        self._index.hold(definition.name, definition.group, names)
+        after_s = await self._establishing_s(definition) if finding.holds and not definition.established else 0.0
+        established = establishment(definition, names_accepted=finding.holds, due=not after_s)
+        approval = approval_finding(definition.group, definition.annotations, self._naming)
+        findings = [each for each in (finding, established, structure, approval) if each is not None]
+        dropped = (NON_STRUCTURAL,) if structure is None else ()
+        return News(findings=findings, dropped=dropped, accepted=names), after_s or None
+
+    async def _structure(self, definition: Definition, obj: Object, size_bytes: int) -> Finding | None:
+        """Schemas are looked at again when they have changed; at first sight only where they are in doubt.
+
+        What has just been created is structural, or it would have been refused.
+        """
+        generation, found = self._structures.get(definition.uid, (0, None))
+        if generation == definition.generation:
+            return found
+        doubtful = find(definition.conditions, NON_STRUCTURAL) or obj["spec"].get("preserveUnknownFields")
+        found = None
+        if generation or doubtful:
+            found = await self._offload.run(size_bytes, lambda: structure_finding(obj, self._naming))
+        self._structures[definition.uid] = definition.generation, found
+        return found
+
+    async def _establishing_s(self, definition: Definition) -> float:
+        """How long a definition whose names are accepted is not yet to be served."""
+        if not await self._several():
+            return 0.0
+        now = self._clock.seconds()
+        return max(0.0, self._due.setdefault(definition.uid, now + ESTABLISHING_DELAY_S) - now)

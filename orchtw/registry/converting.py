@@ -1,0 +1,71 @@
+"""Computations that may need conversions by others, such as webhooks: these are waited for in between."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Final, Protocol, TypeVar
+
+import orjson
+
+from orchtw.errors import InternalError
+from orchtw.objects import Object
+from orchtw.schema.codec.json_text import load_json
+
+T = TypeVar("T")
+
+Known = dict[tuple[str, bytes], bytes]
+"""What has been converted: from a wanted apiVersion and an object's JSON to the JSON in that version."""
+
+MAX_CONVERSIONS: Final = 64
+"""Of one computation: that of an apply through one version takes two for every other version of an owner."""
+
+_known: ContextVar[Known | None] = ContextVar("known", default=None)
+
+
+class Run(Protocol):
+    """See `Offload.run`."""
+
+    async def __call__(self, size_bytes: int, work: Callable[[], T]) -> T: ...
+
+
+class Unconverted(Exception):
+    """Something is needed in another version; when `make` has added it to what is known, it may be tried again."""
+
+    def __init__(self, make: Callable[[Known], Awaitable[None]]) -> None:
+        super().__init__("an object has not been converted")
+        self.make = make
+
+
+def known_conversion(obj: Object, wanted: str) -> tuple[bytes, Object | None]:
+    """The JSON of an object, and the object in another version, private, if the present computation knows it."""
+    text = orjson.dumps(obj)
+    found = (_known.get() or {}).get((wanted, text))
+    return text, None if found is None else load_json(found)
+
+
+async def run_converting(run: Run, size_bytes: int, work: Callable[[], T]) -> T:
+    """The result of `run(size_bytes, work)`; `work` is begun anew after each conversion that it needs.
+
+    Raises what `work` and the conversions raise.
+    """
+    try:
+        return await run(size_bytes, work)
+    except Unconverted as needs:
+        missing = needs
+    known: Known = {}
+
+    def informed() -> T:
+        token = _known.set(known)
+        try:
+            return work()
+        finally:
+            _known.reset(token)
+
+    for _ in range(MAX_CONVERSIONS):
+        await missing.make(known)
+        try:
+            return await run(size_bytes, informed)
+        except Unconverted as needs:
+            missing = needs
+    raise InternalError.of("an object needs too many conversions")

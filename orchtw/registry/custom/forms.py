@@ -1,0 +1,114 @@
+"""The forms in which objects are shown in a version that a webhook makes of them: asked for once for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.errors import InternalError, StatusError
+from orchtw.watch.entry import Entry
+from orchtw.watch.gate import Done
+
+CHUNK: Final = 1024
+"""Entries whose forms are asked for at a time, which bounds what the questions hold."""
+
+
+class Version(Protocol):
+    """A version whose forms have to be made."""
+
+    def has_json(self, entry: Entry) -> bool:
+        """Whether the form of an entry is there."""
+
+    async def make(self, entries: Sequence[Entry]) -> None:
+        """Make the forms of entries. Raises StatusError."""
+
+
+class WebhookForms:
+    """See `registry.target.Forms`. What is being made for others is waited for, and not asked for again."""
+
+    _log = Logger()
+
+    def __init__(self, version: Version) -> None:
+        self._version = version
+        self._coming: dict[Entry, _Round] = {}
+
+    def lacks(self, entry: Entry) -> bool:
+        """See `Gate`."""
+        return not self._version.has_json(entry)
+
+    async def ensure(self, entries: Sequence[Entry]) -> None:
+        """Have all of these, when it returns. Raises StatusError.
+
+        Where the round of others fails, what it was to bring is asked for again: the fault may lie in the rest of it.
+        """
+        for start in range(0, len(entries), CHUNK):
+            await self._ensure(entries[start : start + CHUNK])
+
+    async def _ensure(self, entries: Sequence[Entry]) -> None:
+        lacking = [entry for entry in entries if self.lacks(entry)]
+        while lacking:
+            others = {self._coming[entry]: None for entry in lacking if entry in self._coming}
+            own = [entry for entry in lacking if entry not in self._coming]
+            if own:
+                await self._begin(list(dict.fromkeys(own))).result()
+            for each in others:
+                await each.over()
+            lacking = [entry for entry in lacking if self.lacks(entry)]
+
+    def prepare(self, entries: Sequence[Entry], done: Done) -> None:
+        """See `Gate`."""
+        making = Deferred.fromCoroutine(self.ensure(entries))
+        making.addCallbacks(lambda _: done(None), lambda failure: done(self._refusal(failure)))
+
+    def _begin(self, entries: Sequence[Entry]) -> _Round:
+        """Make these, whoever waits for them or leaves."""
+        begun = _Round()
+        self._coming.update(dict.fromkeys(entries, begun))
+
+        def end(outcome: object) -> None:
+            for entry in entries:
+                del self._coming[entry]
+            begun.end(outcome if isinstance(outcome, Failure) else None)
+
+        Deferred.fromCoroutine(self._version.make(entries)).addBoth(end)
+        return begun
+
+    def _refusal(self, failure: Failure) -> StatusError:
+        if isinstance(failure.value, StatusError):
+            return failure.value
+        self._log.failure("objects could not be converted", failure)
+        return InternalError.of("the watch could not be continued")
+
+
+class _Round:
+    """Forms that are being made together, and those who wait for them."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Deferred[None]] = []
+        self._ended = False
+        self._failure: Failure | None = None
+
+    async def result(self) -> None:
+        """The end. Raises what the round raised."""
+        await self.over()
+        if self._failure is not None:
+            self._failure.raiseException()
+
+    async def over(self) -> None:
+        """The end, good or bad."""
+        if not self._ended:
+            waiting: Deferred[None] = Deferred()
+            self._waiting.append(waiting)
+            await waiting
+
+    def end(self, failure: Failure | None) -> None:
+        """Tell everybody."""
+        self._ended, self._failure = True, failure
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            if not each.called:
+                each.callback(None)

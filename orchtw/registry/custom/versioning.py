@@ -1,0 +1,115 @@
+"""How the versions of a custom resource become each other: by name alone, or by a webhook (reference CRD-24)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import attrs
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.outbound.caller import Caller, CallFailed
+from orchtw.outbound.remote import Remote
+from orchtw.registry.converting import Run
+from orchtw.registry.custom.stored import CustomStored
+from orchtw.registry.custom.target import CustomTarget, WebhookTarget
+from orchtw.registry.custom.webhook import ANSWER_BYTES, TIMEOUT_S, CallLost, Converter, WebhookConverter
+from orchtw.registry.stored import Stored
+from orchtw.registry.strategy import Strategy
+from orchtw.registry.target import Target
+from orchtw.registry.versioning import MakeVersioning, Parts
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.custom.schemas import CustomSchema
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Versionings:
+    """Makes what definitions ask for."""
+
+    caller: Caller
+    run: Run
+    new_uid: Callable[[], str]
+    naming: Naming
+
+    def of(self, definition: Object) -> MakeVersioning:
+        """How the versions of a valid definition are to become each other."""
+        conversion = definition["spec"].get("conversion") or {}
+        if conversion.get("strategy") != "Webhook":
+            return SameFields
+        webhook = conversion["webhook"]
+        call = WebhookCall(self.caller, Remote.of_client_config(webhook["clientConfig"]))
+        reviews = webhook["conversionReviewVersions"]
+        converter = WebhookConverter(call, reviews, self.run, self.new_uid, self.naming)
+        return partial(ByWebhook, converter=converter)
+
+
+class WebhookCall:
+    """See `webhook.Call`: a call of the webhook where a definition says that it is."""
+
+    def __init__(self, caller: Caller, remote: Remote) -> None:
+        self._caller = caller
+        self._remote = remote
+
+    async def __call__(self, body: bytes) -> bytes:
+        try:
+            return await self._caller.post(self._remote, body, timeout_s=TIMEOUT_S, limit_bytes=ANSWER_BYTES)
+        except CallFailed as failure:
+            raise CallLost(str(failure)) from None
+
+
+@attrs.frozen(slots=True)
+class SameFields:
+    """See `Versioning`, for the strategy None: objects are pruned as their new version asks for."""
+
+    codecs: Mapping[str, KindCodec]
+
+    def stored(self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str) -> Stored:
+        return CustomStored(resource, codec, strategy, prefix, self.codecs, same=True)
+
+    def target(self, parts: Parts) -> Target:
+        home, codec = parts.stored.codec, parts.codec
+        target = CustomTarget(**attrs.asdict(parts, recurse=False))
+        if codec is not home:
+            target.same_fields = _is_alike(codec, home)
+            target.to_storage = _renamed(home, alike=target.same_fields)
+            target.from_storage = _renamed(codec, alike=target.same_fields)
+        return target
+
+
+@attrs.frozen(slots=True)
+class ByWebhook:
+    """See `Versioning`, for the strategy Webhook."""
+
+    codecs: Mapping[str, KindCodec]
+    converter: Converter
+
+    def stored(self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str) -> Stored:
+        return CustomStored(resource, codec, strategy, prefix, self.codecs, same=False)
+
+    def target(self, parts: Parts) -> Target:
+        target = WebhookTarget(**attrs.asdict(parts, recurse=False), converter=self.converter)
+        if parts.codec is not parts.stored.codec:
+            target.same_fields = False
+            target.from_storage = partial(_from_storage, target)
+        return target
+
+
+def _from_storage(target: WebhookTarget, obj: Object) -> Object:
+    return target.convert(obj, target)
+
+
+def _is_alike(one: KindCodec, other: KindCodec) -> bool:
+    """Whether two versions have the same schema."""
+    first, second = one.schema, other.schema
+    return isinstance(first, CustomSchema) and isinstance(second, CustomSchema) and first.source == second.source
+
+
+def _renamed(codec: KindCodec, *, alike: bool) -> Callable[[Object], Object]:
+    """The way into a codec's version."""
+
+    def rename(obj: Object) -> Object:
+        return {**obj, "apiVersion": codec.api_version}
+
+    return rename if alike else lambda obj: codec.pruned(rename(obj))

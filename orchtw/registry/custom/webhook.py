@@ -1,0 +1,123 @@
+"""Objects into another version by a webhook: in batches, a few calls at a time (reference CRD-24, CRD-30)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Final, Protocol
+
+import orjson
+from twisted.internet.defer import Deferred, DeferredSemaphore, FirstError, gatherResults
+
+from orchtw.naming import Naming
+from orchtw.registry.converting import Run
+from orchtw.registry.custom.review import ConversionFailed, Review
+from orchtw.rules.webhook_clients import REVIEW_VERSIONS
+from orchtw.schema.codec.codecs import KindCodec
+
+BATCH_OBJECTS: Final = 500
+BATCH_BYTES: Final = 1 << 20
+"""Of one review: its answer is parsed in one go, which takes some ten milliseconds of a megabyte."""
+
+CALLS_AT_A_TIME: Final = 32
+"""Of one kind: more would only wait in the webhook."""
+
+BATCHES_AT_A_TIME: Final = 4
+"""Of one list, so that it leaves room for others."""
+
+ANSWER_BYTES: Final = 16 << 20
+"""Of one answer. An object may become larger by its conversion, not any number of times."""
+
+TIMEOUT_S: Final = 30.0
+
+
+class CallLost(Exception):
+    """A webhook has not answered; the text says why."""
+
+
+Call = Callable[[bytes], Awaitable[bytes]]
+"""The webhook's answer to a review, both as JSON. Raises CallLost."""
+
+
+class Converter(Protocol):
+    """Objects of one kind into another version of it."""
+
+    async def convert(self, texts: Sequence[bytes], wanted: KindCodec) -> list[bytes]:
+        """Whole objects as JSON, in any versions but the wanted one. Raises ConversionFailed."""
+
+
+class WebhookConverter:
+    """See `Converter`. `reviews` are the versions of reviews that the webhook understands, the best first."""
+
+    def __init__(
+        self, call: Call, reviews: Sequence[str], run: Run, new_uid: Callable[[], str], naming: Naming
+    ) -> None:
+        self._call = call
+        self._version = next((version for version in reviews if version in REVIEW_VERSIONS), "")
+        self._run = run
+        self._new_uid = new_uid
+        self._naming = naming
+        self._turn = DeferredSemaphore(CALLS_AT_A_TIME)
+
+    async def convert(self, texts: Sequence[bytes], wanted: KindCodec) -> list[bytes]:
+        batches = list(_batches(texts))
+        if len(batches) == 1:
+            return await self._in_turn(batches[0], wanted)
+        few = DeferredSemaphore(BATCHES_AT_A_TIME)
+        running = [Deferred.fromCoroutine(self._in_turn(batch, wanted, few)) for batch in batches]
+        try:
+            return [text for found in await gatherResults(running, consumeErrors=True) for text in found]
+        except FirstError as first:
+            first.subFailure.raiseException()
+            raise
+        finally:
+            for each in running:
+                each.cancel()
+
+    async def _in_turn(
+        self, texts: Sequence[bytes], wanted: KindCodec, few: DeferredSemaphore | None = None
+    ) -> list[bytes]:
+        """One batch, when there is room for it also among those of its list."""
+        if few is not None:
+            await few.acquire()
+        try:
+            await self._turn.acquire()
+            try:
+                return await self._one(texts, wanted)
+            finally:
+                self._turn.release()
+        finally:
+            if few is not None:
+                few.release()
+
+    async def _one(self, texts: Sequence[bytes], wanted: KindCodec) -> list[bytes]:
+        if not self._version:
+            raise ConversionFailed("no supported conversion review versions")
+        review = Review(
+            version=self._version,
+            uid=self._new_uid(),
+            desired=wanted.api_version,
+            kind=wanted.kind,
+            objects=texts,
+            naming=self._naming,
+        )
+        try:
+            answer = await self._call(review.body())
+        except CallLost as problem:
+            raise ConversionFailed(f"{review.subject} failed: {problem}") from None
+        return await self._run(len(answer) + review.size, lambda: _finished(review, answer, wanted))
+
+
+def _finished(review: Review, answer: bytes, wanted: KindCodec) -> list[bytes]:
+    """The objects of an answer as the schema of their version allows them."""
+    return [orjson.dumps(wanted.pruned(obj)) for obj in review.converted(answer)]
+
+
+def _batches(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """As many together as a review takes, and at least one."""
+    begin = size = 0
+    for position, text in enumerate(texts):
+        if position > begin and (size + len(text) > BATCH_BYTES or position - begin >= BATCH_OBJECTS):
+            yield texts[begin:position]
+            begin, size = position, 0
+        size += len(text)
+    yield texts[begin:]

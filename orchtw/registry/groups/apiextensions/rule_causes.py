@@ -1,0 +1,147 @@
+"""Rules in schemas: what they must be before they may hold for objects (reference CRD-31)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import attrs
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.registry.groups.apiextensions.schema_nodes import Extensions, Path, Schema, extensions
+from orchtw.rules.causes import forbidden, go_quote, invalid, required
+from orchtw.schema.expressions import declarations
+from orchtw.schema.expressions.rules import Verdict, judged, variables
+from orchtw.schema.expressions.types import Type
+
+RULE_LIMIT: Final = 10_000_000
+"""Of the estimated steps of one rule for all its values in a request."""
+
+SCHEMA_LIMIT: Final = 100_000_000
+"""Of the estimated steps of all rules of a schema."""
+
+_MOST_EXPENSIVE: Final = 4  # rules that are named when all together are too much
+_ADVICE: Final = (
+    "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "
+    "declared"
+)
+
+
+@attrs.frozen(slots=True)
+class _Place:
+    """A schema outside of conditions.
+
+    `most`: how many values of it an object may have; None: no schema says. `uncorrelated`: where old and new values
+    cannot be told to be the same from here on.
+    """
+
+    schema: Schema
+    path: Path
+    names_itself: bool
+    most: int | None
+    uncorrelated: Path | None
+
+
+def rule_causes(schema: Schema, path: Path, naming: Naming) -> Iterator[Cause]:
+    """Every reason why rules in a structural schema are invalid."""
+    keys, seen = extensions(naming), declarations.Extensions.of(naming)
+    waiting = [_Place(schema, path, True, 1, None)]
+    costs: list[tuple[int, Path]] = []
+    while waiting:
+        place = waiting.pop()
+        waiting.extend(reversed(list(_below(place, keys))))
+        rules = place.schema.get(keys.validations) or ()
+        known = variables(place.schema, seen, names_itself=place.names_itself) if rules else {}
+        for index, rule in enumerate(rules):
+            where = place.path.inside(keys.validations, index)
+            yield from _text_causes(rule, where)
+            if rule.get("rule", "").strip():
+                yield from _causes(rule, where, place, known, costs)
+    yield from _total_causes(costs, path, keys)
+
+
+def _below(place: _Place, keys: Extensions) -> Iterator[_Place]:
+    schema, path, old = place.schema, place.path, place.uncorrelated
+    if old is None and schema.get(keys.map_type) == "atomic":
+        old = path
+    for name, member in (schema.get("properties") or {}).items():
+        yield _step(member, path.inside("properties", name), place.most, old, keys)
+    if isinstance(more := schema.get("additionalProperties"), dict):
+        most = _product(place.most, schema.get("maxProperties"))
+        yield _step(more, path / "additionalProperties", most, old, keys)
+    if isinstance(items := schema.get("items"), dict):
+        if old is None and schema.get(keys.list_type) != "map":
+            old = path
+        yield _step(items, path / "items", _product(place.most, schema.get("maxItems")), old, keys)
+
+
+def _step(schema: Schema, path: Path, most: int | None, uncorrelated: Path | None, keys: Extensions) -> _Place:
+    return _Place(schema, path, bool(schema.get(keys.embedded)), most, uncorrelated)
+
+
+def _product(most: int | None, limit: int | None) -> int | None:
+    return None if most is None or limit is None else most * int(limit)
+
+
+def _text_causes(rule: Mapping[str, Any], path: Path) -> Iterator[Cause]:
+    """What holds for the texts of a rule; of these the first alone is told."""
+    source, message = rule.get("rule", "").strip(), rule.get("message", "")
+    if not source:
+        yield required(str(path / "rule"), "rule is not specified")
+    elif message and not message.strip():
+        yield invalid(str(path / "message"), message, "message must be non-empty if specified")
+    elif _breaks(message):
+        yield invalid(str(path / "message"), message, "message must not contain line breaks")
+    elif _breaks(source) and not message:
+        yield required(str(path / "message"), "message must be specified if rule contains line breaks")
+
+
+def _breaks(text: str) -> bool:
+    return any(sign in text.strip() for sign in "\n\r")
+
+
+def _causes(
+    rule: Mapping[str, Any], path: Path, place: _Place, known: Mapping[str, Type], costs: list[tuple[int, Path]]
+) -> Iterator[Cause]:
+    """What is wrong with the expression; its cost goes to the others'."""
+    source, where = rule["rule"], path / "rule"
+    verdict = judged(source, place.schema, known)
+    if verdict.fault:
+        shown = (
+            f"apiextensions.ValidationRule{{Rule:{go_quote(source)}, Message:{go_quote(rule.get('message', ''))}}}"
+        )
+        yield Cause("FieldValueInvalid", f"Invalid value: {shown}: {verdict.fault}", str(where))
+        return
+    cost = _cost(verdict, place)
+    costs.append((cost, where))
+    if cost > RULE_LIMIT:
+        yield forbidden(str(where), _excess("estimated rule cost", cost, RULE_LIMIT))
+    if verdict.is_transition and place.uncorrelated is not None:
+        why = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
+        yield invalid(str(where), source, f"{why} {place.uncorrelated}")
+
+
+def _cost(verdict: Verdict, place: _Place) -> int:
+    """For all values of a request: as many as the schema lets be, or as have room."""
+    return verdict.estimate * (verdict.repeats if place.most is None else place.most)
+
+
+def _total_causes(costs: list[tuple[int, Path]], path: Path, keys: Extensions) -> Iterator[Cause]:
+    total = sum(cost for cost, _ in costs)
+    if total <= SCHEMA_LIMIT:
+        return
+    for _, where in sorted(costs, key=lambda each: -each[0])[:_MOST_EXPENSIVE]:
+        why = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+        yield forbidden(str(where), why)
+    name = f"{keys.validations} estimated rule cost total for entire OpenAPIv3 schema"
+    yield forbidden(str(path), _excess(name, total, SCHEMA_LIMIT))
+
+
+def _excess(name: str, cost: int, limit: int) -> str:
+    factor = cost / limit
+    if factor > 100:
+        shown = "more than 100x"
+    else:
+        shown = f"{factor:.6f}x" if factor < 1.5 else f"{factor:.1f}x"
+    return f"{name} exceeds budget by factor of {shown} ({_ADVICE})"

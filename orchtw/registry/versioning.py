@@ -1,0 +1,39 @@
+"""How a resource that comes at run time is stored, and served in its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import attrs
+
+from orchtw.registry.stored import Stored
+from orchtw.registry.strategy import Strategy
+from orchtw.registry.target import Target
+from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.codec.codecs import KindCodec
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Parts:
+    """What every target has."""
+
+    resource: ResourceType
+    codec: KindCodec
+    stored: Stored
+    strategy: Strategy
+    deprecation: str
+
+
+class Versioning(Protocol):
+    """Makes what keeps and serves one added resource."""
+
+    def stored(self, resource: ResourceType, codec: KindCodec, strategy: Strategy, prefix: str) -> Stored:
+        """Where its objects live; resource, codec and strategy are those of the storage version."""
+
+    def target(self, parts: Parts) -> Target:
+        """What serves it in one version."""
+
+
+MakeVersioning = Callable[[Mapping[str, KindCodec]], Versioning]
+"""From the codecs of all versions by apiVersion."""

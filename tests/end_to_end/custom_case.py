@@ -1,0 +1,139 @@
+"""What the end-to-end tests of custom resources share: definitions of widgets, each in a group of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.task import deferLater
+
+from orchtw.objects import Object
+from tests.end_to_end.case import ServerCase, reactor
+from tests.end_to_end.client import Answer
+
+PATIENCE = 200
+STEP_S = 0.05
+
+SPEC: Object = {
+    "type": "object",
+    "properties": {
+        "size": {"type": "integer", "minimum": 1, "default": 3},
+        "colour": {"type": "string", "enum": ["red", "blue"]},
+        "code": {"type": "string", "pattern": "^a+$", "minLength": 2},
+        "parts": {
+            "type": "array",
+            "x-orch-list-type": "map",
+            "x-orch-list-map-keys": ["name"],
+            "items": {
+                "type": "object",
+                "required": ["name"],
+                "properties": {"name": {"type": "string"}, "count": {"type": "integer", "default": 1}},
+            },
+        },
+        "box": {"type": "object", "x-orch-preserve-unknown-fields": True},
+        "port": {"x-orch-int-or-string": True},
+        "note": {"type": "string", "nullable": True},
+        "template": {
+            "type": "object",
+            "x-orch-embedded-resource": True,
+            "properties": {"data": {"type": "object", "additionalProperties": {"type": "string"}}},
+        },
+    },
+}
+STATUS: Object = {
+    "type": "object",
+    "properties": {"phase": {"type": "string"}, "size": {"type": "integer"}, "selector": {"type": "string"}},
+}
+
+
+def structure(**spec: Any) -> Object:
+    """The schema of a widget; `spec` is more properties of its spec."""
+    properties = {**SPEC["properties"], **spec}
+    return {"type": "object", "properties": {"spec": {**SPEC, "properties": properties}, "status": STATUS}}
+
+
+def version(name: str = "v1", **more: Any) -> Object:
+    """A version of the definition: served, stored if it is v1, with a status."""
+    found: Object = {
+        "name": name,
+        "served": True,
+        "storage": name == "v1",
+        "schema": {"openAPIV3Schema": structure()},
+        "subresources": {"status": {}},
+    }
+    return found | more
+
+
+class CustomCase(ServerCase):
+    """Tests with a definition of Widget in a group that no other test has."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        await super().setUp()
+        self.api_group = f"{self.unique('g')}.example.com"
+        self.definitions = f"/apis/{self.naming.group('apiextensions.orch.io')}/v1/customresourcedefinitions"
+        self.definition_path = f"{self.definitions}/widgets.{self.api_group}"
+
+    def definition(self, *versions: Object, **spec: Any) -> Object:
+        """Widgets in these versions (default: v1); `spec` replaces fields of the definition's spec."""
+        names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "shortNames": ["wd"]}
+        return {
+            "apiVersion": f"{self.naming.group('apiextensions.orch.io')}/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"widgets.{self.api_group}"},
+            "spec": {
+                "group": self.api_group,
+                "scope": "Namespaced",
+                "names": names,
+                "versions": list(versions) or [version()],
+                **spec,
+            },
+        }
+
+    async def define(self, *versions: Object, **spec: Any) -> None:
+        """Create the definition and wait until its first version is served."""
+        definition = self.definition(*versions, **spec)
+        await self.created(self.definitions, definition)
+        await self.established(definition["metadata"]["name"])
+        self.addCleanup(self.client.delete, self.definition_path)
+
+    async def established(self, name: str) -> Object:
+        """The definition once it is served."""
+
+        def is_served(answer: Answer) -> bool:
+            return condition(answer.json, "Established").get("status") == "True"
+
+        found: Object = (await self.eventually(f"{self.definitions}/{name}", is_served)).json
+        spec = found["spec"]
+        served = next(each["name"] for each in spec["versions"] if each["served"])
+        path = f"/apis/{spec['group']}/{served}/{spec['names']['plural']}"
+        await self.eventually(path, lambda answer: answer.code == 200)
+        return found
+
+    async def eventually(self, path: str, holds: Any) -> Answer:
+        """The first answer of a GET that is as it should be."""
+        for _ in range(PATIENCE):
+            answer = await self.client.get(path)
+            if holds(answer):
+                return answer
+            await deferLater(reactor, STEP_S)
+        raise self.failureException(f"{path} has never been as it should be: {answer}")
+
+    def widgets(self, *rest: str, version: str = "v1") -> str:
+        """The path of widgets in the test's namespace."""
+        return "/".join((f"/apis/{self.api_group}/{version}/namespaces", self.namespace, "widgets", *rest))
+
+    def widget(self, name: str = "w", version: str = "v1", **more: Any) -> Object:
+        """A widget with a size."""
+        api_version = f"{self.api_group}/{version}"
+        obj: Object = {"apiVersion": api_version, "kind": "Widget", "metadata": {"name": name}, "spec": {"size": 5}}
+        return obj | more
+
+    def invalid(self, name: str, *causes: str) -> str:
+        """The message of a 422 about a widget."""
+        shown = causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]"
+        return f'Widget.{self.api_group} "{name}" is invalid: {shown}'
+
+
+def condition(obj: Object, type_: str) -> Object:
+    """The condition of that type, or {}."""
+    conditions = obj.get("status", {}).get("conditions") or ()
+    return next((each for each in conditions if each["type"] == type_), {})

@@ -1,0 +1,1 @@
+"""Two operators of bakeries, run as programs by the tests; nothing imports them."""
