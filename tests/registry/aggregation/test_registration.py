@@ -77,36 +77,36 @@ class RegistrationTests(AggregationCase):
         """Custom group versions have one while they are served, by itself (reference AGG-2, AGG-14)."""
         self.run_all()
         self.world.add_widgets("v1", "v1beta1")
-        self.world.settle()
+        self.world.settle(1)
         names = [f"v1.{WIDGETS}", f"v1beta1.{WIDGETS}"]
         self.assertEqual([self.managed(name) for name in names], ["true", "true"])
         found = self.services.all[names[0]]
         self.assertEqual((found.group_priority, found.version_priority), (1000, 100))
         self.world.add_widgets("v1")
-        self.world.settle()
+        self.world.settle(1)
         self.assertEqual([self.managed(name) for name in names], ["true", None])
         self.world.targets.remove(WIDGETS, "widgets")
-        self.world.settle()
+        self.world.settle(1)
         self.assertIsNone(self.managed(names[0]))
 
     def test_brought_back(self) -> None:
         """That of a custom group version comes back when somebody deletes or changes it (reference AGG-14)."""
         self.run_all()
         self.world.add_widgets("v1")
-        self.world.settle()
+        self.world.settle(1)
         name = f"v1.{WIDGETS}"
         self.delete(name)
-        self.world.settle()
+        self.world.settle(1)
         self.assertEqual(self.managed(name), "true")
         self.change(name, {"spec": {"versionPriority": 7}})
-        self.world.settle()
+        self.world.settle(1)
         self.assertEqual(self.services.all[name].version_priority, 100)
 
     def test_yet_to_come(self) -> None:
         """At a start custom group versions are waited for before their APIServices are removed (reference AGG-14)."""
         self.run_all()
         self.world.add_widgets("v1")
-        self.world.settle()
+        self.world.settle(1)
         self.registration.stop()
         self.world.targets.remove(WIDGETS, "widgets")
         self.registration = self.started()

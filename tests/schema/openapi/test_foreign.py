@@ -43,7 +43,7 @@ DOCUMENT = {
     "definitions": {"Lamp": LAMP, "Spec": SPEC, "Unused": {"type": "object"}},
 }
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
 )
