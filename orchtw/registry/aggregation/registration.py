@@ -78,7 +78,8 @@ class Registration:
     def _changed(self, old: ApiService | None, new: ApiService | None) -> None:
         if old is None and new is not None and new.name in self._ours:
             return
-        if any(each is not None and each.managed == ALWAYS for each in (old, new)):
+        freed = new is None and old is not None and old.name in self._ours
+        if freed or any(each is not None and each.managed == ALWAYS for each in (old, new)):
             self._soon(GATHER_S)
 
     def _soon(self, delay_s: float) -> None:

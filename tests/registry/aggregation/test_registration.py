@@ -102,6 +102,20 @@ class RegistrationTests(AggregationCase):
         self.world.settle(1)
         self.assertEqual(self.services.all[name].version_priority, 100)
 
+    def test_given_back(self) -> None:
+        """A custom group version that somebody's APIService led elsewhere is local again without that one
+        (reference AGG-14).
+        """
+        name = f"v1.{WIDGETS}"
+        self.make(api_service(name))
+        self.run_all()
+        self.world.add_widgets("v1")
+        self.world.settle(1)
+        self.assertEqual(self.managed(name), "")
+        self.delete(name)
+        self.world.settle(1)
+        self.assertEqual(self.managed(name), "true")
+
     def test_yet_to_come(self) -> None:
         """At a start custom group versions are waited for before their APIServices are removed (reference AGG-14)."""
         self.run_all()
