@@ -42,6 +42,10 @@ class StoredResource(Protocol):
 class Noted(Protocol):
     """What `Op.note` must be for a put of this process: the object, decoded already."""
 
+    @property
+    def stored(self) -> StoredResource:
+        """The resource as the writer knew it; another one may have taken its place since."""
+
     def entry(self, revision: int) -> Entry:
         """The entry once the store has committed the object at `revision`."""
 
@@ -269,7 +273,7 @@ class ResourceCache:
 
     def _new_entry(self, change: Change, key: str) -> Entry:
         note: Noted | None = change.note  # type: ignore[assignment]  # the store hands it through as it came
-        if note is not None:
+        if note is not None and note.stored is self._resource:
             return note.entry(change.revision)
         assert change.value is not None
         return self._resource.build(key, change.value, change.revision)

@@ -116,8 +116,8 @@ class Resource:
 class Prepared:
     """What a writer of this process passes along as note."""
 
-    def __init__(self, key: str, value: bytes) -> None:
-        self.key, self.value = key, value
+    def __init__(self, stored: Resource, key: str, value: bytes) -> None:
+        self.stored, self.key, self.value = stored, key, value
 
     def entry(self, revision: int) -> Entry:
         return make_entry(self.key, self.value, revision)
@@ -257,10 +257,18 @@ class FollowTests(CacheTestCase):
     def test_notes_spare_decoding(self) -> None:
         """A write of this process brings its entry along: nothing is decoded."""
         pods = self.start()
-        self.store.put("/registry/pods/a/x", b"one", Prepared("a/x", b"one"))
+        self.store.put("/registry/pods/a/x", b"one", Prepared(self.pods, "a/x", b"one"))
         self.assertEqual((self.pods.built, len(pods)), (0, 1))
         self.store.put("/registry/pods/a/y", b"one")
         self.assertEqual((self.pods.built, len(pods)), (1, 2))
+
+    def test_notes_of_what_was(self) -> None:
+        """A write that began when the resource was another one is decoded as the resource is now."""
+        pods = self.start()
+        self.store.put("/registry/pods/a/x", b"two", Prepared(Resource("/registry/pods/"), "a/x", b"one"))
+        entry = pods.get("a/x")
+        assert entry is not None
+        self.assertEqual((self.pods.built, entry.raw), (1, b"two"))
 
     def test_entries_share(self) -> None:
         """Equal label sets are one mapping, and an update keeps the key's text."""
