@@ -160,7 +160,7 @@ class GarbageCollector(Controller):
             reflector.start()
         for resource in self._monitors.keys() - found:
             self._monitors.pop(resource).stop()
-            Monitor(self.graph, resource).replaced(())
+            self.graph.lost(resource)
 
     async def reconcile(self, key: str) -> float | None:
         """Do what is due about one node."""
@@ -210,10 +210,13 @@ class GarbageCollector(Controller):
     async def _judge(self, node: Node, owner: OwnerReference) -> Verdict:
         """What a reference of `node` is worth; looked up where the graph does not know.
 
-        Raises Unresolvable, and Retry while the owner's kind is not served.
+        Raises Unresolvable, and Retry while the owner's kind is not served, unless the owner was seen to go before.
         """
         resource = self.client.resource_of(owner.api_version, owner.kind)
         if resource is None:
+            gone = self.graph.nodes.get(owner.uid)
+            if gone is not None and gone.has_gone(owner, node.namespace):
+                return Verdict.DANGLING
             raise Retry(f"{owner.api_version} {owner.kind} is not served")
         if resource.namespaced and not node.namespace:
             await self._warn(node, owner, "")

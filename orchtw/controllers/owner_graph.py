@@ -62,6 +62,17 @@ class Node:
             and (self.resource is resource or self.resource == resource)
         )
 
+    def has_gone(self, reference: OwnerReference, namespace: str) -> bool:
+        """Whether this object, to which a dependent in `namespace` refers rightly, is known to be there no more."""
+        resource = self.resource
+        return (
+            self.presence is Presence.ABSENT
+            and resource is not None
+            and (resource.group, resource.kind) == (reference.api_version.rpartition("/")[0], reference.kind)
+            and self.name == reference.name
+            and self.namespace == (namespace if resource.namespaced else "")
+        )
+
     def bind(self, meta: OwnerMetadata) -> None:
         """Note the object's own state."""
         self.presence = Presence.PRESENT
@@ -103,9 +114,16 @@ class Graph:
     def removed(self, uid: str) -> None:
         """The object is gone; its node stays, as absent, while others refer to it."""
         node = self.nodes.get(uid)
-        if node is None:
-            return
-        node.presence = Presence.ABSENT
+        if node is not None:
+            self._forget(node, Presence.ABSENT)
+
+    def lost(self, resource: Resource) -> None:
+        """The resource is not served any more: nobody can tell whether its objects are there."""
+        for node in list(self.of_resource(resource)):
+            self._forget(node, Presence.UNKNOWN)
+
+    def _forget(self, node: Node, presence: Presence) -> None:
+        node.presence = presence
         node.terminating = node.foreground = node.orphaning = False
         if node.owners:
             self._set_owners(node, ())
