@@ -144,6 +144,32 @@ class Config:
     token_auth_file: Path | None = attrs.field(
         default=None, metadata=_about("Authentication", 'CSV of token,user,uid[,"group1,group2"].', PATH)
     )
+    requestheader_client_ca_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Authentication", "PEM CAs of the certificates of proxies that say in headers who asks.", PATH
+        ),
+    )
+    requestheader_allowed_names: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=_about("Authentication", "Common names that such a certificate may have; empty: any.", LIST),
+    )
+    requestheader_username_headers: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=_about(
+            "Authentication", "Headers that such proxies put the user's name in, such as X-Remote-User.", LIST
+        ),
+    )
+    requestheader_group_headers: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=_about("Authentication", "Headers with the user's groups, such as X-Remote-Group.", LIST),
+    )
+    requestheader_extra_headers_prefix: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=_about(
+            "Authentication", "Beginnings of headers with the user's extra attributes, such as X-Remote-Extra-.", LIST
+        ),
+    )
     authorization_mode: tuple[str, ...] = attrs.field(
         default=("Node", "RBAC"),
         metadata=_about(
@@ -214,6 +240,24 @@ class Config:
     )
     orchlet_client_key: Path | None = attrs.field(
         default=None, metadata=_about("Node agents", "PEM private key of --orchlet-client-certificate.", PATH)
+    )
+
+    proxy_client_cert_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Aggregation", "PEM certificate that aggregated API servers are shown; empty: one is made.", PATH
+        ),
+    )
+    proxy_client_key_file: Path | None = attrs.field(
+        default=None, metadata=_about("Aggregation", "PEM private key of --proxy-client-cert-file.", PATH)
+    )
+    enable_aggregator_routing: bool = attrs.field(
+        default=False,
+        metadata=_about(
+            "Aggregation",
+            "Aggregated API servers are reached by the endpoints of their Service, not by its cluster address.",
+            BOOLEAN,
+        ),
     )
 
     controllers: tuple[str, ...] = attrs.field(

@@ -64,6 +64,10 @@ def check(config: Config, choices: Choices) -> list[str]:
     ]
     if (config.orchlet_client_certificate is None) != (config.orchlet_client_key is None):
         problems.append("--orchlet-client-certificate and --orchlet-client-key must be given together")
+    if (config.proxy_client_cert_file is None) != (config.proxy_client_key_file is None):
+        problems.append("--proxy-client-cert-file and --proxy-client-key-file must be given together")
+    if (config.requestheader_client_ca_file is None) != (not config.requestheader_username_headers):
+        problems.append("--requestheader-client-ca-file and --requestheader-username-headers must be given together")
     if (config.tls_cert_file is None) != (config.tls_private_key_file is None):
         problems.append("--tls-cert-file and --tls-private-key-file must be given together")
     if config.data_dir is None or not str(config.data_dir):

@@ -80,6 +80,7 @@ class Request:
 
     `path` is the raw path without the query, `query` the raw query string. `headers` maps lower-case
     names to values (several lines of one name joined by ", "), in which each character is a byte: see `utf8_text`.
+    `repeated` has the lines of names that came more than once, where the edge knows them: see `lines`.
     `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it.
@@ -89,6 +90,7 @@ class Request:
     path: str
     query: str = ""
     headers: Mapping[str, str] = attrs.field(factory=dict)
+    repeated: Mapping[str, Sequence[str]] | None = None
     body: bytes = b""
     peer: Peer
     audit_id: str = ""
@@ -111,6 +113,12 @@ class Request:
         if self._params is None:
             self._params = parse_qs(self.query, keep_blank_values=True) if self.query else {}
         return self._params
+
+    def lines(self, name: str) -> Sequence[str]:
+        """The values of a header, named in lower case, one for each line in which it came."""
+        if self.repeated is not None and name in self.repeated:
+            return self.repeated[name]
+        return (self.headers[name],) if name in self.headers else ()
 
     def param(self, name: str) -> str:
         """The first value of query parameter `name`, or the empty string."""

@@ -23,6 +23,7 @@ from orchtw.naming import Naming
 from orchtw.outbound.dialer import MOST
 from orchtw.pki import certificates, files, first_start
 from orchtw.pki.first_start import Pki
+from orchtw.pki.front_proxy import given_authorities
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
 from orchtw.serving.reload import CertificateReload
@@ -30,8 +31,8 @@ from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
 from orchtw.storage.interface import Store
 
-SPARE_FILES = 256 + MOST
-"""Open files beside clients' connections: the store, logs, outgoing connections."""
+SPARE_FILES = 256 + 4 * MOST
+"""Open files beside clients' connections: the store, logs, connections to backends, webhooks and other servers."""
 
 SWITCH_S = 0.001
 """How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""
@@ -88,6 +89,7 @@ class APIServer(Service):
             port=port,
             secret=pki.derived_key(b"continue"),
             client_ca_pem=pki.client_ca_pem,
+            front_proxy=pki.front_proxy,
         )
         self._address = host_and_port(config.public_address, port)
         self._tls = ServingTLS(self._tls_options())
@@ -177,6 +179,7 @@ class APIServer(Service):
             certificates=chain,
             key=key,
             client_cas=client_cas,
+            announced_cas=given_authorities(config),
             min_version=config.tls_min_version,
             cipher_suites=config.tls_cipher_suites,
         )
@@ -184,7 +187,12 @@ class APIServer(Service):
     def _certificate_reload(self) -> CertificateReload | None:
         """Follows the operator's own certificate files; None: there are none."""
         config = self._config
-        given = (config.tls_cert_file, config.tls_private_key_file, config.client_ca_file)
+        given = (
+            config.tls_cert_file,
+            config.tls_private_key_file,
+            config.client_ca_file,
+            config.requestheader_client_ca_file,
+        )
         paths = [path for path in given if path is not None]
         return CertificateReload(self._tls, paths, self._tls_options, self._reactor) if paths else None
 

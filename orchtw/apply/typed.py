@@ -111,16 +111,18 @@ def present(kind: Type, value: Any) -> Tree:
     if shape == LEAF_SHAPE or not value:
         return LEAF
     out = {SELF: LEAF}
-    if type(value) is not _CONTAINERS[shape]:
-        return LEAF
     if shape == MAP_SHAPE:
         assert isinstance(kind, MapType)
+        if type(value) is not dict:
+            return LEAF
         fields, element = kind.fields, kind.element
         for key, part in value.items():
             step, inner = fields.get(key) or ("f:" + key, element or UNTYPED)
             out[step] = LEAF if inner.shape == LEAF_SHAPE else present(inner, part)
     else:
         assert isinstance(kind, ListType)
+        if type(value) is not list:
+            return LEAF
         for step, item in items(kind, value):
             out[step] = present(kind.element, item)
     return out if len(out) > 1 else LEAF
@@ -191,18 +193,20 @@ def _compare(kind: Type, step: str, old: Any, new: Any, out: Changes) -> None:
     if shape == UNTYPED_SHAPE:
         kind = of_value(old) if type(old) is dict else of_value(new)
         shape = kind.shape
-        if shape == MAP_SHAPE and not (type(old) is type(new) or old is None or new is None):
-            out.modified[step] = LEAF  # an object became something else or the other way round
-    if shape == LEAF_SHAPE or not (old or new) or not (_fits(shape, old) and _fits(shape, new)):
+    if shape == LEAF_SHAPE or not (old or new):
         out.modified[step] = LEAF
         return
+    if not (_fits(shape, old) and _fits(shape, new)):
+        out.modified[step] = LEAF  # an object became something else or the other way round
     inner = Changes({}, {}, {})
+    sort = _CONTAINERS[shape]
+    old, new = old if type(old) is sort else sort(), new if type(new) is sort else sort()
     if shape == LIST_SHAPE:
         assert isinstance(kind, ListType)
-        _compare_lists(kind, old or [], new or [], inner)
+        _compare_lists(kind, old, new, inner)
     else:
         assert isinstance(kind, MapType)
-        _compare_maps(kind, old or {}, new or {}, inner)
+        _compare_maps(kind, old, new, inner)
     for name in Changes.__slots__:
         tree = getattr(inner, name)
         if tree:

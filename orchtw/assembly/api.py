@@ -18,10 +18,12 @@ from orchtw.endpoints.checks import Checks
 from orchtw.endpoints.discovery import Discovery
 from orchtw.endpoints.health import Health
 from orchtw.endpoints.metrics import Metrics
-from orchtw.endpoints.openapi import OpenAPI
+from orchtw.endpoints.openapi import OpenAPI, PassOn
 from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.version import Version
 from orchtw.registry.admissions import Admissions
+from orchtw.registry.aggregation.documents import RemoteDocuments
+from orchtw.registry.aggregation.services import ApiServices
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
@@ -45,7 +47,8 @@ class Parts:
 
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
     authenticator and the authorizer answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
-    node agents and what runs on nodes.
+    node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
+    asks them.
     """
 
     resources: Resources
@@ -60,6 +63,9 @@ class Parts:
     secret: bytes
     origins: AllowedOrigins
     outward: Outward
+    services: ApiServices
+    documents: RemoteDocuments
+    pass_on: PassOn
 
 
 class API:
@@ -126,12 +132,25 @@ class API:
                 Version(resources.naming),
                 self._metrics,
                 Discovery(
-                    resources.targets, parts.address, self._negotiator, self._representations.document
+                    resources.targets,
+                    parts.services,
+                    parts.address,
+                    self._negotiator,
+                    self._representations.document,
                 ),
-                OpenAPI(resources.targets, resources.codecs.schemas, time.time, resources.offload),
+                OpenAPI(
+                    resources.targets,
+                    resources.codecs.schemas,
+                    time.time,
+                    resources.offload,
+                    parts.documents,
+                    parts.pass_on,
+                ),
             ]
         )
         resources.targets.listen(paths.forget)
+        parts.services.listen(lambda _old, _new: paths.forget())
+        parts.documents.listen(paths.forget)
         return paths
 
     def _virtual(self, writing: Writing) -> Virtual:

@@ -7,7 +7,8 @@ from functools import partial
 
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.registry.bootstrap.authentication_info import publish_authentication_info
+from orchtw.registry.aggregation.registration import Registration
+from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo, publish_authentication_info
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.priority_classes import create_priority_classes
 from orchtw.registry.bootstrap.server_service import ServerService
@@ -21,6 +22,7 @@ STEPS = (
     "bootstrap-controller",
     "scheduling/bootstrap-system-priority-classes",
     "start-cluster-authentication-info-controller",
+    "orch-apiserver-autoregistration",
 )
 """Start steps that make objects, in the order in which they run."""
 
@@ -28,37 +30,41 @@ STEPS = (
 class Bootstrap:
     """The steps, the server's Service in the first of them, and the account of addresses and ports (CTRL-9).
 
-    `client_ca_pem` are the authorities of client certificates; others are published in the next look of the upkeep.
-    `ended` gives what is told after each try of a step.
+    `info` is what extension servers are to know at present; `registration` makes the APIServices. `ended` gives what
+    is told after each try of a step.
     """
 
     def __init__(
         self,
         maker: Maker,
         service: ServerService,
-        client_ca_pem: str,
+        info: Callable[[], AuthenticationInfo],
+        registration: Registration,
         ended: Callable[[str], Callable[[bool], None]],
         clock: IReactorTime,
     ) -> None:
-        self.client_ca_pem = client_ca_pem
         self._maker = maker
+        self._registration = registration
         self._service = service
         self._clock = clock
         self._next_repair = clock.seconds()
         runs: Sequence[Callable[[], Awaitable[None]]] = (
             self._namespaces_and_service,
             partial(create_priority_classes, maker),
-            lambda: publish_authentication_info(maker, self.client_ca_pem),
+            lambda: publish_authentication_info(maker, info()),
+            registration.run,
         )
         steps = [Step(name=name, run=run, ended=ended(name)) for name, run in zip(STEPS, runs, strict=True)]
         self._upkeep = Upkeep(steps, clock)
 
     async def start(self) -> None:
         """Carry out all steps, then look after what they made."""
+        self._registration.follow()
         await self._upkeep.start()
 
     def stop(self) -> None:
         """Stop looking."""
+        self._registration.stop()
         self._upkeep.stop()
 
     async def point(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from twisted.application.service import MultiService
 from twisted.logger import Logger
 
+from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
@@ -33,6 +34,9 @@ from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
+from orchtw.pki.front_proxy import FrontProxy
+from orchtw.registry.aggregation.registration import Registration
+from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.presence import Presence
 from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
@@ -41,6 +45,7 @@ from orchtw.registry.deletion import Deletion
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
+from orchtw.verbs.aggregated import Aggregated, PassingOn
 
 
 class Instance:
@@ -49,8 +54,8 @@ class Instance:
     `app` answers requests; `screen` looks at heads whose bodies are yet to come. `store` is what `claim_store`
     returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
     bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
-    certificates. `reactor` measures every duration: its time should be one that nobody sets (see `monotonic`). Stamps
-    are the wall clock's.
+    certificates; `front_proxy` is how requests are passed on to aggregated servers. `reactor` measures every
+    duration: its time should be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
     """
 
     _log = Logger()
@@ -66,6 +71,7 @@ class Instance:
         port: int,
         secret: bytes,
         client_ca_pem: str = "",
+        front_proxy: FrontProxy | None = None,
     ) -> None:
         self._config = config
         self._reactor = reactor
@@ -83,6 +89,9 @@ class Instance:
         controllers = self._controllers(registry)
         steps = STEPS if config.bootstrap else ()
         self._readiness = Readiness(self.resources, controllers, steps, reactor)
+        self._client_ca_pem = client_ca_pem
+        self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
+        self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._leases = ServerLeases(store, reactor, Place(address, port))
         self.definitions = definitions(self.resources, registry, self.caller, self._leases.several)
         if self.definitions is not None:
@@ -91,11 +100,14 @@ class Instance:
         if config.bootstrap:
             service = ServerService(cluster_ip=_first_service_ip(config), leases=self._leases)
             maker = Maker(targets=self.resources.targets, writes=self.writes, naming=naming)
-            self._bootstrap = Bootstrap(maker, service, client_ca_pem, self._readiness.step_ended, reactor)
+            self._bootstrap = self._made_bootstrap(maker, service)
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
         authenticator, authorizer = self._authenticator(), self._authorizer()
         origins = AllowedOrigins(config.cors_allowed_origins)
+        passing = PassingOn(
+            self._aggregation.backends, reactor, config.request_timeout_s, origins, self._aggregation.suspect
+        )
         parts = Parts(
             resources=self.resources,
             clock=reactor,
@@ -108,9 +120,13 @@ class Instance:
             address=host_and_port(address, port),
             secret=secret,
             origins=origins,
+            services=self._aggregation.api_services,
+            documents=self._aggregation.documents,
+            pass_on=passing.pass_on,
             outward=outward(config, self.resources, origins, self.reloads),
         )
         api = API(parts, config)
+        aggregated = Aggregated(self._aggregation.api_services, passing, api.handler.handle)
         host = Host(
             naming=naming,
             clock=reactor,
@@ -122,8 +138,19 @@ class Instance:
             refuse=api.acceptance.refusal,
         )
         table = stages(host, config)
-        self.app = line(table, api.handler.handle)
+        self.app = line(table, aggregated.handle)
         self.screen = Screen(authenticator, authorizer, partial(refused, table))
+
+    def _made_bootstrap(self, maker: Maker, service: ServerService) -> Bootstrap:
+        """What this process makes for the cluster, and keeps saying of aggregated servers."""
+        aggregation = self._aggregation
+        aggregation.look_after(maker)
+        registration = Registration(maker, aggregation.api_services, self._reactor)
+
+        def info() -> AuthenticationInfo:
+            return aggregation.authentication_info(self._client_ca_pem)
+
+        return Bootstrap(maker, service, info, registration, self._readiness.step_ended, self._reactor)
 
     def _controllers(self, registry: Registry) -> Manager:
         resources = self.resources
@@ -152,6 +179,7 @@ class Instance:
         Raises ConfigError for a store that is damaged or in use.
         """
         await self.resources.start()
+        self._aggregation.api_services.open()
         self._readiness.caches_filled()
         await self._presence.start()
         if self._bootstrap is not None:
@@ -159,11 +187,11 @@ class Instance:
         self._services.startService()  # type: ignore[no-untyped-call]
         if self.definitions is not None:
             await self.definitions.settled()
+        self._readiness.services_started()
 
     def trust_clients_of(self, client_ca_pem: str) -> None:
         """Publish other authorities of client certificates from now on: in the next look of the upkeep."""
-        if self._bootstrap is not None:
-            self._bootstrap.client_ca_pem = client_ca_pem
+        self._client_ca_pem = client_ca_pem
 
     def begin_shutdown(self) -> None:
         """Tell load balancers by `/readyz` that the end is near; everything is still served."""

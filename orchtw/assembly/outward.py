@@ -48,9 +48,14 @@ def outward(config: Config, resources: Resources, origins: AllowedOrigins, reloa
 def caller(resources: Resources) -> Caller:
     """What webhooks and other servers are called by; it knows the Services of the cluster."""
     naming = resources.naming
+    return Caller(resources.clock, resolver(resources), f"{naming.api_server}/{naming.git_version}")
+
+
+def resolver(resources: Resources) -> Resolver:
+    """What finds the places of the cluster's Services."""
+    naming = resources.naming
     own = ServiceReference(namespace=naming.default_namespace, name=naming.product)
-    resolver = Resolver(_Cluster(resources.targets), own, SystemRandom())
-    return Caller(resources.clock, resolver, f"{naming.api_server}/{naming.git_version}")
+    return Resolver(_Cluster(resources.targets), own, SystemRandom())
 
 
 class _Cluster:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 
 from twisted.internet.interfaces import IReactorTime
 
@@ -11,6 +12,9 @@ from orchtw.assembly.resources import Resources
 from orchtw.controllers.manager import Manager
 from orchtw.endpoints.checks import EVERYWHERE, LIVEZ, READYZ, Checks, Condition, LogFlow, filled, store_check
 from orchtw.naming import Naming
+
+AUTOREGISTRATION: Final = "orch-apiserver-autoregistration"
+"""The step that makes the APIServices; check `autoregister-completion` waits for it as well."""
 
 
 class Readiness:
@@ -29,6 +33,10 @@ class Readiness:
         checks.add("informer-sync", filled(started, lambda: cacher.damaged), ready)
         self._filled = [started, *map(checks.hook, cache_hooks(resources.naming))]
         self._steps = {name: checks.hook(name) for name in steps}
+        self._filled.append(checks.hook("apiservice-registration-controller"))
+        self._started = [checks.hook(name) for name in aggregation_hooks(bootstraps=AUTOREGISTRATION in steps)]
+        if AUTOREGISTRATION in steps:
+            self._registered = checks.condition("autoregister-completion", "APIServices of this server are missing")
         for controller in controllers.controllers:
             checks.add(f"controller/{controller.name}", partial(controllers.check, controller))
         self._serving = checks.condition("shutdown", "process is shutting down", met=True, endpoints=ready)
@@ -38,10 +46,21 @@ class Readiness:
         for condition in self._filled:
             condition.met = True
 
+    def services_started(self) -> None:
+        """What works in the background does."""
+        for condition in self._started:
+            condition.met = True
+
     def step_ended(self, name: str) -> Callable[[bool], None]:
         """What is to be told after each try whether a bootstrap step has been carried out."""
         hook = self._steps[name]
-        return lambda done: hook.ended(done=done)
+
+        def ended(done: bool) -> None:
+            hook.ended(done=done)
+            if done and name == AUTOREGISTRATION:
+                self._registered.met = True
+
+        return ended
 
     def begin_shutdown(self) -> None:
         """Tell load balancers that the end is near."""
@@ -57,6 +76,14 @@ def cache_hooks(naming: Naming) -> tuple[str, ...]:
         "crd-informer-synced",
         naming.aggregator_hook,
     )
+
+
+def aggregation_hooks(*, bootstraps: bool) -> tuple[str, ...]:
+    """Names of the start steps that are done once APIs of other servers are followed; conditions are for one of the
+    processes of a cluster (reference OPS-12).
+    """
+    fetched = "apiservice-openapi-controller", "apiservice-openapiv3-controller"
+    return ("apiservice-status-available-controller", *fetched) if bootstraps else fetched
 
 
 async def _pass() -> None:

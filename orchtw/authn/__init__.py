@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from orchtw.authn import tokens
+from orchtw.authn import request_headers, tokens
 from orchtw.authn.client_certificates import ClientCertificates
 from orchtw.authn.method import Authenticator, Host, TokenMethod
 from orchtw.config import Config
 
 METHODS: Mapping[str, Callable[[Host, Config], Authenticator | None]] = MappingProxyType(
-    {"client-certificate": lambda host, config: ClientCertificates(host.seconds)}
+    {
+        "request-header": request_headers.from_flags,
+        "client-certificate": lambda host, config: ClientCertificates(host.seconds),
+    }
 )
 """Factories of the methods that are tried before bearer tokens, in their order; None: switched off by the flags."""
 

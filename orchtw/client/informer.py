@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 
 from orchtw.client.interface import Client, Item, Resource, Watch
 from orchtw.client.work_queue import Backoff
-from orchtw.errors import Expired, StatusError
+from orchtw.errors import Expired, NotFound, StatusError
 
 RELIST = Backoff(first_s=0.8, factor=2.0, limit_s=30.0, jitter=0.5)
 """Between attempts at a list or watch that fails."""
@@ -118,7 +118,8 @@ class Reflector:
             self.ended(error)
 
     def _fail(self, error: object, again: Callable[[], None]) -> None:
-        self._log.warn("{plural} cannot be followed: {error}", plural=self.resource.plural, error=error)
+        if not isinstance(error, NotFound):  # what is not served any more will be left soon
+            self._log.warn("{plural} cannot be followed: {error}", plural=self.resource.plural, error=error)
         self._failures += 1
         self._later(RELIST.delay_s(self._failures, self._random), again)
 

@@ -31,7 +31,7 @@ from orchtw.schema.kinds import GroupKind
 
 DISCOVERY_PERIOD_S = 30.0
 DISCOVERY_DELAY_S = 0.1
-"""From a change of the resources to following them: hundreds that change together are looked at a few times."""
+"""Least time between two looks at resources that change: hundreds that come together cost a few looks."""
 SEARCH_PERIOD_S = 1.0
 """Least time between two searches of all namespaces for an owner that is only missing in the dependent's own."""
 WARNINGS_REMEMBERED = 1000
@@ -81,7 +81,9 @@ class Monitor:
         self._graph.changed(self._resource, item.namespace, item.name, item.owner_metadata())
 
     def removed(self, item: Item) -> None:
-        self._graph.removed(item.owner_metadata().uid)
+        uid = item.owner_metadata().uid
+        self._graph.missing(self._resource, item.namespace, item.name, uid)
+        self._graph.removed(uid)
 
 
 class GarbageCollector(Controller):
@@ -99,6 +101,7 @@ class GarbageCollector(Controller):
         self._next_discovery: IDelayedCall | None = None
         self._leave_discovery: Callable[[], None] | None = None
         self._events = EventRecorder(self.client, "garbage-collector-controller", host.now)
+        self._discovered = 0.0
         self._next_search = 0.0
         self._warned: set[tuple[str, str]] = set()
 
@@ -131,15 +134,17 @@ class GarbageCollector(Controller):
         return super().stopService()
 
     def _discover(self) -> None:
+        self._discovered = self.host.clock.seconds()
         self._next_discovery = self.host.clock.callLater(DISCOVERY_PERIOD_S, self._discover)
         self._discovering = Deferred.fromCoroutine(self._follow_all())
         self._discovering.addErrback(self._not_discovered)
 
     def _discover_soon(self) -> None:
-        """After a moment in which other resources may change: they often come many at a time."""
-        call, due = self._next_discovery, self.host.clock.seconds() + DISCOVERY_DELAY_S
-        if call is not None and call.getTime() > due:
-            call.reset(DISCOVERY_DELAY_S)
+        """In the next turn, or DISCOVERY_DELAY_S after the last time."""
+        call, now = self._next_discovery, self.host.clock.seconds()
+        due = max(now, self._discovered + DISCOVERY_DELAY_S)
+        if call is not None and call.active() and call.getTime() > due:
+            call.reset(due - now)
 
     def _not_discovered(self, failure: Failure) -> None:
         """The next period tries again."""
@@ -210,12 +215,11 @@ class GarbageCollector(Controller):
     async def _judge(self, node: Node, owner: OwnerReference) -> Verdict:
         """What a reference of `node` is worth; looked up where the graph does not know.
 
-        Raises Unresolvable, and Retry while the owner's kind is not served, unless the owner was seen to go before.
+        Raises Unresolvable, and Retry while the owner's kind is not served.
         """
         resource = self.client.resource_of(owner.api_version, owner.kind)
         if resource is None:
-            gone = self.graph.nodes.get(owner.uid)
-            if gone is not None and gone.has_gone(owner, node.namespace):
+            if self.graph.has_seen_end(owner, node.namespace):
                 return Verdict.DANGLING
             raise Retry(f"{owner.api_version} {owner.kind} is not served")
         if resource.namespaced and not node.namespace:

@@ -62,17 +62,6 @@ class Node:
             and (self.resource is resource or self.resource == resource)
         )
 
-    def has_gone(self, reference: OwnerReference, namespace: str) -> bool:
-        """Whether this object, to which a dependent in `namespace` refers rightly, is known to be there no more."""
-        resource = self.resource
-        return (
-            self.presence is Presence.ABSENT
-            and resource is not None
-            and (resource.group, resource.kind) == (reference.api_version.rpartition("/")[0], reference.kind)
-            and self.name == reference.name
-            and self.namespace == (namespace if resource.namespaced else "")
-        )
-
     def bind(self, meta: OwnerMetadata) -> None:
         """Note the object's own state."""
         self.presence = Presence.PRESENT
@@ -114,22 +103,31 @@ class Graph:
     def removed(self, uid: str) -> None:
         """The object is gone; its node stays, as absent, while others refer to it."""
         node = self.nodes.get(uid)
-        if node is not None:
-            self._forget(node, Presence.ABSENT)
-
-    def lost(self, resource: Resource) -> None:
-        """The resource is not served any more: nobody can tell whether its objects are there."""
-        for node in list(self.of_resource(resource)):
-            self._forget(node, Presence.UNKNOWN)
-
-    def _forget(self, node: Node, presence: Presence) -> None:
-        node.presence = presence
+        if node is None:
+            return
+        node.presence = Presence.ABSENT
         node.terminating = node.foreground = node.orphaning = False
         if node.owners:
             self._set_owners(node, ())
         if node.dependents:
             self._attention_to(node.dependents)
         self._drop_if_idle(node)
+
+    def lost(self, resource: Resource) -> None:
+        """The resource is no longer served: nobody knows what becomes of its objects."""
+        for node in list(self.of_resource(resource)):
+            self.removed(node.uid)
+            node.presence = Presence.UNKNOWN
+
+    def has_seen_end(self, owner: OwnerReference, namespace: str) -> bool:
+        """Whether exactly the owner that an object of that namespace refers to is known to be gone."""
+        node = self.nodes.get(owner.uid)
+        if node is None or node.presence is not Presence.ABSENT or node.resource is None:
+            return False
+        resource = node.resource
+        kind = owner.api_version.rpartition("/")[0], owner.kind
+        place = namespace if resource.namespaced else ""
+        return (resource.group, resource.kind) == kind and (node.namespace, node.name) == (place, owner.name)
 
     def found(self, resource: Resource, namespace: str, name: str, meta: OwnerMetadata) -> None:
         """An owner that somebody refers to was looked up and is there."""

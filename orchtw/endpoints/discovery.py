@@ -6,9 +6,11 @@ kept, one per document and format.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from orchtw.registry.aggregation.order import available, merged
+from orchtw.registry.aggregation.services import ApiServices
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
 from orchtw.rules.negotiation import Negotiated, Negotiator, wants_pretty
@@ -19,7 +21,7 @@ _EVERY_CLIENT = "0.0.0.0/0"
 
 
 class Discovery:
-    """Answers `/api`, `/apis` and the paths below them that name a group or a version.
+    """Answers `/api`, `/apis` and the paths below them that name a group, or a version that is served here.
 
     `server` is the address and port that clients are told; `represent` makes the response of a document in a
     format.
@@ -30,17 +32,20 @@ class Discovery:
     def __init__(
         self,
         targets: Targets,
+        services: ApiServices,
         server: str,
         negotiator: Negotiator,
         represent: Callable[[Document, Negotiated], Response],
     ) -> None:
         self._targets = targets
+        self._services = services
         self._server = server
         self._negotiator = negotiator
         self._represent = represent
         self._documents: dict[str, Document] = {}
         self._kept: dict[tuple[str, str, bool], Response] = {}
         targets.listen(self._forget)
+        services.listen(lambda _old, _new: self._forget())
 
     def paths(self) -> Iterable[str]:
         """Every document's path."""
@@ -62,7 +67,10 @@ class Discovery:
 
     def _all(self) -> dict[str, Document]:
         if not self._documents:
-            self._documents = documents(self._targets.groups, self._targets.resources, self._server)
+            resources, services = self._targets.resources, self._services.all
+            served = {(each.group, each.version) for each in resources}
+            infos = merged(self._targets.groups, served, services)
+            self._documents = documents(infos, resources, self._server, available(services))
         return self._documents
 
     def _forget(self) -> None:
@@ -74,14 +82,19 @@ class Discovery:
         return {**document, "apiVersion": "v1"} if accept.format == "protobuf" else document
 
 
-def documents(infos: Iterable[GroupInfo], enabled: Iterable[ResourceType], server: str) -> dict[str, Document]:
-    """The document of each discovery path, members in the order of emission."""
+def documents(
+    infos: Iterable[GroupInfo],
+    enabled: Iterable[ResourceType],
+    server: str,
+    elsewhere: Collection[tuple[str, str]] = (),
+) -> dict[str, Document]:
+    """The document of each discovery path, members in the order of emission; other servers serve `elsewhere`."""
     served: dict[tuple[str, str], list[ResourceType]] = {}
     for resource in enabled:
         served.setdefault((resource.group, resource.version), []).append(resource)
     core = sorted(version for group, version in served if not group)
     groups = [
-        group for group in (_group(info, served) for info in infos if info.name) if group["versions"]
+        group for group in (_group(info, {*served, *elsewhere}) for info in infos if info.name) if group["versions"]
     ]
     address = {"clientCIDR": _EVERY_CLIENT, "serverAddress": server}
     found: dict[str, Document] = {
@@ -94,7 +107,7 @@ def documents(infos: Iterable[GroupInfo], enabled: Iterable[ResourceType], serve
     return found
 
 
-def _group(info: GroupInfo, served: dict[tuple[str, str], list[ResourceType]]) -> Document:
+def _group(info: GroupInfo, served: Collection[tuple[str, str]]) -> Document:
     """An APIGroup without its type; the most preferred version that is served is the preferred one."""
     versions = [
         {"groupVersion": f"{info.name}/{version}", "version": version}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from email.utils import formatdate
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import orjson
+
+from orchtw.registry.aggregation.documents import RemoteDocuments
+from orchtw.registry.aggregation.services import ApiService
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
@@ -15,6 +19,8 @@ if TYPE_CHECKING:
     from orchtw.schema.openapi.published import Encoded, Form, Published
 
 T = TypeVar("T")
+
+PassOn = Callable[[Request, ApiService], Coroutine[Any, Any, Response]]
 
 V2_PATH = "/openapi/v2"
 V3_PATH = "/openapi/v3"
@@ -30,7 +36,8 @@ class OpenAPI:
     """Answers the paths of both versions.
 
     `now` is the time in seconds since 1970. Whatever there is to make is made when a client first asks, in the thread
-    of `offload`, and made anew when the resources have changed.
+    of `offload`, and made anew when the resources have changed. `remote` has the documents of other servers;
+    `pass_on` answers a request there.
     """
 
     methods = frozenset({"GET", "HEAD"})
@@ -41,12 +48,17 @@ class OpenAPI:
         schemas: Schemas,
         now: Callable[[], float],
         offload: Offload,
+        remote: RemoteDocuments,
+        pass_on: PassOn,
     ) -> None:
         self._targets = targets
         self._schemas = schemas
         self._now = now
         self._offload = offload
+        self._remote = remote
+        self._pass_on = pass_on
         self._documents: _Documents | None = None
+        self._merged: tuple[_Documents, int, _Documents] | None = None
         self._before: Published | None = None
         targets.listen(self._forget)
 
@@ -68,7 +80,8 @@ class OpenAPI:
 
     def aliases(self) -> Iterable[tuple[str, str]]:
         """Version 3's index with a slash behind it, and its documents."""
-        documents = (f"{V3_PATH}/{path}" for path in self._present().published.v3_paths)
+        paths = (*self._present().published.v3_paths, *self._remote.v3)
+        documents = (f"{V3_PATH}/{path}" for path in dict.fromkeys(paths))
         return ((f"{V3_PATH}/", V3_PATH), *((document, document) for document in documents))
 
     async def handle(self, request: Request, path: str) -> Response:
@@ -80,10 +93,41 @@ class OpenAPI:
         documents = self._present()
         published = documents.published
         if path == V2_PATH:
-            return await documents.answer(request, path, await documents.kept(path, lambda: published.v2))
+            return await self._v2(request, documents)
         if path == V3_PATH:
-            return _conditional(request, JSON, await documents.kept(path, lambda: published.index(V3_PATH)))
+            own = await documents.kept(path, lambda: published.index(V3_PATH))
+            return _conditional(request, JSON, self._with_remote(own))
+        if (remote := self._remote.v3.get(path.removeprefix(f"{V3_PATH}/"))) is not None:
+            return await self._elsewhere(request, path, *remote)
         return await self._v3(request, path, documents)
+
+    async def _v2(self, request: Request, documents: _Documents) -> Response:
+        """The document about this server, with those of others in it."""
+        published, others, revision = documents.published, self._remote.v2, self._remote.revision
+        if not others:
+            return await documents.answer(request, V2_PATH, await documents.kept(V2_PATH, lambda: published.v2))
+        if self._merged is None or self._merged[:2] != (documents, revision):
+            self._merged = documents, revision, _Documents(published, self._offload)
+        together = self._merged[2]
+        form: Form = await together.kept(V2_PATH, lambda: published.v2_with(others))
+        return await together.answer(request, V2_PATH, form)
+
+    def _with_remote(self, own: Encoded) -> Encoded:
+        """The index of v3 with the documents of other servers in it."""
+        remote = self._remote.v3
+        if not remote:
+            return own
+        index = orjson.loads(own.body)
+        for path, (_, found) in remote.items():
+            url = f"{V3_PATH}/{path}"
+            index["paths"][path] = {"serverRelativeURL": f"{url}?hash={found}" if found else url}
+        return own.of(orjson.dumps(index))
+
+    async def _elsewhere(self, request: Request, path: str, service: ApiService, right: str) -> Response:
+        given = request.param("hash")
+        if given and right and given != right:
+            return Response(code=301, headers=[("Location", f"{path}?hash={right}")])
+        return await self._pass_on(request, service)
 
     async def _v3(self, request: Request, path: str, documents: _Documents) -> Response:
         form = await documents.v3(path.removeprefix(f"{V3_PATH}/"))

@@ -176,15 +176,15 @@ class Caller(Service):
         running = Deferred.fromCoroutine(work)
         self._running.add(running)
         try:
-            return await running.addTimeout(timeout_s, self._reactor, onTimeoutCancel=late)
+            return await running.addTimeout(max(timeout_s, 0.0), self._reactor, onTimeoutCancel=late)
         finally:
             self._running.discard(running)
 
     async def _ask(self, remote: Remote, question: Question, limit_bytes: int) -> Answer:
-        bodies = await web_module(self._reactor, "bodies")
+        web = await web_module(self._reactor)
         response = await self._open(remote, question)
         try:
-            body = await bodies.collected(response, limit_bytes)
+            body = await web.collected(response, limit_bytes)
         except Lost as problem:
             raise CallFailed(str(problem)) from None
         lines = response.headers.getAllRawHeaders()
@@ -196,17 +196,17 @@ class Caller(Service):
         response = await self._sent(remote, question, shown)
         if response.code != 401 or remote.credentials is None or not remote.credentials.refused(shown):
             return response
-        bodies = await web_module(self._reactor, "bodies")
+        web = await web_module(self._reactor)
         with suppress(Lost):
-            await bodies.collected(response, _REFUSAL_BYTES)
+            await web.collected(response, _REFUSAL_BYTES)
         return await self._sent(remote, question, await self._shown(remote, question))
 
     async def _sent(self, remote: Remote, question: Question, shown: Shown) -> Any:
         try:
-            pool, bodies = await self._pools.of(_way(remote, shown)), await web_module(self._reactor, "bodies")
+            pool, web = await self._pools.of(_way(remote, shown)), await web_module(self._reactor)
             headers: Any = {"User-Agent": self._agent, **question.headers, **dict(shown.headers)}
             while True:
-                body = bodies.Bytes(question.body) if question.body else None
+                body = web.Bytes(question.body) if question.body else None
                 try:
                     return await pool.client.request(
                         question.method,

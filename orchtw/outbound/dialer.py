@@ -79,17 +79,22 @@ class Dialer:
 
         Raises Unreachable, TooManyRequests (429), ConfigError (a client certificate that cannot be used).
         """
-        if self._open >= MOST:
-            text = f"too many connections to {self._what} are open, please try again later"
-            raise TooManyRequests(text, {"retryAfterSeconds": 1})
-        self._open += 1
-        exchange = make()
-        exchange.on_end(self._ended)
+        exchange = self.counted(make)
         try:
             return await self._connect(destination, exchange)
         except BaseException:
             exchange.abort()
             raise
+
+    def counted(self, make: Callable[[], Connected]) -> Connected:
+        """What `make` makes, which counts until it ends. Raises TooManyRequests (429)."""
+        if self._open >= MOST:
+            text = f"too many connections to {self._what} are open, please try again later"
+            raise TooManyRequests(text, {"retryAfterSeconds": 1})
+        self._open += 1
+        made = make()
+        made.on_end(self._ended)
+        return made
 
     def _ended(self, _outcome: Outcome) -> None:
         self._open -= 1

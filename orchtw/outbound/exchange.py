@@ -77,9 +77,11 @@ class Exchange(Protocol):
 
     transport: Any = None
 
-    def __init__(self, *, tls: bool) -> None:
+    def __init__(self, *, tls: bool, keep: Callable[[Any], None] | None = None) -> None:
+        """With `keep` a connection that may carry another request is given to it when the answer is complete."""
         self.secured: Deferred[None] = Deferred()
         self._tls = tls
+        self._keep = keep
         self._h11 = h11.Connection(our_role=h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
         self._answer: Deferred[Head] | None = None
         self._upgraded = False
@@ -151,6 +153,11 @@ class Exchange(Protocol):
         """Send bytes of the protocol that a 101 has begun."""
         if self._outcome is None:
             self.transport.write(data)
+
+    def go_on(self, transport: Any) -> None:
+        """Take over a connection on which an exchange has ended, in place of dialling."""
+        self.transport = transport
+        self.secured.callback(None)
 
     def end_writing(self) -> None:
         """Send no more, and still read: TLS' close goes one way at a time, as TCP's does where there is no TLS."""
@@ -271,8 +278,18 @@ class Exchange(Protocol):
             self.transport.pauseProducing()
 
     def _complete(self) -> None:
+        keep = self._keep if self._reusable() else None
+        if keep is None:
+            self._end(Outcome.WHOLE)
+            self._close()
+            return
+        transport, self.transport, self._lost = self.transport, None, True
         self._end(Outcome.WHOLE)
-        self._close()
+        keep(transport)
+
+    def _reusable(self) -> bool:
+        states = self._h11.our_state, self._h11.their_state
+        return states == (h11.DONE, h11.DONE) and not self._h11.trailing_data[0]
 
     def _input_ended(self, *, whole: bool) -> None:
         if self._outcome is not None:

@@ -78,7 +78,8 @@ class Kept(HTTP11ClientProtocol):
             self._tell()
         if self.transport is None or self._gone:
             return succeed(None)
-        gone: Deferred[None] = super().abort()  # type: ignore[no-untyped-call]
+        gone: Deferred[None] = Deferred()
+        self.on_end(lambda _: gone.callback(None))
         self.transport.abortConnection()
         return gone
 

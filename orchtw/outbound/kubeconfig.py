@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import orjson
 import yaml
 
 from orchtw.errors import ConfigError
@@ -193,7 +194,12 @@ class _Reader:
             "certificate-authority-data": b64encode(cluster.content("certificate-authority")).decode(),
             "config": extensions.get(f"{group}/exec"),
         }
-        return {name: value for name, value in info.items() if value}
+        found = {name: value for name, value in info.items() if value}
+        try:
+            orjson.dumps(found)
+        except TypeError as problem:
+            raise cluster.wrong("extensions", f"cannot be written as JSON: {problem}") from None
+        return found
 
 
 def _sendable(user: Fields, name: str, shown: Shown) -> Shown:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 DIAL_S: Final = 30.0
 """How long a connection may take, whatever the time of a call."""
 
-POOLS: Final = 256
+_WEB: Final = "orchtw.outbound.web"
+
+POOLS: Final = 200
 """The pool that was not used for longest goes first."""
 
 
@@ -50,8 +52,8 @@ class Pools:
         if (found := self._pools.get(way)) is not None:
             self._pools.move_to_end(way)
             return found
-        module = await web_module(self._reactor, "pool")
-        made = module.Pool(self._reactor, self._dialer, partial(self.destination, way))
+        web = await web_module(self._reactor)
+        made = web.Pool(self._reactor, self._dialer, partial(self.destination, way))
         pool: Pool = self._pools.setdefault(way, made)
         if len(self._pools) > POOLS:
             _, oldest = self._pools.popitem(last=False)
@@ -83,12 +85,11 @@ class Pools:
             await pool.stop()
 
 
-async def web_module(reactor: Any, name: str) -> Any:
-    """A module of this package that imports treq or Twisted's web client: read in a thread, when first needed.
+async def web_module(reactor: Any) -> Any:
+    """The module `web`: read in a thread, when first needed.
 
     That takes longer than requests should wait for, and a server without webhooks never needs it.
     """
-    full = f"{__package__}.{name}"
-    if full not in sys.modules:
-        await deferToThreadPool(reactor, reactor.getThreadPool(), import_module, full)
-    return import_module(full)
+    if _WEB not in sys.modules:
+        await deferToThreadPool(reactor, reactor.getThreadPool(), import_module, _WEB)
+    return import_module(_WEB)

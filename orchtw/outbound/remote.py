@@ -36,9 +36,8 @@ class Remote:
     def of_client_config(cls, config: Object) -> Remote:
         """A valid `clientConfig`: `url` or `service`, and `caBundle` in base64."""
         tls = TLSPolicy(authorities=b64decode(config.get("caBundle") or ""))
-        if "service" not in config:
+        if (spec := config.get("service")) is None:
             return cls(url=rooted_url(config["url"]), tls=tls)
-        spec = config["service"]
         service = ServiceReference(namespace=spec["namespace"], name=spec["name"], port=spec.get("port", 443))
         return cls.of_service(service, spec.get("path", ""), tls)
 

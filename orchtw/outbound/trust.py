@@ -14,6 +14,13 @@ from orchtw.outbound.addresses import is_address
 _EXPIRY: Final = (9, 10)
 """OpenSSL's numbers for a certificate that is not valid yet, and one that is not any more."""
 
+_UNKNOWN: Final = "x509: certificate signed by unknown authority"
+_OTHERS: Final = {
+    25: "x509: too many intermediates for path length constraint",
+    26: "x509: certificate specifies an incompatible key usage",
+}
+"""Words for other numbers of OpenSSL's; for what is not here there is no authority."""
+
 _STAMP: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 _SHOWN: Final = 10
@@ -42,13 +49,18 @@ class Verifier:
 
     def __call__(self, _connection: Any, certificate: Any, number: int, depth: int, ok: int) -> bool:
         """Raises Distrusted. The chain's certificates come one after the other, the other side's own last."""
-        shown: x509.Certificate = certificate.to_cryptography()
-        if not ok:
-            unknown = "x509: certificate signed by unknown authority"
-            raise Distrusted(_expired(shown) if number in _EXPIRY else unknown)
-        if depth == 0 and (why := wrong_name(shown, self._host)):
+        try:
+            why = self._why_not(certificate.to_cryptography(), number, depth, ok)
+        except Exception as problem:  # noqa: BLE001 - whoever made the certificate chooses what is wrong with it
+            why = f"x509: malformed certificate: {problem}"
+        if why:
             raise Distrusted(why)
         return True
+
+    def _why_not(self, certificate: x509.Certificate, number: int, depth: int, ok: int) -> str:
+        if ok:
+            return wrong_name(certificate, self._host) if depth == 0 else ""
+        return _expired(certificate) if number in _EXPIRY else _OTHERS.get(number, _UNKNOWN)
 
 
 def wrong_name(certificate: x509.Certificate, host: str) -> str:
@@ -57,8 +69,6 @@ def wrong_name(certificate: x509.Certificate, host: str) -> str:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         names, addresses = [], []
-    except ValueError as problem:
-        return f"x509: malformed certificate: {problem}"
     else:
         names = found.get_values_for_type(x509.DNSName)
         addresses = found.get_values_for_type(x509.IPAddress)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
+from typing import TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -17,6 +18,8 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from twisted.logger import Logger
 
 from orchtw.errors import ConfigError
+
+T = TypeVar("T")
 
 PRIVATE_FILE, PUBLIC_FILE, PRIVATE_FOLDER = 0o600, 0o644, 0o700
 OTHERS = 0o077
@@ -106,6 +109,14 @@ def read_key(path: Path, read: Callable[[Path], bytes] = read) -> PrivateKeyType
         raise ConfigError(f"{path}: holds a private key of a kind that is not supported: {error}") from error
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{path}: holds no readable, unencrypted PEM private key") from error
+
+
+def of_flag(flag: str, read: Callable[[Path], T], path: Path) -> T:
+    """What `read` makes of the file that a flag names; its ConfigError names the flag."""
+    try:
+        return read(path)
+    except ConfigError as error:
+        raise ConfigError(*(f"--{flag}: {problem}" for problem in error.problems)) from error
 
 
 def make_folder(path: Path) -> Path:

@@ -7,10 +7,8 @@ every client.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
 
 import attrs
 from cryptography import x509
@@ -23,10 +21,9 @@ from twisted.logger import Logger
 from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
-from orchtw.pki import certificates, files, kubeconfig
+from orchtw.pki import certificates, files, front_proxy, kubeconfig
 from orchtw.pki.certificates import Authority
-
-T = TypeVar("T")
+from orchtw.pki.front_proxy import FrontProxy
 
 FOLDER, KUBECONFIG = "pki", "admin.kubeconfig"
 CA, SERVING, ADMIN, SERVICE_ACCOUNT = "ca", "apiserver", "admin", "sa"
@@ -48,6 +45,7 @@ class Pki:
     serving_key: PrivateKeyTypes
     client_cas: tuple[x509.Certificate, ...]
     service_account_key: ec.EllipticCurvePrivateKey
+    front_proxy: FrontProxy
     kubeconfig: Path
 
     @property
@@ -96,6 +94,7 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
         serving_key=key,
         client_cas=client_cas,
         service_account_key=_key(folder / f"{SERVICE_ACCOUNT}.key"),
+        front_proxy=front_proxy.prepare(config, folder, now),
         kubeconfig=config.data_dir / KUBECONFIG,
     )
 
@@ -184,10 +183,10 @@ def given(config: Config) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes
     """
     if config.tls_cert_file is None or config.tls_private_key_file is None:
         return None
-    chain = _of_flag("tls-cert-file", files.read_certificates, config.tls_cert_file)
+    chain = files.of_flag("tls-cert-file", files.read_certificates, config.tls_cert_file)
     if config.tls_private_key_file.absolute().is_relative_to(config.data_dir.absolute()):
         files.check_private(config.tls_private_key_file)
-    key = _of_flag("tls-private-key-file", files.read_key, config.tls_private_key_file)
+    key = files.of_flag("tls-private-key-file", files.read_key, config.tls_private_key_file)
     if not certificates.matches(chain[0], key):
         raise ConfigError(f"{config.tls_private_key_file}: is not the key of {config.tls_cert_file}")
     return chain, key
@@ -195,15 +194,8 @@ def given(config: Config) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes
 
 def given_client_cas(config: Config) -> tuple[x509.Certificate, ...]:
     """The authorities of `--client-ca-file`, none if it is not given. Raises ConfigError."""
-    return _of_flag("client-ca-file", files.read_certificates, config.client_ca_file) if config.client_ca_file else ()
-
-
-def _of_flag(flag: str, read: Callable[[Path], T], path: Path) -> T:
-    """What `read` makes of the file that a flag names; its ConfigError names the flag."""
-    try:
-        return read(path)
-    except ConfigError as error:
-        raise ConfigError(*(f"--{flag}: {problem}" for problem in error.problems)) from error
+    path = config.client_ca_file
+    return () if path is None else files.of_flag("client-ca-file", files.read_certificates, path)
 
 
 def _hosts(config: Config, naming: Naming) -> tuple[str, ...]:

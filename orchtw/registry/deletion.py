@@ -54,7 +54,10 @@ class Deletion:
             if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                 await wait
             try:
-                live = stored.get(write.namespace, write.name)
+                if stored.cache.closed:
+                    live = await self._writes.stored_now(stored, write.namespace, write.name)
+                else:
+                    live = stored.get(write.namespace, write.name)
             except DamagedObject as damage:
                 return await self._remove_damaged(write, options, damage)
             if live is None:

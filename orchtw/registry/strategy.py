@@ -54,8 +54,8 @@ class Strategy:
     def configure(self, gates: Mapping[str, bool]) -> None:
         """Take over what feature gates say; before the first write."""
 
-    def work_bytes(self, size_bytes: int) -> int:
-        """The size by which it is decided whether others wait for what is done with an object of `size_bytes`."""
+    def work_bytes(self, obj: Object, size_bytes: int) -> int:
+        """The size by which it is decided whether others wait while an object of `size_bytes` is looked at."""
         return size_bytes
 
     def fold_write_only(self, obj: Object) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 import orjson
@@ -16,6 +16,7 @@ from orchtw.schema.codec.codecs import KindCodec
 from orchtw.watch.entry import Entry
 from orchtw.watch.gate import Gate
 
+CELLS: Final = ("cells",)
 Convert = Callable[[Object], Object]
 
 
@@ -52,6 +53,11 @@ class Target:
     @strategy.default
     def _strategy(self) -> Strategy:
         return self.stored.strategy
+
+    @property
+    def row_key(self) -> tuple[str, ...]:
+        """Where entries keep the cells of their Table rows; empty: these are not made of what this version shows."""
+        return CELLS if self.from_storage is None else ()
 
     def load(self, entry: Entry) -> Object:
         """A private canonical dict of a cached object in this version."""

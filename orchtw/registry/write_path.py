@@ -85,10 +85,10 @@ class WritePath:
         Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace),
         RequestEntityTooLarge (413), MethodNotAllowed (405, nothing new is stored any more).
         """
-        target, stored = write.target, write.target.stored
-        size = stored.strategy.work_bytes(write.size_bytes)
+        target, stored, size = write.target, write.target.stored, write.size_bytes
         _check_open(stored)
         await self._run(size, lambda: self._drafts.arriving(write, obj))
+        size = target.strategy.work_bytes(obj, size)
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         if admission is not None:
             await admission.admit()
@@ -128,7 +128,10 @@ class WritePath:
         for _ in range(MAX_ATTEMPTS):
             if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                 await wait
-            live = stored.get(write.namespace, write.name)
+            if stored.cache.closed:
+                live = await self.stored_now(stored, write.namespace, write.name)
+            else:
+                live = stored.get(write.namespace, write.name)
             if live is None:
                 written = await self._create_by_update(write, transform)
             else:
@@ -136,6 +139,12 @@ class WritePath:
             if written is not None:
                 return written
         raise modified(write)
+
+    async def stored_now(self, stored: Stored, namespace: str, name: str) -> Entry | None:
+        """The object as the store has it, for a write that goes on while its resource is exchanged for another."""
+        key = stored.tail(namespace, name)
+        found = await self._store.get(stored.prefix + key)
+        return None if found is None else stored.build(key, found.value, found.revision)
 
     async def _create_by_update(self, write: Write, transform: Transform) -> Written | None:
         """The object where there was none; None: another writer was faster and the round may be repeated."""
@@ -157,9 +166,9 @@ class WritePath:
 
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
-        target, stored = write.target, write.target.stored
-        size = stored.strategy.work_bytes(write.size_bytes + len(live.raw))
+        target, stored, size = write.target, write.target.stored, write.size_bytes + len(live.raw)
         change = await self._run(size, lambda: self._drafts.change(write, transform, live))
+        size = target.strategy.work_bytes(change.wanted, size)
         old, asked_version = change.old, change.asked_version
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
         if admission is not None:
@@ -206,8 +215,13 @@ class WritePath:
         return prepared.dry_run_entry()
 
     async def load(self, write: Write, live: Entry) -> Object:
-        """The draft of an object, for the caller's own use."""
-        return await self._run(len(live.raw), lambda: write.target.load_draft(live))
+        """The draft of an object that is to end, for the caller's own use.
+
+        Where nobody is shown it, the object as it lies in the store will do: no webhook can stop its end.
+        """
+        target = write.target
+        load = target.stored.load if write.admitted else target.load_draft
+        return await self._run(len(live.raw), lambda: load(live))
 
     async def admit_delete(self, write: Write, live: Entry, old: Object, options: DeleteOptions) -> None:
         """Ask admission about the deletion of `old`, the live object. Raises what plugins raise."""

@@ -26,6 +26,7 @@ _SECRETS: Final = ("authorization", "impersonate-", "x-remote-")
 """What begins so told this server who asks, and is nobody else's business."""
 
 _OURS: Final = frozenset({"content-length", "expect", "host", "x-forwarded-for", "x-forwarded-uri"})
+_ABOUT_CLIENT: Final = frozenset({"audit-id", "x-forwarded-host", "x-forwarded-proto"})
 _PROTOCOLS: Final = "x-stream-protocol-version"
 """Node agents of the release read each line of it as one protocol, so that it is not sent joined."""
 
@@ -50,15 +51,7 @@ def request_headers(headers: Mapping[str, str], *, client: str, host: str, size:
 
     `host` stands in for a missing Host. An upgrade keeps the headers that ask for it.
     """
-    dropped = _HOP | _OURS | (frozenset() if upgrade else _tokens(headers.get("connection", "")))
-    lines = [("Host", headers.get("host", "") or host)]
-    for name, value in headers.items():
-        if name in dropped or name.startswith(_SECRETS):
-            continue
-        if name == _PROTOCOLS:
-            lines += [(name, each.strip()) for each in value.split(",")]
-        else:
-            lines.append((name, value))
+    lines = [("Host", headers.get("host", "") or host), *_kept(headers, _OURS, upgrade=upgrade)]
     before = headers.get("x-forwarded-for", "")
     lines.append(("X-Forwarded-For", f"{before}, {client}" if before else client))
     if size or headers.get("content-length"):
@@ -66,6 +59,40 @@ def request_headers(headers: Mapping[str, str], *, client: str, host: str, size:
     if upgrade:
         return [*lines, ("Connection", "Upgrade"), ("Upgrade", headers["upgrade"])]
     return [*lines, ("Connection", "close")]
+
+
+def aggregated_headers(
+    headers: Mapping[str, str], *, client: str, host: str, audit_id: str, size: int, upgrade: bool
+) -> Lines:
+    """The headers for another API server that stands behind this one (reference AGG-5).
+
+    Who asks is yet to be added. The connection may be used again.
+    """
+    lines = [("Host", host), *_kept(headers, _OURS | _ABOUT_CLIENT, upgrade=upgrade)]
+    before = headers.get("x-forwarded-for", "")
+    lines += [
+        ("X-Forwarded-For", f"{before}, {client}" if before else client),
+        ("X-Forwarded-Host", headers.get("host", "")),
+        ("X-Forwarded-Proto", "https"),
+        ("Audit-Id", audit_id),
+    ]
+    if size or headers.get("content-length"):
+        lines.append(("Content-Length", str(size)))
+    return [*lines, ("Connection", "Upgrade"), ("Upgrade", headers["upgrade"])] if upgrade else lines
+
+
+def _kept(headers: Mapping[str, str], ours: frozenset[str], *, upgrade: bool) -> Lines:
+    """The client's headers that travel on."""
+    dropped = _HOP | ours | (frozenset() if upgrade else _tokens(headers.get("connection", "")))
+    lines: Lines = []
+    for name, value in headers.items():
+        if name in dropped or name.startswith(_SECRETS):
+            continue
+        if name == _PROTOCOLS:
+            lines += [(name, each.strip()) for each in value.split(",")]
+        else:
+            lines.append((name, value))
+    return lines
 
 
 def response_headers(headers: Iterable[tuple[str, str]]) -> Lines:

@@ -22,7 +22,7 @@ _META = "meta.orch.io"
 _METADATA = "PartialObjectMetadata"
 _AGGREGATED = "apiregistration.orch.io"  # the aggregator's own group: first of the named ones, without a priority
 _ADDED_GROUP_PRIORITY = 1000  # of groups that come at run time: behind all of the release
-_ADDED_VERSION_PRIORITY = 100
+ADDED_VERSION_PRIORITY = 100
 # A message that travels at top level without being declared a kind: it has no kind or apiVersion of its own.
 _META_EXTRAS = ("WatchEvent",)
 # Clients send and expect these in the group version of the resource that they are about.
@@ -166,7 +166,7 @@ def _added_group(name: str, versions: set[str]) -> GroupInfo:
         versions=ordered,
         preferred=ordered[0],
         group_priority_minimum=_ADDED_GROUP_PRIORITY,
-        version_priority=dict.fromkeys(ordered, _ADDED_VERSION_PRIORITY),
+        version_priority=dict.fromkeys(ordered, ADDED_VERSION_PRIORITY),
     )
 
 

@@ -141,7 +141,9 @@ class RequestParser:
         """The request under way without its body; its head is done."""
         path, query = split_target(self._url.decode("latin-1"))
         method = self._parser.get_method().decode("ascii")
-        return Request(method=method, path=path, query=query, headers=self._headers, peer=self.peer)
+        return Request(
+            method=method, path=path, query=query, headers=self._headers, repeated=self._repeated, peer=self.peer
+        )
 
     def _size(self) -> int:
         # Announced bytes count as received: otherwise many uploads would begin and none could end.
@@ -193,6 +195,7 @@ class RequestParser:
         self._again = self._fed = self._head_bytes = self._quiet = self.expected_bytes = 0
         self._url = self._body = b""
         self._headers = {}
+        self._repeated = None
 
     def on_url(self, url: bytes) -> None:
         """A part of the request target."""
@@ -235,7 +238,6 @@ class RequestParser:
     def _join_repeated(self, repeated: dict[str, list[str]]) -> None:
         for key, texts in repeated.items():
             self._headers[key] = ("; " if key == "cookie" else ", ").join(texts)
-        self._repeated = None
 
     def on_headers_complete(self) -> None:
         """The head is there: refuse what can be refused before the body comes."""
@@ -308,12 +310,14 @@ class RequestParser:
             path=path,
             query=query,
             headers=headers,
+            repeated=self._repeated,
             body=self._body if isinstance(self._body, bytes) else bytes(self._body),
             peer=self.peer,
         )
         self._fed = 0
         self._body = b""
         self._headers = {}
+        self._repeated = None
         self.ready.append((request, flags, size))
 
 

@@ -79,16 +79,17 @@ class _Exchange:
         if refusal is not None:
             raise refusal
         path, query = split_target(self._web.uri.decode("latin-1"))
-        headers = {
-            name.decode("latin-1").lower(): ", ".join(value.decode("latin-1") for value in values)
+        lines = {
+            name.decode("latin-1").lower(): [value.decode("latin-1") for value in values]
             for name, values in self._web.requestHeaders.getAllRawHeaders()
         }
+        headers = {name: ", ".join(values) for name, values in lines.items()}
         refusal = check_headers(headers)
         if refusal is not None:
             raise refusal
         method = self._web.method.decode("latin-1")
         self._request = Request(
-            method=method, path=path, query=query, headers=headers, body=body, peer=self._peer
+            method=method, path=path, query=query, headers=headers, repeated=lines, body=body, peer=self._peer
         )
         return await self._app(self._request)
 

@@ -45,12 +45,14 @@ class TLSOptions:
     """What a TLS listener shows and whom it believes.
 
     `certificates` is the chain, the server's own first. Without `client_cas` no client certificate is asked for.
+    Certificates of the `announced_cas` are asked for as well, and verified by others than TLS.
     `min_version` is a key of MIN_VERSIONS; `cipher_suites` are IANA names for TLS 1.2, empty = safe defaults.
     """
 
     certificates: tuple[x509.Certificate, ...]
     key: PrivateKeyTypes
     client_cas: tuple[x509.Certificate, ...] = ()
+    announced_cas: tuple[x509.Certificate, ...] = ()
     min_version: str = "VersionTLS12"
     cipher_suites: tuple[str, ...] = ()
 
@@ -101,6 +103,8 @@ def build_context(options: TLSOptions) -> SSL.Context:
     context.set_alpn_select_callback(_select_protocol)
     _use_key_pair(context, options)
     _trust(context, options.client_cas)
+    for authority in options.announced_cas:
+        context.add_client_ca(authority)
     return cast(SSL.Context, context)
 
 

@@ -40,11 +40,11 @@ class StoredResource(Protocol):
 
 
 class Noted(Protocol):
-    """What `Op.note` must be for a put of this process: the object, decoded already."""
+    """What `Op.note` must be for a put of this process: the object, decoded already by the `stored` resource."""
 
     @property
-    def stored(self) -> StoredResource:
-        """The resource as the writer knew it; another one may have taken its place since."""
+    def stored(self) -> object:
+        """Who made it: another one may make another entry of the same value."""
 
     def entry(self, revision: int) -> Entry:
         """The entry once the store has committed the object at `revision`."""
@@ -87,7 +87,8 @@ class ResourceCache:
     """Entries of one resource as of `revision`, the store's revision that the whole cache has reached.
 
     Keys are tails: "namespace/name" or "name". `damaged` has the revisions of objects that cannot be read: lists and
-    watches are without them. `large` has the keys of objects over LARGE_BYTES. A reader asks `freshness` first.
+    watches are without them. `large` has the keys of objects over LARGE_BYTES. A reader asks `freshness` first. Once
+    it is `closed` it stays as it was: another cache, or none, has taken its place.
     """
 
     def __init__(self, resource: StoredResource, shared: Shared) -> None:
@@ -96,6 +97,7 @@ class ResourceCache:
         self.pins = Pins(self.log)
         self.freshness = shared.freshness
         self.loaded_revision = 0
+        self.closed = False
         self._resource = resource
         self._prefix = resource.prefix
         self._prefix_length = len(resource.prefix)
@@ -265,6 +267,7 @@ class ResourceCache:
 
         What has happened by now is still told, as far as a slice lasts.
         """
+        self.closed = True
         self.dispatcher.flush()
         self.dispatcher.close()
         followers, self._followers = self._followers, ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, Final, Literal
 
@@ -12,6 +12,7 @@ from orchtw.errors import BadRequest, NotFound, ServiceUnavailable
 from orchtw.objects import Object
 from orchtw.outbound.addresses import is_public_unicast
 from orchtw.outbound.destination import Destination, default_port
+from orchtw.outbound.services import ready
 from orchtw.outbound.tls import ClientTLS
 from orchtw.registry.targets import Targets
 from orchtw.rules.causes import go_quote
@@ -88,16 +89,12 @@ class Backends:
         port = asked.port
         if port.isascii() and port.isdigit():
             port = _port_name(await find_in(self._services, namespace, asked.name), port)
-        subsets = (await find_in(self._endpoints, namespace, asked.name)).get("subsets") or []
-        if not subsets:
+        endpoints = await find_in(self._endpoints, namespace, asked.name)
+        if not endpoints.get("subsets"):
             raise ServiceUnavailable(f"no endpoints available for service {go_quote(asked.name)}")
-        for subset in self._shuffled(subsets):
-            for each in subset.get("ports") or ():
-                if each.get("name", "") != port:
-                    continue
-                for address in self._shuffled(subset.get("addresses") or []):
-                    if await self._is_of_pod(namespace, address):
-                        return _destination(asked.scheme, address["ip"], str(each.get("port", "")))
+        for address, found in ready(endpoints, port, self._random):
+            if await self._is_of_pod(namespace, address):
+                return _destination(asked.scheme, address["ip"], str(found.get("port", "")))
         raise ServiceUnavailable(f"no endpoints available for service {go_quote(text)}")
 
     async def node(self, _namespace: str, text: str) -> Destination:
@@ -110,12 +107,6 @@ class Backends:
         if asked.port in ("", str(agent.port)):
             return agent
         return _destination(asked.scheme, agent.host, asked.port)
-
-    def _shuffled(self, items: Sequence[Object]) -> Iterator[Object]:
-        """All of them, beginning anywhere."""
-        start = self._random.randrange(len(items)) if items else 0
-        for at in range(len(items)):
-            yield items[(start + at) % len(items)]
 
     async def _is_of_pod(self, namespace: str, address: Object) -> bool:
         """Whether an address of endpoints is a pod's of the same namespace: who writes endpoints chooses them."""
@@ -161,5 +152,3 @@ def _addresses(pod: Object) -> Iterator[str]:
         yield str(status["podIP"])
     for each in status.get("podIPs") or ():
         yield str(each.get("ip", ""))
-
-

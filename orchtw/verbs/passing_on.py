@@ -74,12 +74,17 @@ async def upgraded(outward: Outward, request: Request, place: Place) -> Response
     except Broken as problem:
         raise StatusError(f"error dialing backend: {problem}") from None
     if head.code == 101:
-        lines = switching_headers(head.headers)
-        return Response(code=101, headers=lines, stream=Upgraded(exchange), upgrade=partial(join, exchange))
+        return switched(exchange, head)
     if head.code < 400:
         exchange.abort()
         raise StatusError(f"invalid upgrade response: status code {head.code}")
     return answer(request, exchange, head)
+
+
+def switched(exchange: Exchange, head: Head) -> Response:
+    """The 101 of the other side, after which both sides' bytes pass as they are."""
+    lines = switching_headers(head.headers)
+    return Response(code=101, headers=lines, stream=Upgraded(exchange), upgrade=partial(join, exchange))
 
 
 async def forwarded(outward: Outward, request: Request, place: Place) -> Response:

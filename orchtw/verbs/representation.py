@@ -182,7 +182,8 @@ class Representations:
         has: Callable[[Entry], bool]
         make: Callable[[Entry], object]
         if accept.transform == "Table":
-            has, make = self._transforms.has_cells, partial(self._transforms.make_cells, target)
+            has = partial(self._transforms.has_cells, target)
+            make = partial(self._transforms.make_cells, target)
         elif accept.format == "protobuf" and target.codec.protobuf:
             has, make = target.has_protobuf, target.protobuf
         else:

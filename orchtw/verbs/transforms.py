@@ -26,9 +26,6 @@ from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
 from orchtw.watch.gate import Gate
 
 Params = Mapping[str, list[str]]
-CELLS = ("cells",)
-"""Where an entry keeps the cells of its Table row."""
-
 STRIDE: Final = 16
 """Objects made into rows or metadata between two looks at the clock."""
 
@@ -106,7 +103,7 @@ class Transforms:
     ) -> Iterator[list[Any]]:
         """The rows of a Table; `lasting`: as `write_table` takes them, with cells that are kept for the next time."""
         layout, now_s = self._layout(target), self._now()
-        if not lasting or include != "Metadata" or target.from_storage is not None:
+        if not lasting or include != "Metadata" or not target.row_key:
             for entries in held.runs(STRIDE):
                 yield [self._row(target, layout, entry, now_s, version, include) for entry in entries]
             return
@@ -127,7 +124,7 @@ class Transforms:
 
         Its object carries `revision` as resourceVersion.
         """
-        if target.from_storage is not None:
+        if not target.row_key:
             return None
         cells, end = self._cells(target, self._layout(target), entry, self._now())
         if not end:
@@ -149,9 +146,9 @@ class Transforms:
         return write_table(table, self._now())
 
     @staticmethod
-    def has_cells(entry: Entry) -> bool:
+    def has_cells(target: Target, entry: Entry) -> bool:
         """Whether the cells of an object's row have been made, and last."""
-        return entry.other is not None and CELLS in entry.other
+        return entry.other is not None and target.row_key in entry.other
 
     def make_cells(self, target: Target, entry: Entry) -> None:
         """Make the cells of an object's row, and what they are made of."""
@@ -163,7 +160,7 @@ class Transforms:
         target: Target, layout: TableLayout, entry: Entry, now_s: float, version: str, include: IncludeObject
     ) -> Object:
         draft = target.load_draft(entry)
-        served = target.load(entry) if target.from_storage else draft
+        served = draft if draft["apiVersion"] == target.codec.api_version else target.load(entry)
         return layout.row(draft, now_s, include=include, served=served, version=version)
 
     def table(
@@ -185,7 +182,7 @@ class Transforms:
     @staticmethod
     def _cells(target: Target, layout: TableLayout, entry: Entry, now_s: float) -> tuple[list[Any], int]:
         """The cells of a row, and where the object's metadata ends in its JSON; 0: make the row from the object."""
-        kept: tuple[list[Any], int] | None = None if entry.other is None else entry.other.get(CELLS)
+        kept: tuple[list[Any], int] | None = None if entry.other is None else entry.other.get(target.row_key)
         if kept is not None:
             return kept
         parts = split_owned(target.json_tail(entry))
@@ -200,7 +197,7 @@ class Transforms:
         if lasts:
             if entry.other is None:
                 entry.other = {}
-            entry.other[CELLS] = cells, parts[1]
+            entry.other[target.row_key] = cells, parts[1]
         return cells, parts[1]
 
     def wire(self, target: Target, accept: Negotiated, params: Params) -> Wire:

@@ -1,4 +1,4 @@
-"""The certificates for node agents: read at the start, read again on request (reference PROXY-2)."""
+"""What leads out: certificates for node agents, read again on request (reference PROXY-2), and Services."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from twisted.internet import reactor
 from twisted.internet.task import Clock
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.assembly.outward import outward
 from orchtw.assembly.resources import Resources
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
+from orchtw.outbound.caller import CallFailed
+from orchtw.outbound.remote import Remote
+from orchtw.outbound.services import ServiceReference
 from orchtw.outbound.tls import ClientTLS
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
+from orchtw.testing.in_process import InProcessServer
 from tests.client.world import MemoryStore
 from tests.end_to_end.agent_case import agent_pki
 
@@ -78,3 +83,38 @@ class CertificateTests(SynchronousTestCase):
         self.reloads.run()
         after = self.made.agents._settings.tls()
         self.assertNotEqual(after.certificates, before.certificates)
+
+
+class CallerTests(TestCase):
+    """What webhooks are called by (reference HOOK-26)."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        self.server = InProcessServer(reactor, self.mktemp())
+        await self.server.start()
+        self.addCleanup(self.server.stop)
+
+    async def place(self, namespace: str, name: str) -> str:
+        """What is dialled for a Service."""
+        service = ServiceReference(namespace=namespace, name=name)
+        found = await self.server.instance.caller.destination(Remote.of_service(service))
+        return f"{found.host}:{found.port} {found.verified_name}"
+
+    async def test_services(self) -> None:
+        """Services of the cluster are found as they are at the time, by their endpoints and addresses."""
+        with self.assertRaises(CallFailed) as raised:
+            await self.place("default", "web")
+        self.assertEqual(str(raised.exception), 'service "web" not found')
+        spec = {"clusterIP": "10.0.0.77", "ports": [{"port": 443}]}
+        await self.made("services", {"metadata": {"name": "web"}, "spec": spec})
+        self.assertEqual(await self.place("default", "web"), "10.0.0.77:443 web.default.svc")
+        subset = {"addresses": [{"ip": "10.1.2.3"}], "ports": [{"port": 8443}]}
+        await self.made("endpoints", {"metadata": {"name": "web"}, "subsets": [subset]})
+        self.assertEqual(await self.place("default", "web"), "10.1.2.3:8443 web.default.svc")
+
+    async def test_own(self) -> None:
+        """The server's own Service leads to this server, on loopback too."""
+        self.assertEqual(await self.place("default", "orch"), "127.0.0.1:6443 orch.default.svc")
+
+    async def made(self, plural: str, obj: Any) -> None:
+        answer = await self.server.request("POST", f"/api/v1/namespaces/default/{plural}", obj)
+        self.assertEqual(answer.code, 201, answer.body)

@@ -16,6 +16,7 @@ from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.version import Version
 from orchtw.errors import MethodNotAllowed, NotAcceptable
 from orchtw.naming import Naming
+from orchtw.registry.aggregation.services import ApiServices
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, Response
@@ -161,7 +162,8 @@ class ServedTests(SynchronousTestCase):
         turns = Turns(lambda: 0.0, lambda work: None)
         representations = Representations(CODECS, Transforms(CODECS, NAMING, lambda: 0.0), turns, Offload(None))
         targets = Targets(CATALOGUE, CODECS, enabled(CATALOGUE, ()))
-        discovery = Discovery(targets, "127.0.0.1:6443", Negotiator(NAMING), representations.document)
+        services = ApiServices(targets, NAMING)
+        discovery = Discovery(targets, services, "127.0.0.1:6443", Negotiator(NAMING), representations.document)
         self.targets = targets
         self.paths = Paths([discovery, Version(NAMING)])
 

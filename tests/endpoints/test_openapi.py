@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import orjson
 from twisted.internet.defer import Deferred, ensureDeferred
@@ -16,6 +16,9 @@ from orchtw.errors import MethodNotAllowed
 from orchtw.filters.chain import Placed, line
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.naming import Naming
+from orchtw.registry.aggregation.backends import Backends
+from orchtw.registry.aggregation.documents import RemoteDocuments
+from orchtw.registry.aggregation.services import ApiService, ApiServices
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, Response
@@ -26,7 +29,8 @@ from orchtw.storage.cache import Cacher
 from tests.client.world import MemoryStore
 from tests.registry.widgets import GROUP, versions
 
-CATALOGUE = Catalogue.load(Naming.orch())
+NAMING = Naming.orch()
+CATALOGUE = Catalogue.load(NAMING)
 CODECS = Codecs(CATALOGUE)
 AT = "application/com.github.proto-openapi.spec.{}@v1.0+protobuf"
 DOT = "application/com.github.proto-openapi.spec.{}.v1.0+protobuf"
@@ -38,7 +42,18 @@ T = TypeVar("T")
 def endpoint(*settings: tuple[str, str]) -> OpenAPI:
     """Of a server with this --runtime-config, at second 0 of 1970."""
     targets = Targets(CATALOGUE, CODECS, enabled(CATALOGUE, settings))
-    return OpenAPI(targets, CODECS.schemas, lambda: 0.0, Offload(None))
+    return alone(targets, CODECS, Offload(None))
+
+
+def alone(targets: Targets, codecs: Codecs, offload: Offload) -> OpenAPI:
+    """Of a server behind which there is none."""
+    services = ApiServices(targets, NAMING)
+    remote = RemoteDocuments(services, cast(Backends, None), offload, Clock())
+
+    async def pass_on(request: Request, service: ApiService) -> Response:
+        raise AssertionError("there is no other server")
+
+    return OpenAPI(targets, codecs.schemas, lambda: 0.0, offload, remote, pass_on)
 
 
 SHARED = endpoint()
@@ -219,7 +234,7 @@ class ChangeTests(OpenAPICase):
         self.successResultOf(ensureDeferred(self.targets.open(cacher)))
         self.addCleanup(lambda: self.successResultOf(ensureDeferred(cacher.stop())))
         self.offload = HeldOffload()
-        self.paths = Paths([OpenAPI(self.targets, codecs.schemas, lambda: 0.0, self.offload)])
+        self.paths = Paths([alone(self.targets, codecs, self.offload)])
         self.targets.listen(self.paths.forget)
         self.widgets = versions(codecs.schemas)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -19,6 +21,7 @@ from orchtw.outbound.exec_plugin import ExecPlugin
 from orchtw.outbound.kubeconfig import load
 from orchtw.outbound.remote import Remote
 from orchtw.pki import certificates
+from tests.properties import examples
 
 AUTHORITY = certificates.new_authority("ca", datetime.now(UTC))
 CA = certificates.pem(AUTHORITY.certificate)
@@ -269,3 +272,35 @@ class ExecTests(KubeconfigCase):
             ({"env": [{"value": "x"}]}, "env[0].name: must be the name of a variable"),
         ):
             self.assertEqual(self.refusal(config(user={"exec": {**EXEC, **changed}})), f"{where}.{text}")
+
+    def test_unwritable(self) -> None:
+        """What an extension says must be JSON."""
+        name = "client.authentication.orch.io/exec"
+        cluster = {"extensions": [{"name": name, "extension": {1, 2}}]}
+        text = self.refusal(config(cluster, {"exec": {**EXEC, "provideClusterInfo": True}}))
+        self.assertTrue(text.startswith("clusters[0].cluster.extensions: cannot be written as JSON: "), text)
+
+
+_NAMES = ("apiVersion", "kind", "clusters", "users", "contexts", "current-context", "name", "cluster", "user")
+_MORE = ("context", "server", "exec", "token", "tokenFile", "certificate-authority-data", "args", "env", "extensions")
+_LEAVES = st.none() | st.booleans() | st.integers() | st.sampled_from(("x", "https://a", "Config", "", "v1"))
+_DOCUMENTS = st.recursive(
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(_NAMES + _MORE), inner, max_size=6),
+    max_leaves=20,
+)
+
+
+class AnyFileTests(KubeconfigCase):
+    """Whatever a file holds."""
+
+    @examples(200)
+    @given(_DOCUMENTS, st.booleans())
+    def test_any(self, found: Any, inside: bool) -> None:
+        """It is understood, or refused in one line."""
+        document = config(found if isinstance(found, dict) else None, found) if inside else found
+        try:
+            self.load(document)
+        except ConfigError as problem:
+            self.assertEqual(len(str(problem).splitlines()), 1)

@@ -27,7 +27,7 @@ from orchtw.pki.first_start import Pki, prepare
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 # Object identifiers of two curves, of equal length; the second is one that no library here has.
 P256, PRIME239V1 = bytes.fromhex("2a8648ce3d030107"), bytes.fromhex("2a8648ce3d030104")
-PRIVATE = ("ca.key", "apiserver.key", "admin.key", "sa.key")
+PRIVATE = ("ca.key", "apiserver.key", "admin.key", "sa.key", "front-proxy-ca.key", "front-proxy-client.key")
 
 
 class FirstStartTests(SynchronousTestCase):
@@ -61,7 +61,8 @@ class FirstStartTests(SynchronousTestCase):
         umask = os.umask(0)
         self.addCleanup(os.umask, umask)
         self.start()
-        public = {"ca.crt", "apiserver.crt", "admin.crt", "sa.pub"}
+        public = {f"{name}.crt" for name in ("ca", "apiserver", "admin", "front-proxy-ca", "front-proxy-client")}
+        public.add("sa.pub")
         self.assertEqual({path.name for path in self.pki.iterdir()}, public | set(PRIVATE))
         for path in [*(self.pki / name for name in PRIVATE), self.data / "admin.kubeconfig"]:
             self.assertEqual(path.stat().st_mode & 0o777, 0o600)
@@ -151,7 +152,7 @@ class FirstStartTests(SynchronousTestCase):
         pki = self.start(now=later - timedelta(seconds=1))
         self.assertEqual(self.changed(before), set())
         pki = self.start(now=later)
-        self.assertEqual(self.changed(before), {"apiserver.crt", "admin.crt"})
+        self.assertEqual(self.changed(before), {"apiserver.crt", "admin.crt", "front-proxy-client.crt"})
         self.assertEqual(pki.serving_chain[0].not_valid_after_utc, later + certificates.LEAF_LIFE)
 
     def test_new_address(self) -> None:

@@ -13,7 +13,6 @@ from tests.validation.examples import (
     NONE,
     Changes,
     Refused,
-    Stored,
 )
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
@@ -50,7 +49,6 @@ KEYED = {"x-orch-list-type": "map", "x-orch-list-map-keys": ["k"]}
 PARTS = {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}}}
 EMBEDDED = {"type": "object", "x-orch-embedded-resource": True}
 OPEN = {"x-orch-preserve-unknown-fields": True}
-EXPRESSION = {"rule": "self.a > 0"}
 ESTABLISHED = {"type": "Established", "status": "True"}
 
 
@@ -89,9 +87,15 @@ def webhook(**settings: Any) -> Changes:
     return {CONVERSION: {"strategy": "Webhook", "webhook": kept}}
 
 
-EXPRESSIONS = Stored(
-    change=root(**{"x-orch-validations": [EXPRESSION]}), expected={f"{SCHEMA}.x-orch-validations": GONE}
-)
-"""The feature is off: whatever is wrong with an expression, it is not kept."""
+def ruled(schema: Any, *rules: Any) -> Any:
+    """A schema with rules, of which the text may be enough."""
+    return {**schema, "x-orch-validations": [{"rule": each} if isinstance(each, str) else each for each in rules]}
+
+
+def refused_rule(rule: Any, place: str, good: Any, detail: str = "") -> Refused:
+    """A member that is a number with this rule is refused at `place` in it, one with the good rule is not."""
+    schema = {"type": "integer"}
+    return refused(ruled(schema, rule), f".x-orch-validations[0].{place}", ruled(schema, good), detail)
+
 
 REVIEWS = "spec.conversion.conversionReviewVersions"

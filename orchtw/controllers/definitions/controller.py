@@ -130,6 +130,7 @@ class DefinitionController(Controller):
         if definition.terminating:
             if definition.established:
                 await self._serve(definition, obj, size_bytes)
+            self._parts.serving.close(definition.name)
             if not await self._parts.finalizing.end(definition, self._parts.serving.target(definition.name)):
                 raise Retry("objects remain")
             return None
@@ -155,6 +156,7 @@ class DefinitionController(Controller):
         gone = self._known.pop(name, None)
         if gone is not None:
             self._refused.pop(name, None)
+            self._parts.serving.end(name)
             self._parts.observer.forget(gone.uid)
             self._parts.finalizing.forget(gone.uid)
             self._parts.index.release(name)

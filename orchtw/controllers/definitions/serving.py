@@ -61,19 +61,12 @@ class Serving:
         Raises ValueError where another resource is in its way, and what the store raises.
         """
         name = definition.name
-        state = await self._run(size_bytes, lambda: _state(definition, obj["spec"]))
-        served = self._served.get(name)
-        if served is not None and served.state == state:
-            return
         self._adding.add(name)
         try:
-            versioning = self._versionings.of(obj)
-            kinds = await self._run(size_bytes, lambda: kinds_of(obj, self._schemas))
-            if name not in self._ended:
-                await self._targets.add(kinds, CustomStrategy, self._make_codec, versioning)
-                first = kinds[0][0]
-                target = self._targets.stored_target(first.group, first.version, first.plural)
-                self._served[name] = Served(state, target)
+            state = await self._run(size_bytes, lambda: _state(definition, obj["spec"]))
+            served = self._served.get(name)
+            if served is None or served.state != state:
+                await self._add(name, state, obj, size_bytes)
         finally:
             self._adding.discard(name)
             if name in self._ended:
@@ -81,11 +74,20 @@ class Serving:
         if name in self._closed:
             self.close(name)
 
+    async def _add(self, name: str, state: Hashable, obj: Object, size_bytes: int) -> None:
+        versioning = self._versionings.of(obj)
+        kinds = await self._run(size_bytes, lambda: kinds_of(obj, self._schemas))
+        if name not in self._ended:
+            await self._targets.add(kinds, CustomStrategy, self._make_codec, versioning)
+            first = kinds[0][0]
+            target = self._targets.stored_target(first.group, first.version, first.plural)
+            self._served[name] = Served(state, target)
+
     def close(self, name: str) -> None:
         """Let nothing new into a collection that is to go, from now on (reference CRD-25)."""
         self._closed.add(name)
         served = self._served.get(name)
-        if served is not None and name not in self._adding:
+        if served is not None:
             self._targets.close(served.target.stored, CLOSED)
 
     def end(self, name: str) -> None:

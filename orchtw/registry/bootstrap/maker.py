@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+
 import attrs
 
-from orchtw.errors import AlreadyExists
+from orchtw.errors import AlreadyExists, NotFound
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.targets import Targets
@@ -72,12 +75,39 @@ class Maker:
         if live is not None and (old := await self.writes.load(write, live)).get(key) != obj[key]:
             await self.writes.remove(write, live, old)
 
-    def _write(self, group: str, version: str, plural: str, obj: Object) -> Write:
+    async def remove(self, group: str, version: str, plural: str, name: str, mine: Callable[[Object], bool]) -> None:
+        """Remove the object of that name if it is `mine`."""
+        write = self._write(group, version, plural, {"metadata": {"name": name}})
+        stored = write.target.stored
+        live = stored.get("", name) if _is_there(write) else None
+        if live is not None and mine(old := await self.writes.load(write, live)):
+            await self.writes.remove(write, live, old)
+
+    async def change_status(
+        self, group: str, version: str, plural: str, name: str, change: Callable[[Object], Object | None]
+    ) -> None:
+        """Give the object of that name the status that `change` makes of its own; None leaves it. One that is gone
+        is left so.
+        """
+        write = self._write(group, version, plural, {"metadata": {"name": name}}, "status")
+
+        def renew(live: Object | None) -> Object:
+            if live is None:
+                raise NotFound.generic()
+            del live["metadata"]["resourceVersion"]
+            status = change(live.get("status") or {})
+            return live if status is None else write.target.codec.normalise({**live, "status": status})
+
+        with suppress(NotFound):
+            await self.writes.update(write, renew)
+
+    def _write(self, group: str, version: str, plural: str, obj: Object, subresource: str = "") -> Write:
         return Write(
             target=self.targets.stored_target(self.naming.group(group), version, plural),
             namespace=obj["metadata"].get("namespace", ""),
             name=obj["metadata"]["name"],
             user=system_user(self.naming),
+            subresource=subresource,
             from_live=True,
             manager=self.naming.api_server,
             own=True,

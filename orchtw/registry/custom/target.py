@@ -23,6 +23,10 @@ from orchtw.watch.entry import Entry
 class CustomTarget(Target):
     """See `Target`. Rules are those of the request's version: only what is stored is in the storage version."""
 
+    @property
+    def row_key(self) -> tuple[str, ...]:
+        return self._key("cells")
+
     def draft(self, obj: Object) -> Object:
         return obj
 

@@ -18,8 +18,11 @@ BATCH_OBJECTS: Final = 500
 BATCH_BYTES: Final = 1 << 20
 """Of one review: its answer is parsed in one go, which takes some ten milliseconds of a megabyte."""
 
-CALLS_AT_A_TIME: Final = 4
+CALLS_AT_A_TIME: Final = 32
 """Of one kind: more would only wait in the webhook."""
+
+BATCHES_AT_A_TIME: Final = 4
+"""Of one list, so that it leaves room for others."""
 
 ANSWER_BYTES: Final = 16 << 20
 """Of one answer. An object may become larger by its conversion, not any number of times."""
@@ -58,8 +61,9 @@ class WebhookConverter:
     async def convert(self, texts: Sequence[bytes], wanted: KindCodec) -> list[bytes]:
         batches = list(_batches(texts))
         if len(batches) == 1:
-            return await self._one(batches[0], wanted)
-        running = [Deferred.fromCoroutine(self._in_turn(batch, wanted)) for batch in batches]
+            return await self._in_turn(batches[0], wanted)
+        few = DeferredSemaphore(BATCHES_AT_A_TIME)
+        running = [Deferred.fromCoroutine(self._in_turn(batch, wanted, few)) for batch in batches]
         try:
             return [text for found in await gatherResults(running, consumeErrors=True) for text in found]
         except FirstError as first:
@@ -69,12 +73,21 @@ class WebhookConverter:
             for each in running:
                 each.cancel()
 
-    async def _in_turn(self, texts: Sequence[bytes], wanted: KindCodec) -> list[bytes]:
-        await self._turn.acquire()
+    async def _in_turn(
+        self, texts: Sequence[bytes], wanted: KindCodec, few: DeferredSemaphore | None = None
+    ) -> list[bytes]:
+        """One batch, when there is room for it also among those of its list."""
+        if few is not None:
+            await few.acquire()
         try:
-            return await self._one(texts, wanted)
+            await self._turn.acquire()
+            try:
+                return await self._one(texts, wanted)
+            finally:
+                self._turn.release()
         finally:
-            self._turn.release()
+            if few is not None:
+                few.release()
 
     async def _one(self, texts: Sequence[bytes], wanted: KindCodec) -> list[bytes]:
         if not self._version:

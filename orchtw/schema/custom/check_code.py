@@ -148,7 +148,7 @@ class _Checks:
             w("pass")
             if items:
                 with w.block("for x in v:"):
-                    self._inner(items, "x", w, "items")
+                    self._inner(items, w, "items")
 
     def _object(self, schema: Schema, kinds: tuple[str, ...], w: Source) -> None:
         members, more = schema.get("properties") or {}, schema.get("additionalProperties")
@@ -172,25 +172,25 @@ class _Checks:
                 if self._says_something(member):
                     with w.block(f"if {name!r} in v:"):
                         w(f"x = v[{name!r}]")
-                        self._inner(member, "x", w, "properties", name)
+                        self._inner(member, w, "properties", name)
             if isinstance(more, dict) and self._says_something(more):
                 with w.block("for k in v:"):
                     if members:
                         with w.block(f"if k in {w.constant(frozenset(members))}:"):
                             w("continue")
                     w("x = v[k]")
-                    self._inner(more, "x", w, "additionalProperties")
+                    self._inner(more, w, "additionalProperties")
 
     def _says_something(self, schema: Schema) -> bool:
         return any(key in _SAYING or key in (self._keys.int_or_string, self._keys.embedded) for key in schema)
 
-    def _inner(self, schema: Schema, name: str, w: Source, *steps: str) -> None:
-        """Lines that hold a member or an element against its schema."""
-        doubt = self._doubt(schema, name, w)
+    def _inner(self, schema: Schema, w: Source, *steps: str) -> None:
+        """Lines that hold `x`, a member or an element, against its schema."""
+        doubt = self._doubt(schema, "x", w)
         if doubt is None:
-            doubt = f"not {w.part(*steps)}({name})"
+            doubt = f"not {w.part(schema, *steps)}(x)"
         elif schema.get("nullable") and not schema.get("enum"):
-            doubt = f"{name} is not None and ({doubt})"
+            doubt = f"x is not None and ({doubt})"
         with w.block(f"if {doubt}:"):
             w("return False")
 
@@ -199,11 +199,12 @@ class _Checks:
         kinds = self._kinds(schema)
         if len(kinds) != 1 or kinds[0] in ("object", "array") or any(key in schema for key in _CONDITIONS):
             return None
-        tests = [f"not {_TESTS[kinds[0]].format(name)}".replace(" is str", " is str")]
         if kinds == ("string",):
             tests = [f"type({name}) is not str", *self._text_tests(schema, name, w)]
-        elif kinds[0] in ("integer", "number"):
-            tests += self._number_tests(schema, name, w)
+        elif kinds == ("boolean",):
+            tests = [f"type({name}) is not bool"]
+        else:
+            tests = [f"not {_TESTS[kinds[0]].format(name)}", *self._number_tests(schema, name, w)]
         if schema.get("enum"):
             tests.append(self._not_among(schema, name, w))
         return " or ".join(tests)
@@ -213,12 +214,12 @@ class _Checks:
             schemas = schema.get(key) or ()
             if not schemas or (key == "anyOf" and schemas == EITHER and schema.get(self._keys.int_or_string)):
                 continue
-            calls = [f"{w.part(key, index)}(v)" for index in range(len(schemas))]
+            calls = [f"{w.part(each, key, index)}(v)" for index, each in enumerate(schemas)]
             test = {"allOf": " and ", "anyOf": " or ", "oneOf": " + "}[key].join(calls)
             with w.block(f"if {test} != 1:" if key == "oneOf" else f"if not ({test}):"):
                 w("return False")
         if schema.get("not") is not None:
-            with w.block(f"if {w.part('not')}(v):"):
+            with w.block(f"if {w.part(schema['not'], 'not')}(v):"):
                 w("return False")
 
 

@@ -57,11 +57,11 @@ class CustomCodec(KindCodec):
 
     @cached_property
     def _shaped(self) -> Callable[[dict[str, Any], bool, list[str]], dict[str, Any]]:
-        return shapes(self.structure.source, self._keys, self._metadata).function(())
+        return shapes(self.structure.source, self._keys, self._metadata).root()
 
     @cached_property
     def _certain(self) -> Callable[[dict[str, Any]], bool]:
-        return checks(self.structure.source, self._keys, self._marked).function(())
+        return checks(self.structure.source, self._keys, self._marked).root()
 
     @cached_property
     def _marked(self) -> Marked:

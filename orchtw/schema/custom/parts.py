@@ -1,7 +1,8 @@
 """Functions for the parts of a structural schema, written and compiled when a value first comes to them.
 
-A part is told by its place in the schema. The schema itself is not kept: it is parsed again for those who need it, of
-whom there are few after the first objects. Only names go from it into the source, and those through `repr`.
+Parts that say the same share a function, wherever they are. The schema itself is not kept: it is parsed again for
+those who need it, of whom there are few after the first objects. Only names and numbers go from it into the source, and
+those through `repr`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from hashlib import blake2b
 from threading import RLock
 from typing import Any, Final
 
@@ -58,9 +60,9 @@ class Source:
         yield
         self._indent = self._indent[:-1]
 
-    def part(self, *steps: str | int) -> str:
-        """The name of the function of a part below this one."""
-        return self._parts.name_of((*self.place, *steps))
+    def part(self, schema: Schema, *steps: str | int) -> str:
+        """The name of the function of a part that is these steps below this one."""
+        return self._parts.name_of(schema, (*self.place, *steps))
 
     def constant(self, value: object) -> str:
         """The name under which the source finds `value`."""
@@ -85,26 +87,31 @@ class Parts:
         self._source = source
         self._write = write
         self._namespace: dict[str, Any] = dict(given)
-        self._names: dict[Place, str] = {}
+        self._names: dict[bytes, str] = {}
         self._lock = RLock()
 
-    def function(self, place: Place) -> Callable[..., Any]:
-        """The compiled function of a part."""
-        name = self.name_of(place)
+    def root(self) -> Callable[..., Any]:
+        """The function of the whole, compiled."""
+        return self.compiled("root", ())
+
+    def compiled(self, name: str, place: Place) -> Callable[..., Any]:
+        """The function of that name, compiled from the part at a place."""
         with self._lock:
-            if isinstance(self._namespace[name], _Stub):
+            found = self._namespace.get(name)
+            if found is None or isinstance(found, _Stub):
                 source = Source(self, name, place)
                 self._write(part_at(parsed(self._source), place), source)
                 exec(compile(source.text, "<schema>", "exec", optimize=2), self._namespace)
             return self._namespace[name]  # type: ignore[no-any-return]
 
-    def name_of(self, place: Place) -> str:
-        """The global name of a part's function, which may not be compiled yet."""
+    def name_of(self, schema: Schema, place: Place) -> str:
+        """The global name of the function of the part at a place, which may not be compiled yet."""
+        key = blake2b(orjson.dumps(schema), digest_size=16).digest()
         with self._lock:
-            name = self._names.get(place)
+            name = self._names.get(key)
             if name is None:
-                name = self._names[place] = f"p{len(self._names)}"
-                self._namespace[name] = _Stub(self, place)
+                name = self._names[key] = f"p{len(self._names)}"
+                self._namespace[name] = _Stub(self, name, place)
             return name
 
     def constant(self, value: object) -> str:
@@ -118,11 +125,12 @@ class Parts:
 class _Stub:
     """Stands for a function until its first call."""
 
-    __slots__ = ("_parts", "_place")
+    __slots__ = ("_name", "_parts", "_place")
 
-    def __init__(self, parts: Parts, place: Place) -> None:
+    def __init__(self, parts: Parts, name: str, place: Place) -> None:
         self._parts = parts
+        self._name = name
         self._place = place
 
     def __call__(self, *args: Any) -> Any:
-        return self._parts.function(self._place)(*args)
+        return self._parts.compiled(self._name, self._place)(*args)

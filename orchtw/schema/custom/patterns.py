@@ -11,7 +11,7 @@ from typing import Any, Final
 import re2
 
 _MEMORY_BYTES: Final = 2 << 20  # of one pattern, its automaton included; real ones take some KiB
-_PATTERNS: Final = 512
+_PATTERNS: Final = 256
 _SHORT_CHARACTERS: Final = 64
 _REMEMBERED: Final = 4096
 

@@ -42,10 +42,10 @@ class Metadata:
             found.pop("creationTimestamp", None)
         return found
 
-    def lenient(self, value: Any) -> dict[str, Any]:
-        """What can be read of it."""
+    def readable(self, value: Any) -> dict[str, Any]:
+        """The members of it that can be read."""
         members = value.items() if type(value) is dict else ()
-        return self._normalise({key: item for key, item in members if self._fits(key, item)})
+        return {key: item for key, item in members if self._fits(key, item)}
 
     def _fits(self, key: str, value: Any) -> bool:
         try:
@@ -171,7 +171,7 @@ class Shaper:
         except SchemaError as error:
             if not self._lenient:
                 raise error.at(text_of(path)) from None
-        return self._metadata.lenient(value)
+        return read(self._metadata.readable(value), [])
 
 
 def kept(value: Any) -> Any:

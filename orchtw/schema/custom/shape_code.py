@@ -98,6 +98,14 @@ class _Bare:
         return found
 
 
+_USUAL: Final = {
+    "string": "type(x) is str",
+    "boolean": "type(x) is bool",
+    "either": "type(x) is str",
+    "integer": f"type(x) is int and {_SMALLEST} <= x <= {_LARGEST}",
+}
+"""What makes a scalar fit as it is, by its function."""
+
 _SCALARS: Final = {"string": "string", "boolean": "boolean", "integer": "integer", "number": "number"}
 
 
@@ -153,24 +161,16 @@ class _Shapes:
         with w.block(f"if {name} in v:"):
             w(f"x = v[{name}]")
             if schema.get("nullable"):
-                w(f"out[{name}] = None if x is None else {self._value(schema, 'x', w, 'properties', key)}")
+                w(f"out[{name}] = None if x is None else {self._value(schema, w, 'properties', key)}")
             else:
                 with w.block("if x is not None:"):
-                    self._assign(name, schema, w, key)
+                    w(f"out[{name}] = {self._value(schema, w, 'properties', key)}")
                 if has_default:
                     with w.block("elif fill:"):
                         w(f"out[{name}] = {self._default(schema, w)}")
         if has_default:
             with w.block("elif fill:"):
                 w(f"out[{name}] = {self._default(schema, w)}")
-
-    def _assign(self, name: str, schema: Schema, w: Source, key: str) -> None:
-        if self._kind(schema) == "string":  # by far the most frequent: no call
-            with w.block("if type(x) is not str:"):
-                w("raise Misfit")
-            w(f"out[{name}] = x")
-        else:
-            w(f"out[{name}] = {self._value(schema, 'x', w, 'properties', key)}")
 
     def _others(self, schema: Schema, known: frozenset[str], w: Source) -> None:
         """The keys that are not declared."""
@@ -188,7 +188,7 @@ class _Shapes:
                 w("lost.append('')")
 
     def _free_keys(self, more: Schema, known: frozenset[str], w: Source) -> None:
-        value = self._value(more, "x", w, "additionalProperties")
+        value = self._value(more, w, "additionalProperties")
         with w.block("for k in in_order(v):"):
             if known:
                 with w.block(f"if k in {w.constant(known)}:"):
@@ -211,17 +211,20 @@ class _Shapes:
         if schema.get(self._keys.preserve):  # what is in it is half known: too rare for a function
             w("raise Unsure")
             return
-        value = self._value(items, "x", w, "items")
+        value = self._value(items, w, "items")
         if items.get("nullable"):
             value = f"None if x is None else {value}"
         elif "default" in items:
             value = f"({self._default(items, w)} if fill else None) if x is None else {value}"
         w(f"return [{value} for x in v]")
 
-    def _value(self, schema: Schema, name: str, w: Source, *steps: str) -> str:
-        """The expression of the value of `name`, which is not null."""
+    def _value(self, schema: Schema, w: Source, *steps: str) -> str:
+        """The expression of the value of `x`, which is not null."""
         kind = self._kind(schema)
-        return f"{w.part(*steps)}({name}, fill, lost)" if not kind else f"{kind}({name})"
+        if not kind:
+            return f"{w.part(schema, *steps)}(x, fill, lost)"
+        usual = _USUAL.get(kind)
+        return f"(x if {usual} else {kind}(x))" if usual else f"{kind}(x)"  # -20 % of the time: no call
 
     def _kind(self, schema: Schema) -> str:
         """The function of a scalar; empty: it is none."""

@@ -21,6 +21,7 @@ from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.openapi import protobuf_v2, protobuf_v3, v2, v3
 from orchtw.schema.openapi.definitions import META, PATCH, V2, V3, WATCH_EVENT, Definitions
 from orchtw.schema.openapi.documents import Part, parts
+from orchtw.schema.openapi.foreign import Foreign, beside
 from orchtw.schema.openapi.operations import DELETE_OPTIONS, STATUS
 from orchtw.schema.openapi.v2 import Pieces
 from orchtw.schema.schemas import LIST_META, OBJECT_META, Schemas
@@ -159,6 +160,23 @@ class Published:
         pieces = [self._release.v2, *self._added_pieces()]
         json = Encoded.of(v2.joined(pieces, self._schemas.naming))
         return Form(json, self._v2_protobuf, protobuf_v2.MEDIA_TYPES)
+
+    def v2_with(self, others: Iterable[Foreign]) -> Form:
+        """The v2 document with the parts in it that other servers serve, and this one does not."""
+        own = [self._release.v2, *self._added_pieces()]
+        taken = {name for each in own for name in each.names}
+        _, known = self._release.v2.documents()
+        come: list[Pieces] = []
+        for other in others:
+            if other.part not in self._parts:
+                come.append(beside(other, taken, known, f"{self._schemas.naming.extension_prefix}group-version-kind"))
+                taken |= come[-1].names
+
+        def to_protobuf() -> bytes:
+            return b"".join((self._v2_protobuf(), *(protobuf_v2.encode_pieces(*each.documents()) for each in come)))
+
+        json = Encoded.of(v2.joined([*own, *come], self._schemas.naming))
+        return Form(json, to_protobuf, protobuf_v2.MEDIA_TYPES)
 
     def index(self, root: str) -> Encoded:
         """The index of the v3 documents, which are served below `root`: where each is, with its hash."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.internet import reactor
+from twisted.internet.task import deferLater
+
 from orchtw.objects import Object
-from orchtw.registry.custom.kinds import kinds_of
-from orchtw.registry.custom.strategy import CustomStrategy
-from orchtw.schema.custom.codec import CustomCodec
 from orchtw.testing.in_process import InProcessServer
 
 GROUP = "shop.example.com"
@@ -76,13 +76,19 @@ def definition(*versions: Object, **spec: Any) -> Object:
 
 
 async def serve(server: InProcessServer, *versions: Object, **spec: Any) -> None:
-    """Have a server serve lamps."""
-    resources = server.instance.resources
-    codecs = resources.codecs
-    kinds = kinds_of(definition(*versions, **spec), codecs.schemas)
-    await resources.targets.add(
-        kinds, CustomStrategy, lambda resource, schema: codecs.made(resource, schema, CustomCodec)
-    )
+    """Have a server define and serve lamps."""
+    made = {"apiVersion": "apiextensions.orch.io/v1", "kind": "CustomResourceDefinition"}
+    made |= definition(*versions, **spec)
+    answer = await server.request("POST", "/apis/apiextensions.orch.io/v1/customresourcedefinitions", made)
+    if answer.code != 201:
+        raise ValueError(answer.body)
+    await served(server)
+
+
+async def served(server: InProcessServer, version: str = "v1", *, there: bool = True) -> None:
+    """Wait until lamps are served in a version, or no longer."""
+    while (server.instance.resources.targets.find(GROUP, version, "lamps") is not None) is not there:
+        await deferLater(reactor, 0.01)
 
 
 def lamp(name: str = "a", version: str = "v1", **more: Any) -> Object:

@@ -39,9 +39,11 @@ class KindTests(SynchronousTestCase):
         self.assertEqual((scale.kind, scale.group, scale.scale), ("Scale", "autoscaling", paths))
 
     def test_columns(self) -> None:
-        """Columns are those of the version; one without a description shows its path (reference CRD-19)."""
-        columns = [{"name": "A", "type": "string", "jsonPath": ".a"},
-                   {"name": "B", "type": "date", "jsonPath": ".b", "description": "When.", "priority": 1}]  # fmt: skip
+        """Columns are those of the version; one without a description shows its path (reference CRD-60)."""
+        columns = [
+            {"name": "A", "type": "string", "jsonPath": ".a"},
+            {"name": "B", "type": "date", "jsonPath": ".b", "description": "When.", "priority": 1},
+        ]
         first, second = resources(version(additionalPrinterColumns=columns))["v1"].columns
         self.assertEqual(first.cell, "Custom resource definition column (in JSONPath format): .a")
         self.assertEqual((second.cell, second.priority, second.path), ("When.", 1, ".b"))

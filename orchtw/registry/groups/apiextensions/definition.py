@@ -71,9 +71,11 @@ class DefinitionStrategy(Strategy):
     def configure(self, gates: Mapping[str, bool]) -> None:
         self.expressions = gates["CustomResourceValidationExpressions"]
 
-    def work_bytes(self, size_bytes: int) -> int:
+    def work_bytes(self, obj: Object, size_bytes: int) -> int:
         """Rules take some microseconds a character to be compiled."""
-        return max(size_bytes, min(size_bytes * _WORK_OF_A_BYTE, INLINE_BYTES + 1))
+        if size_bytes * _WORK_OF_A_BYTE <= INLINE_BYTES or not self._has_expressions(obj):
+            return size_bytes
+        return max(size_bytes, INLINE_BYTES + 1)
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)

@@ -1,0 +1,129 @@
+"""Other API servers behind this one: who they are, how they are spoken to, and what they are told of this one."""
+
+from __future__ import annotations
+
+import attrs
+from twisted.application.service import MultiService
+from twisted.internet.defer import Deferred
+
+from orchtw.assembly.outward import resolver
+from orchtw.assembly.resources import Resources
+from orchtw.config import Config
+from orchtw.outbound.dialer import Dialer
+from orchtw.outbound.policy import TLSPolicy
+from orchtw.pki import front_proxy
+from orchtw.pki.certificates import key_pem, pem
+from orchtw.pki.front_proxy import FrontProxy
+from orchtw.registry.aggregation.availability import Availability
+from orchtw.registry.aggregation.backends import Backends
+from orchtw.registry.aggregation.checks import Checks
+from orchtw.registry.aggregation.conditions import Verdict, told
+from orchtw.registry.aggregation.documents import RemoteDocuments
+from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiService, ApiServices
+from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
+from orchtw.registry.bootstrap.maker import Maker
+from orchtw.reloads import Reloads
+from orchtw.rules.front_proxy import EXTRA, USER
+from orchtw.rules.front_proxy import GROUP as GROUP_HEADER
+
+
+class Aggregation(MultiService):
+    """The APIServices, the connections to their servers, and the documents that these have.
+
+    `identity` is how this server shows itself; without one it shows no certificate, and is believed by nobody.
+    """
+
+    def __init__(
+        self, config: Config, resources: Resources, identity: FrontProxy | None, reloads: Reloads
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        naming = resources.naming
+        self._config = config
+        self._resources = resources
+        self._identity = identity
+        self._policy = _policy(identity)
+        self._availability: Availability | None = None
+        if config.proxy_client_cert_file is not None or config.requestheader_client_ca_file is not None:
+            reloads.add("certificates for aggregated API servers", self._read)
+        self.api_services = ApiServices(resources.targets, naming)
+        clock = resources.clock
+        self.backends = Backends(
+            resolver(resources),
+            lambda: self._policy,
+            clock,
+            lambda: Dialer(clock, "an aggregated API server"),
+            endpoints_only=config.enable_aggregator_routing,
+        )
+        self.api_services.listen(self._changed)
+        self.documents = RemoteDocuments(self.api_services, self.backends, resources.offload, clock)
+        self.documents.setServiceParent(self)  # type: ignore[no-untyped-call]
+
+    def look_after(self, maker: Maker) -> None:
+        """Say in the status of all APIServices whether they work, as one of the processes of a cluster."""
+        resources = self._resources
+
+        async def say(name: str, verdict: Verdict) -> None:
+            now = maker.writes.timestamp()
+            await maker.change_status(GROUP, VERSION, PLURAL, name, lambda status: told(status, verdict, now))
+
+        checks = Checks(resources.targets, self.backends, resources.naming)
+        self._availability = Availability(self.api_services, checks, say, resources.clock)
+        self._availability.setServiceParent(self)  # type: ignore[no-untyped-call]
+
+    def suspect(self, service: ApiService) -> None:
+        """The server of `service` has not answered a request."""
+        if self._availability is not None:
+            self._availability.suspect(service)
+
+    def authentication_info(self, client_ca_pem: str) -> AuthenticationInfo:
+        """What is published of this server."""
+        config, identity = self._config, self._identity
+        if identity is None or not identity.authorities:
+            return AuthenticationInfo(client_ca=client_ca_pem)
+        if identity.generated:
+            return AuthenticationInfo(
+                client_ca=client_ca_pem,
+                proxy_ca=identity.authorities_pem,
+                username_headers=(USER,),
+                group_headers=(GROUP_HEADER,),
+                extra_prefixes=(EXTRA,),
+                allowed_names=(front_proxy.CLIENT,),
+            )
+        return AuthenticationInfo(
+            client_ca=client_ca_pem,
+            proxy_ca=identity.authorities_pem,
+            username_headers=config.requestheader_username_headers,
+            group_headers=config.requestheader_group_headers,
+            extra_prefixes=config.requestheader_extra_headers_prefix,
+            allowed_names=config.requestheader_allowed_names,
+        )
+
+    def stopService(self) -> Deferred[None]:
+        """Close the connections that wait for a next request."""
+        stopped: Deferred[None] = super().stopService()  # type: ignore[no-untyped-call]
+        self.backends.close()
+        return stopped
+
+    def _changed(self, old: ApiService | None, _new: ApiService | None) -> None:
+        """Close the connections to a server that no APIService leads to any more."""
+        backend = None if old is None else old.backend
+        if backend is not None and all(each.backend != backend for each in self.api_services.remote.values()):
+            self.backends.forget(backend)
+
+    def _read(self) -> None:
+        """Read the files of the flags again. Raises ConfigError, changing nothing."""
+        if self._identity is None:
+            return
+        given, authorities = front_proxy.given(self._config), front_proxy.given_authorities(self._config)
+        identity = self._identity
+        if given is not None:
+            identity = attrs.evolve(identity, chain=given[0], key=given[1])
+        if authorities:
+            identity = attrs.evolve(identity, authorities=authorities)
+        self._identity, self._policy = identity, _policy(identity)
+
+
+def _policy(identity: FrontProxy | None) -> TLSPolicy:
+    if identity is None:
+        return TLSPolicy()
+    return TLSPolicy(certificate=b"".join(map(pem, identity.chain)), key=key_pem(identity.key))

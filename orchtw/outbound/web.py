@@ -1,0 +1,6 @@
+"""What needs treq and Twisted's web client, under one name: it is imported as a whole, late and in a thread."""
+
+from orchtw.outbound.bodies import Bytes, collected
+from orchtw.outbound.pool import Pool
+
+__all__ = ["Bytes", "Pool", "collected"]

@@ -1,0 +1,162 @@
+"""Looks again and again whether the servers behind APIServices work, and says so in their status
+(reference AGG-3, AGG-15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import attrs
+from twisted.application.service import Service
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.errors import StatusError
+from orchtw.registry.aggregation.checks import Checks
+from orchtw.registry.aggregation.conditions import LOCAL, Verdict
+from orchtw.registry.aggregation.services import ApiService, ApiServices
+from orchtw.watch.log import Event
+
+INTERVAL_S: Final = 30.0
+RETRY_S: Final = 0.5
+"""After the first failure; each further one doubles it, up to INTERVAL_S."""
+
+SUSPECT_S: Final = 1.0
+"""Between two looks that requests in trouble cause."""
+
+Say = Callable[[str, Verdict], Awaitable[None]]
+"""Writes the condition of an APIService. Raises StatusError."""
+
+
+@attrs.define(slots=True, eq=False)
+class _Look:
+    """The checks of one APIService: one at a time, and one more when something has happened meanwhile."""
+
+    timer: IDelayedCall | None = None
+    running: Deferred[None] | None = None
+    begun: float = -INTERVAL_S
+    again: bool = False
+    failures: int = 0
+
+    def cancel_timer(self) -> None:
+        if self.timer is not None and self.timer.active():
+            self.timer.cancel()
+
+
+class Availability(Service):
+    """Looks at each APIService at the start, every INTERVAL_S, and when it, its Service or the endpoints change."""
+
+    _log = Logger()
+
+    def __init__(self, services: ApiServices, checks: Checks, say: Say, clock: IReactorTime) -> None:
+        self._services = services
+        self._checks = checks
+        self._say = say
+        self._clock = clock
+        self._looks: dict[str, _Look] = {}
+        services.listen(self._changed)
+
+    def startService(self) -> None:
+        """Begin."""
+        super().startService()  # type: ignore[no-untyped-call]
+        for stored in (self._checks.services, self._checks.endpoints):
+            stored.cache.follow(self)
+        for name in self._services.all:
+            self._soon(name)
+
+    def stopService(self) -> None:
+        """Look no more; a question under way is given up."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        for stored in (self._checks.services, self._checks.endpoints):
+            stored.cache.leave(self)
+        for name in list(self._looks):
+            self._forget(name)
+
+    def suspect(self, service: ApiService) -> None:
+        """A request has met with trouble: look soon, but not for each of many."""
+        look = self._looks.get(service.name)
+        if look is not None and self._clock.seconds() - look.begun >= SUSPECT_S:
+            self._soon(service.name)
+
+    def take(self, event: Event) -> None:
+        """See `Follower`: a Service or endpoints have changed."""
+        for service in self._services.remote.values():
+            backend = service.backend
+            if backend is not None and event.key == f"{backend.service.namespace}/{backend.service.name}":
+                self._soon(service.name)
+
+    def closed(self) -> None:
+        """Never happens: these resources are of the release."""
+
+    def _changed(self, old: ApiService | None, new: ApiService | None) -> None:
+        if not self.running:
+            return
+        if new is None:
+            assert old is not None
+            self._forget(old.name)
+        elif old is None or _asked(old) != _asked(new):
+            self._soon(new.name)
+
+    def _forget(self, name: str) -> None:
+        look = self._looks.pop(name, None)
+        if look is not None:
+            look.cancel_timer()
+            if look.running is not None:
+                look.running.cancel()
+
+    def _soon(self, name: str) -> None:
+        look = self._looks.setdefault(name, _Look())
+        if look.running is not None:
+            look.again = True
+        else:
+            self._later(name, look, 0)
+
+    def _later(self, name: str, look: _Look, delay_s: float) -> None:
+        look.cancel_timer()
+        look.timer = self._clock.callLater(delay_s, self._begin, name, look)
+
+    def _begin(self, name: str, look: _Look) -> None:
+        look.again, look.begun = False, self._clock.seconds()
+        running = look.running = Deferred.fromCoroutine(self._look(name, look))
+        running.addErrback(self._failed, name, look)
+
+    def _failed(self, failure: Failure, name: str, look: _Look) -> None:
+        if not isinstance(failure.value, CancelledError):
+            self._log.failure("APIService {name} cannot be looked after", failure=failure, name=name)
+            self._next(name, look, good=False)
+
+    async def _look(self, name: str, look: _Look) -> None:
+        service = self._services.all.get(name)
+        if service is None:
+            self._looks.pop(name, None)
+            return
+        verdict = await self._checks.verdict(service)
+        good = verdict.status == "True"
+        if not look.again:
+            try:
+                await self._say(name, verdict)
+            except StatusError as error:
+                self._log.warn("APIService {name}: its status cannot be written: {why}", name=name, why=error.message)
+                good = False
+        if verdict is LOCAL and good and not look.again:
+            self._looks.pop(name, None)
+        else:
+            self._next(name, look, good=good)
+
+    def _next(self, name: str, look: _Look, *, good: bool) -> None:
+        look.running = None
+        if self._looks.get(name) is not look:
+            return
+        look.failures = 0 if good else min(look.failures + 1, _DOUBLINGS)
+        delay_s = INTERVAL_S if good else min(INTERVAL_S, RETRY_S * 2 ** (look.failures - 1))
+        self._later(name, look, 0 if look.again else delay_s)
+
+
+_DOUBLINGS: Final = 10
+
+
+def _asked(service: ApiService) -> Any:
+    return service.group_version, service.backend

@@ -1,0 +1,206 @@
+"""Connections to the servers behind APIServices, and the server's own questions to them (reference AGG-4, AGG-11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import attrs
+from twisted.internet.defer import Deferred, TimeoutError
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.errors import ConfigError, StatusError
+from orchtw.outbound.addresses import is_address
+from orchtw.outbound.destination import Destination
+from orchtw.outbound.dialer import Dialer, Unreachable
+from orchtw.outbound.exchange import Broken, Exchange, Head, Headers, Outcome
+from orchtw.outbound.exchanges import Exchanges
+from orchtw.outbound.policy import BadTLS, TLSPolicy
+from orchtw.outbound.services import Resolver, Unresolved
+from orchtw.registry.aggregation.services import Backend
+from orchtw.request import UserInfo
+from orchtw.rules.front_proxy import identity_headers
+
+DIAL_S: Final = 30.0
+"""How long a connection may take that a client waits for. Who does not answer at all is soon unavailable."""
+
+LATE: Final = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+
+_REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+
+class NoAnswer(Exception):
+    """There is no answer, or none in time; the text is the reference server's."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Ask:
+    """One request: `target` is path and query as they are sent."""
+
+    method: str
+    target: str
+    headers: Headers = ()
+    body: bytes = b""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Answer:
+    """A whole answer to a question of the server's own."""
+
+    head: Head
+    body: bytes
+
+
+class Backends:
+    """Asks them. Each server has limits of its own, so that one that is slow leaves the others theirs.
+
+    `identity` is how this server shows itself; `make_dialer` makes the dialer of one server.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        identity: Callable[[], TLSPolicy],
+        clock: IReactorTime,
+        make_dialer: Callable[[], Dialer],
+        *,
+        endpoints_only: bool = False,
+    ) -> None:
+        self._resolver = resolver
+        self._endpoints_only = endpoints_only
+        self._identity = identity
+        self._clock = clock
+        self._make_dialer = make_dialer
+        self._known: dict[Backend, _Known] = {}
+
+    async def ask(self, backend: Backend, ask: Ask) -> tuple[Exchange, Head]:
+        """The head of its answer, and the exchange that the body comes from.
+
+        Raises NoAnswer, TooManyRequests (429), BadRequest (400) for a request that cannot be written down. A kept
+        connection may have been closed meanwhile: what changes nothing is asked again on a fresh one.
+        """
+        known = self._of(backend)
+        destination = await self._destination(backend, known)
+        exchange, used = await self._connected(known.exchanges, destination)
+        try:
+            return exchange, await self._head(exchange, destination, ask)
+        except Broken as problem:
+            if not used or ask.method not in _REPEATABLE:
+                raise NoAnswer(str(problem)) from None
+        exchange, _ = await self._connected(known.exchanges, destination, fresh=True)
+        try:
+            return exchange, await self._head(exchange, destination, ask)
+        except Broken as problem:
+            raise NoAnswer(str(problem)) from None
+
+    async def get(
+        self, backend: Backend, path: str, user: UserInfo, *, headers: Headers = (), timeout_s: float, limit: int = 0
+    ) -> Answer:
+        """Its answer to a GET as `user`, all of it if that is `limit` bytes at most; limit 0 takes no body.
+
+        Raises NoAnswer.
+        """
+        whole = self._get(backend, Ask(method="GET", target=path, headers=[*identity_headers(user), *headers]), limit)
+        try:
+            return await Deferred.fromCoroutine(whole).addTimeout(timeout_s, self._clock)
+        except TimeoutError:
+            raise NoAnswer(LATE) from None
+        except StatusError as problem:
+            raise NoAnswer(problem.message) from None
+
+    def forget(self, backend: Backend) -> None:
+        """No APIService leads there any more: close what is kept."""
+        if (known := self._known.pop(backend, None)) is not None:
+            known.exchanges.close()
+
+    def close(self) -> None:
+        """The server stops."""
+        for backend in list(self._known):
+            self.forget(backend)
+
+    async def _get(self, backend: Backend, ask: Ask, limit: int) -> Answer:
+        exchange, head = await self.ask(backend, ask)
+        if not limit:
+            exchange.abort()
+            return Answer(head=head, body=b"")
+        collected = _Collected(exchange, limit)
+        exchange.read_into(collected)
+        return Answer(head=head, body=await collected.whole)
+
+    async def _connected(
+        self, exchanges: Exchanges, destination: Destination, *, fresh: bool = False
+    ) -> tuple[Exchange, bool]:
+        try:
+            return await exchanges.exchange(destination, fresh=fresh)
+        except (Unreachable, ConfigError) as problem:
+            raise NoAnswer(str(problem)) from None
+
+    async def _head(self, exchange: Exchange, destination: Destination, ask: Ask) -> Head:
+        headers = ask.headers
+        if not any(name == "Host" for name, _ in headers):
+            headers = [("Host", destination.shown_authority), *headers]
+        return await exchange.ask(ask.method, ask.target, headers, ask.body)
+
+    async def _destination(self, backend: Backend, known: _Known) -> Destination:
+        """Who may make APIServices may name any host; addresses come from endpoints, which others write."""
+        try:
+            place = await self._resolver.place(backend.service, endpoints_only=self._endpoints_only)
+            tls = known.policy.tls()
+        except (Unresolved, BadTLS) as problem:
+            raise NoAnswer(str(problem)) from None
+        return Destination(
+            scheme="https",
+            host=place.host,
+            port=place.port,
+            tls=tls,
+            timeout_s=DIAL_S,
+            public=place.public and is_address(place.host),
+            server_name=backend.service.host,
+        )
+
+    def _of(self, backend: Backend) -> _Known:
+        """What is known of a server, anew when this one shows another certificate."""
+        base, known = self._identity(), self._known.get(backend)
+        if known is None or known.base is not base:
+            self.forget(backend)
+            policy = attrs.evolve(base, authorities=backend.ca_bundle, insecure=backend.insecure)
+            known = _Known(base=base, policy=policy, exchanges=Exchanges(self._make_dialer(), self._clock))
+            self._known[backend] = known
+        return known
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class _Known:
+    """How this server shows itself, how another one is spoken to, and the connections to that."""
+
+    base: TLSPolicy
+    policy: TLSPolicy
+    exchanges: Exchanges
+
+
+class _Collected:
+    """The sink of a body that is wanted whole; `whole` fails with NoAnswer."""
+
+    def __init__(self, exchange: Exchange, limit: int) -> None:
+        self.whole: Deferred[bytes] = Deferred(lambda _: exchange.abort())
+        self._exchange = exchange
+        self._limit = limit
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def received(self, data: bytes) -> None:
+        """See `Sink`."""
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size > self._limit:
+            self._exchange.abort()
+            self.whole.errback(NoAnswer(f"the answer is larger than {self._limit} bytes"))
+
+    def ended(self, outcome: Outcome) -> None:
+        """See `Sink`."""
+        if self.whole.called:
+            return
+        if outcome is Outcome.WHOLE:
+            self.whole.callback(b"".join(self._pieces))
+        else:
+            self.whole.errback(NoAnswer("unexpected EOF"))

@@ -1,0 +1,89 @@
+"""Whether the server behind an APIService works: its Service, its endpoints, and a question (reference AGG-3)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred, DeferredList
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.aggregation.backends import Backends, NoAnswer
+from orchtw.registry.aggregation.conditions import (
+    LOCAL,
+    PASSED,
+    Verdict,
+    failed_discovery,
+    flaw,
+    no_access,
+    no_service,
+)
+from orchtw.registry.aggregation.services import ApiService, Backend
+from orchtw.registry.stored import Stored
+from orchtw.registry.targets import Targets
+from orchtw.request import UserInfo
+from orchtw.storage.cache_resource import DamagedObject
+
+CHECK_S: Final = 5.0
+
+ATTEMPTS: Final = 5
+"""Questions at a time to a Service that has several places: one that works is enough."""
+
+
+class Checks:
+    """What the condition of one APIService should be at present."""
+
+    def __init__(self, targets: Targets, backends: Backends, naming: Naming) -> None:
+        self.services = targets.stored_target("", "v1", "services").stored
+        self.endpoints = targets.stored_target("", "v1", "endpoints").stored
+        self._backends = backends
+        self._user = UserInfo(
+            name=f"system:{naming.component_prefix}aggregator", groups=(naming.administrators_group,)
+        )
+
+    async def verdict(self, service: ApiService) -> Verdict:
+        """The outcome of all checks."""
+        backend = service.backend
+        if backend is None:
+            return LOCAL
+        return self._objects(backend) or await self._discovery(service, backend)
+
+    def _objects(self, backend: Backend) -> Verdict | None:
+        try:
+            found = _load(self.services, backend)
+        except DamagedObject as problem:
+            return no_access(backend, "Service", problem.message)
+        if found is None:
+            return no_service(backend)
+        try:
+            return flaw(backend, found, _load(self.endpoints, backend))
+        except DamagedObject as problem:
+            return no_access(backend, "Endpoints", problem.message)
+
+    async def _discovery(self, service: ApiService, backend: Backend) -> Verdict:
+        count = ATTEMPTS if self._has_several_places(backend) else 1
+        asked = [Deferred.fromCoroutine(self._ask(service, backend)) for _ in range(count)]
+        outcome: Any = await DeferredList(asked, fireOnOneCallback=True, consumeErrors=True)
+        if isinstance(outcome, tuple):
+            return PASSED
+        return failed_discovery(str(outcome[-1][1].value))
+
+    def _has_several_places(self, backend: Backend) -> bool:
+        subsets = (_load(self.endpoints, backend) or {}).get("subsets") or ()
+        return sum(len(subset.get("addresses") or ()) for subset in subsets) > 1
+
+    async def _ask(self, service: ApiService, backend: Backend) -> None:
+        shown = backend.url + service.path
+        try:
+            answer = await self._backends.get(backend, service.path, self._user, timeout_s=CHECK_S)
+        except NoAnswer as problem:
+            text = f'failing or missing response from {shown}: Get "{shown}": {problem}'
+            raise NoAnswer(text) from None
+        if not 200 <= answer.head.code < 300:
+            status = f"bad status from {shown}: {answer.head.code}"
+            raise NoAnswer(f"failing or missing response from {shown}: {status}")
+
+
+def _load(stored: Stored, backend: Backend) -> Object | None:
+    entry = stored.get(backend.service.namespace, backend.service.name)
+    return None if entry is None else stored.load(entry)

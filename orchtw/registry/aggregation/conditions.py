@@ -1,0 +1,77 @@
+"""The condition Available of APIServices: its reasons and texts, and what they follow from (reference AGG-3)."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import attrs
+
+from orchtw.objects import Object
+from orchtw.registry.aggregation.services import Backend
+from orchtw.rules.causes import go_quote
+
+AVAILABLE: Final = "Available"
+
+
+@attrs.frozen(slots=True)
+class Verdict:
+    """What the condition is to say."""
+
+    status: Literal["True", "False", "Unknown"]
+    reason: str
+    message: str
+
+
+LOCAL: Final = Verdict("True", "Local", "Local APIServices are always available")
+PASSED: Final = Verdict("True", "Passed", "all checks passed")
+
+
+def no_service(backend: Backend) -> Verdict:
+    """There is no such Service."""
+    return Verdict("False", "ServiceNotFound", f"{_shown(backend)} is not present")
+
+
+def no_access(backend: Backend, what: Literal["Service", "Endpoints"], why: str) -> Verdict:
+    """The Service or its endpoints cannot be read."""
+    return Verdict("Unknown", f"{what}AccessError", f"{_shown(backend)} cannot be checked due to: {why}")
+
+
+def failed_discovery(why: str) -> Verdict:
+    """The other server does not answer as it must."""
+    return Verdict("False", "FailedDiscoveryCheck", why)
+
+
+def flaw(backend: Backend, service: Object, endpoints: Object | None) -> Verdict | None:
+    """What is wrong with a Service that has a cluster address; other types are not looked into."""
+    if service["spec"].get("type", "ClusterIP") != "ClusterIP":
+        return None
+    number = backend.service.port
+    port = next((each for each in service["spec"].get("ports") or () if each.get("port") == number), None)
+    if port is None:
+        return Verdict("False", "ServicePortError", f"{_shown(backend)} is not listening on port {number}")
+    if endpoints is None:
+        return Verdict("False", "EndpointsNotFound", f"cannot find endpoints for {_shown(backend)}")
+    name = str(port.get("name", ""))
+    for subset in endpoints.get("subsets") or ():
+        named = any(each.get("name", "") == name for each in subset.get("ports") or ())
+        if named and subset.get("addresses"):
+            return None
+    text = f"endpoints for {_shown(backend)} have no addresses with port name {go_quote(name)}"
+    return Verdict("False", "MissingEndpoints", text)
+
+
+def told(status: Object, verdict: Verdict, now: str) -> Object | None:
+    """The status with that condition; None: it says so already."""
+    conditions = list(status.get("conditions") or ())
+    wanted = {"type": AVAILABLE, **attrs.asdict(verdict)}
+    at = next((at for at, each in enumerate(conditions) if each.get("type") == AVAILABLE), None)
+    if at is None:
+        return {**status, "conditions": [*conditions, {**wanted, "lastTransitionTime": now}]}
+    old = conditions[at]
+    since = old.get("lastTransitionTime") if old.get("status") == verdict.status else now
+    conditions[at] = {**wanted, "lastTransitionTime": since}
+    return None if conditions[at] == old else {**status, "conditions": conditions}
+
+
+def _shown(backend: Backend) -> str:
+    return f"service/{backend.service.name} in {go_quote(backend.service.namespace)}"

@@ -1,0 +1,181 @@
+"""The OpenAPI documents of the servers behind APIServices, fetched again and again (reference AGG-13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import attrs
+import orjson
+from twisted.application.service import Service
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.errors import StatusError
+from orchtw.registry.aggregation.backends import Backends, NoAnswer
+from orchtw.registry.aggregation.services import ApiService, ApiServices
+from orchtw.registry.offload import Offload
+from orchtw.request import UserInfo
+
+if TYPE_CHECKING:
+    from orchtw.schema.openapi.foreign import Foreign
+
+INTERVAL_S: Final = 60.0
+FETCH_S: Final = 30.0
+V2_BYTES: Final = 32 << 20
+INDEX_BYTES: Final = 4 << 20
+USER: Final = UserInfo(name="system:aggregator")
+
+_V2, _V3 = "/openapi/v2", "/openapi/v3"
+
+
+@attrs.define(slots=True, eq=False)
+class _Fetched:
+    """What is known of one server's documents. `tag` is the ETag of v2; `v3` the hash of its document of the part."""
+
+    service: ApiService
+    tag: str = ""
+    v2: Foreign | None = None
+    v3: str | None = None
+    timer: IDelayedCall | None = None
+    running: Deferred[None] | None = None
+
+    def stop(self) -> None:
+        """Fetch no more."""
+        if self.timer is not None and self.timer.active():
+            self.timer.cancel()
+        if self.running is not None:
+            self.running.cancel()
+
+
+class RemoteDocuments(Service):
+    """Those of available servers. One that fails changes nothing about the others, and keeps what it said before."""
+
+    _log = Logger()
+
+    def __init__(self, services: ApiServices, backends: Backends, offload: Offload, clock: IReactorTime) -> None:
+        self.revision = 0
+        self._services = services
+        self._backends = backends
+        self._offload = offload
+        self._clock = clock
+        self._fetched: dict[str, _Fetched] = {}
+        self._listeners: list[Callable[[], None]] = []
+        services.listen(self._changed)
+
+    @property
+    def v2(self) -> Sequence[Foreign]:
+        """What is to be merged into the v2 document."""
+        return [each.v2 for _, each in sorted(self._fetched.items()) if each.v2 is not None]
+
+    @property
+    def v3(self) -> Mapping[str, tuple[ApiService, str]]:
+        """Who serves which v3 document, by a path such as `apis/example.com/v1`, and the document's hash."""
+        found = (each for _, each in sorted(self._fetched.items()) if each.v3 is not None)
+        return {each.service.path[1:]: (each.service, each.v3 or "") for each in found}
+
+    def listen(self, changed: Callable[[], None]) -> None:
+        """Call `changed` when the documents have."""
+        self._listeners.append(changed)
+
+    def startService(self) -> None:
+        """Begin to fetch."""
+        super().startService()  # type: ignore[no-untyped-call]
+        for service in self._services.all.values():
+            self._changed(None, service)
+
+    def stopService(self) -> None:
+        """Fetch no more."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        for each in self._fetched.values():
+            each.stop()
+        self._fetched = {}
+
+    def _changed(self, _old: ApiService | None, new: ApiService | None) -> None:
+        if not self.running:
+            return
+        gone = [each for each in (_old, new) if each is not None and each.name in self._fetched]
+        usable = new is not None and new.backend is not None and new.available and bool(new.group)
+        for each in gone[:1]:
+            known = self._fetched[each.name]
+            if usable and new is not None and new.backend == known.service.backend:
+                known.service = new
+                return
+            self._fetched.pop(each.name).stop()
+            self._tell()
+        if usable and new is not None:
+            made = self._fetched[new.name] = _Fetched(new)
+            self._later(made, 0)
+
+    def _tell(self) -> None:
+        self.revision += 1
+        for changed in self._listeners:
+            changed()
+
+    def _later(self, each: _Fetched, delay_s: float) -> None:
+        each.timer = self._clock.callLater(delay_s, self._begin, each)
+
+    def _begin(self, each: _Fetched) -> None:
+        each.running = Deferred.fromCoroutine(self._fetch(each))
+        each.running.addErrback(self._failed, each)
+        each.running.addBoth(self._again, each)
+
+    def _failed(self, failure: Failure, each: _Fetched) -> None:
+        if not isinstance(failure.value, CancelledError):
+            self._log.failure("OpenAPI of APIService {name} cannot be taken in", failure, name=each.service.name)
+
+    def _again(self, _result: object, each: _Fetched) -> None:
+        each.running = None
+        if self._fetched.get(each.service.name) is each:
+            self._later(each, INTERVAL_S)
+
+    async def _fetch(self, each: _Fetched) -> None:
+        before = each.v2, each.v3
+        for fetch in (self._fetch_v2, self._fetch_v3):
+            try:
+                await fetch(each)
+            except (NoAnswer, ValueError, StatusError) as problem:
+                self._log.info("OpenAPI of APIService {name}: {why}", name=each.service.name, why=str(problem))
+        if (each.v2, each.v3) != before and self._fetched.get(each.service.name) is each:
+            self._tell()
+
+    async def _fetch_v2(self, each: _Fetched) -> None:
+        service = each.service
+        assert service.backend is not None
+        headers = [("Accept", "application/json"), *((("If-None-Match", each.tag),) if each.tag else ())]
+        answer = await self._backends.get(
+            service.backend, _V2, USER, headers=headers, timeout_s=FETCH_S, limit=V2_BYTES
+        )
+        if answer.head.code == 404:
+            each.v2, each.tag = None, ""
+        elif answer.head.code == 200:
+            body = answer.body
+            from orchtw.schema.openapi.foreign import fitted  # with all that documents need
+
+            each.v2 = await self._offload.run(len(body), lambda: fitted(body, service.path[1:]))
+            each.tag = answer.head.first("etag")
+
+    async def _fetch_v3(self, each: _Fetched) -> None:
+        service = each.service
+        assert service.backend is not None
+        answer = await self._backends.get(
+            service.backend,
+            _V3,
+            USER,
+            headers=[("Accept", "application/json")],
+            timeout_s=FETCH_S,
+            limit=INDEX_BYTES,
+        )
+        if answer.head.code in (200, 404):
+            each.v3 = _hash(answer.body, service.path[1:]) if answer.head.code == 200 else None
+
+
+def _hash(index: bytes, path: str) -> str | None:
+    """The hash of a part's document, empty if its address has none; None if there is no such document."""
+    try:
+        url = orjson.loads(index)["paths"][path]["serverRelativeURL"]
+        return str(url).partition("hash=")[2].partition("&")[0]
+    except (orjson.JSONDecodeError, LookupError, TypeError):
+        return None

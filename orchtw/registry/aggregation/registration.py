@@ -1,0 +1,151 @@
+"""APIServices for what this server serves itself: made, kept and removed as its group versions come and go
+(reference AGG-2, AGG-14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.errors import StatusError
+from orchtw.objects import Object
+from orchtw.registry.aggregation.services import GROUP, PLURAL, VERSION, ApiService, ApiServices, managed_label
+from orchtw.registry.bootstrap.maker import Maker
+from orchtw.registry.targets import Targets
+from orchtw.schema.catalogue import ADDED_VERSION_PRIORITY, GroupInfo
+
+ON_START, ALWAYS = "onstart", "true"
+
+SETTLE_S: Final = 30.0
+"""After the start, before APIServices of custom group versions that are not served are removed: those may be yet to
+come."""
+
+RETRY_S: Final = 1.0
+
+
+class Registration:
+    """Those of the release are seen to once, at the start; those of custom resources always. What carries no label
+    of the server's is not touched.
+    """
+
+    _log = Logger()
+
+    def __init__(self, maker: Maker, services: ApiServices, clock: IReactorTime) -> None:
+        self._maker = maker
+        self._services = services
+        self._clock = clock
+        self._label = managed_label(maker.naming)
+        self._settled_at = 0.0
+        self._at_start: frozenset[str] = frozenset()
+        self._done: set[str] = set()
+        self._ours: set[str] = set()
+        self._timer: IDelayedCall | None = None
+        self._stopped = False
+
+    def follow(self) -> None:
+        """From now on see to what changes; the caches are filled."""
+        self._settled_at = self._clock.seconds() + SETTLE_S
+        self._at_start = frozenset(self._services.all)
+        self._services.listen(self._changed)
+        self._maker.targets.listen(self._soon)
+
+    def stop(self) -> None:
+        """See to nothing any more."""
+        self._stopped = True
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+
+    async def run(self) -> None:
+        """Bring all of them in line. Raises what the first refused write raises."""
+        wanted = wanted_services(self._maker.targets, self._maker.naming.group(GROUP), self._label)
+        self._ours.update(wanted)
+        known = (name for name, each in self._services.all.items() if each.managed and name not in wanted)
+        deeds = [deed for name in (*wanted, *known) if (deed := self._deed(name, wanted.get(name))) is not None]
+        outcomes: Any = await DeferredList([Deferred.fromCoroutine(deed) for deed in deeds], consumeErrors=True)
+        for done, result in outcomes:
+            if not done:
+                result.raiseException()
+        self._done.update(wanted)
+
+    def _changed(self, old: ApiService | None, new: ApiService | None) -> None:
+        if ALWAYS in (old.managed if old is not None else "", new.managed if new is not None else ""):
+            self._soon()
+
+    def _soon(self, delay_s: float = 0) -> None:
+        if self._stopped:
+            return
+        if self._timer is not None and self._timer.active():
+            if self._timer.getTime() <= self._clock.seconds() + delay_s:
+                return
+            self._timer.cancel()
+        self._timer = self._clock.callLater(delay_s, self._again)
+
+    def _again(self) -> None:
+        Deferred.fromCoroutine(self.run()).addErrback(self._failed)
+
+    def _failed(self, failure: Failure) -> None:
+        if isinstance(error := failure.value, StatusError):
+            self._log.warn("APIServices cannot be made: {why}", why=error.message)
+        else:
+            self._log.failure("APIServices cannot be made", failure=failure)
+        self._soon(RETRY_S)
+
+    def _deed(self, name: str, wanted: Object | None) -> Coroutine[Any, Any, object] | None:
+        """What is to be written about one name; None: nothing."""
+        live = self._services.all.get(name)
+        if name in self._done and wanted is not None and self._is_on_start(wanted):
+            return None
+        if live is None:
+            return None if wanted is None else self._maker.ensure(GROUP, VERSION, PLURAL, wanted)
+        late = live.managed == ON_START and (name not in self._at_start or name in self._done)
+        if not live.managed or late:
+            return None
+        if wanted is not None:
+            return None if _says(live, wanted["spec"]) else self._maker.ensure_content(GROUP, VERSION, PLURAL, wanted)
+        wait_s = self._settled_at - self._clock.seconds()
+        if live.managed == ALWAYS and name not in self._ours and wait_s > 0:
+            self._soon(wait_s)
+            return None
+        return self._maker.remove(GROUP, VERSION, PLURAL, name, self._is_ours)
+
+    def _is_on_start(self, wanted: Object) -> bool:
+        return bool(wanted["metadata"]["labels"][self._label] == ON_START)
+
+    def _is_ours(self, obj: Object) -> bool:
+        return self._label in (obj["metadata"].get("labels") or {})
+
+
+def wanted_services(targets: Targets, group: str, label: str) -> dict[str, Object]:
+    """By name the APIServices of all that this server serves, but for `group`, which is the aggregator's own."""
+    custom = {(each.group, each.version) for each in targets.resources if not each.protobuf}
+    release = {(each.group, each.version) for each in targets.resources if each.protobuf}
+    found: dict[str, Object] = {}
+    for info in targets.groups:
+        if info.name != group:
+            for version in info.versions:
+                if (info.name, version) in release:
+                    found |= _service(info, version, {label: ON_START})
+                elif (info.name, version) in custom:
+                    found |= _service(info, version, {label: ALWAYS})
+    return found
+
+
+def _service(info: GroupInfo, version: str, labels: dict[str, str]) -> dict[str, Object]:
+    name = f"{version}.{info.name}"
+    spec = {
+        "group": info.name,
+        "version": version,
+        "groupPriorityMinimum": info.group_priority_minimum,
+        "versionPriority": info.version_priority.get(version, ADDED_VERSION_PRIORITY),
+    }
+    return {name: {"metadata": {"name": name, "labels": labels}, "spec": spec}}
+
+
+def _says(live: ApiService, spec: Object) -> bool:
+    priorities = live.group_priority, live.version_priority
+    return live.backend is None and priorities == (spec["groupPriorityMinimum"], spec["versionPriority"])

@@ -1,0 +1,161 @@
+"""The APIServices as values, kept up to date: which group versions another server serves, and in which order all
+of them are shown (reference AGG-1, AGG-9).
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import attrs
+from twisted.logger import Logger
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.outbound.services import ServiceReference
+from orchtw.registry.targets import Targets
+from orchtw.watch.entry import Entry
+from orchtw.watch.log import Event
+
+GROUP, VERSION, PLURAL = "apiregistration.orch.io", "v1", "apiservices"
+PORT: Final = 443
+
+GroupVersion = tuple[str, str]
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Backend:
+    """Where another server is, and whom to believe there: `ca_bundle` is PEM, empty for the system's authorities."""
+
+    service: ServiceReference
+    ca_bundle: bytes = b""
+    insecure: bool = False
+
+    @property
+    def url(self) -> str:
+        """Where it is, as the server's certificate names it."""
+        return f"https://{self.service.host}:{self.service.port}"
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class ApiService:
+    """One group version. `backend` is None for what this server serves; `managed` is how it came to be made."""
+
+    name: str
+    group: str
+    version: str
+    group_priority: int
+    version_priority: int
+    backend: Backend | None = None
+    available: bool = False
+    managed: str = ""
+
+    @property
+    def group_version(self) -> GroupVersion:
+        """Group and version."""
+        return self.group, self.version
+
+    @property
+    def path(self) -> str:
+        """Where its resources are."""
+        return f"/apis/{self.group}/{self.version}"
+
+    @classmethod
+    def of(cls, obj: Object, naming: Naming) -> ApiService:
+        """The value of an object that has been validated."""
+        spec, labels = obj["spec"], obj["metadata"].get("labels") or {}
+        return cls(
+            name=obj["metadata"]["name"],
+            group=spec.get("group", ""),
+            version=spec.get("version", ""),
+            group_priority=spec.get("groupPriorityMinimum", 0),
+            version_priority=spec.get("versionPriority", 0),
+            backend=_backend(spec),
+            available=is_available(obj),
+            managed=labels.get(managed_label(naming), ""),
+        )
+
+
+def managed_label(naming: Naming) -> str:
+    """The label of APIServices that the server makes (reference AGG-2)."""
+    return f"{naming.component_prefix}aggregator.{naming.label_domain}/automanaged"
+
+
+def is_available(obj: Object) -> bool:
+    """Whether the condition Available is True."""
+    found = (obj.get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == "Available" and each.get("status") == "True" for each in found)
+
+
+def _backend(spec: Object) -> Backend | None:
+    service = spec.get("service")
+    if service is None:
+        return None
+    return Backend(
+        service=ServiceReference(
+            namespace=service.get("namespace", ""), name=service.get("name", ""), port=service.get("port") or PORT
+        ),
+        ca_bundle=b64decode(spec.get("caBundle") or ""),
+        insecure=bool(spec.get("insecureSkipTLSVerify")),
+    )
+
+
+Changed = Callable[[ApiService | None, ApiService | None], None]
+"""Is told the old and the new state of an APIService; None: there is none."""
+
+
+class ApiServices:
+    """All of them by name, and the remote ones by group version; follows the cache from `open` on."""
+
+    _log = Logger()
+
+    def __init__(self, targets: Targets, naming: Naming) -> None:
+        self.target = targets.stored_target(naming.group(GROUP), VERSION, PLURAL)
+        self._naming = naming
+        self._all: dict[str, ApiService] = {}
+        self._listeners: tuple[Changed, ...] = ()
+        self.remote: dict[GroupVersion, ApiService] = {}
+
+    @property
+    def all(self) -> Mapping[str, ApiService]:
+        """Every APIService by its name."""
+        return MappingProxyType(self._all)
+
+    def open(self) -> None:
+        """Take in what there is, once the caches are filled, and follow from there."""
+        cache = self.target.stored.cache
+        for entry in cache.snapshot():
+            self._take(entry.name, entry)
+        cache.follow(self)
+
+    def listen(self, changed: Changed) -> None:
+        """Call `changed`, which must not raise, for each change of an APIService that means something."""
+        self._listeners = (*self._listeners, changed)
+
+    def take(self, event: Event) -> None:
+        """See `Follower`."""
+        self._take(event.key, event.new)
+
+    def closed(self) -> None:
+        """Never happens: the resource is one of the release."""
+
+    def _take(self, name: str, entry: Entry | None) -> None:
+        old, new = self._all.get(name), None
+        if entry is not None:
+            try:
+                new = ApiService.of(self.target.stored.load(entry), self._naming)
+            except Exception:  # noqa: BLE001 - one that was stored by other rules must not stop the cache
+                self._log.failure("APIService {name} cannot be read", name=name)
+        if old == new:
+            return
+        if old is not None:
+            del self._all[name]
+            self.remote.pop(old.group_version, None)
+        if new is not None:
+            self._all[name] = new
+            if new.backend is not None and new.group:
+                self.remote[new.group_version] = new
+        for changed in self._listeners:
+            changed(old, new)

@@ -1,0 +1,39 @@
+"""Headers by which a server that passes requests on says who asks (reference AGG-5, AUTHN-38)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import unquote
+
+from orchtw.request import UserInfo
+from orchtw.rules.forwarding import Lines
+
+USER: Final = "X-Remote-User"
+GROUP: Final = "X-Remote-Group"
+EXTRA: Final = "X-Remote-Extra-"
+
+_NOT_IN_NAMES: Final = re.compile(rb"[^!#$&'*+\-.^_`|~0-9A-Za-z]")
+
+
+def identity_headers(user: UserInfo) -> Lines:
+    """The lines that name the user, each character a byte as in all headers."""
+    lines = [(USER, _bytes(user.name)), *((GROUP, _bytes(group)) for group in user.groups)]
+    for key, values in user.extra.items():
+        name = EXTRA + escaped_key(key)
+        lines += [(name, _bytes(value)) for value in values]
+    return lines
+
+
+def escaped_key(key: str) -> str:
+    """A key of extra attributes as a part of a header's name."""
+    return _NOT_IN_NAMES.sub(lambda found: b"%%%02X" % found[0][0], key.lower().encode()).decode()
+
+
+def unescaped_key(name: str) -> str:
+    """The key behind `EXTRA` in a header's name, which is in lower case."""
+    return unquote(name).lower()
+
+
+def _bytes(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")

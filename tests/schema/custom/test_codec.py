@@ -1,0 +1,108 @@
+"""How objects of custom kinds are read (reference CRD-14)."""
+
+from __future__ import annotations
+
+import orjson
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.errors import BadRequest, Invalid
+from orchtw.schema.custom.codec import CustomCodec
+from tests.registry.widgets import GROUP, widget
+from tests.schema.custom.made import CODECS, TYPE, codec_of, schema_of, spec_codec, widget_of
+
+INTEGER = {"type": "integer"}
+
+
+class TypeTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.codec = spec_codec(a=INTEGER)
+
+    def test_missing(self) -> None:
+        """A body says what it is."""
+        body = b'{"apiVersion":"x","a":1}'
+        failure = self.assertRaises(BadRequest, self.codec.read, body, "json", "Warn")
+        self.assertEqual(
+            failure.message,
+            "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in "
+            '\'{"apiVersion":"x","a":1}\' ({"apiVersion":"x","a":1})',
+        )
+        failure = self.assertRaises(BadRequest, self.codec.read, b'{"kind":"Widget"}', "json", "Warn")
+        self.assertIn("Object 'apiVersion' is missing in", failure.message)
+
+    def test_other_kind(self) -> None:
+        """Another kind is no valid one."""
+        failure = self.assertRaises(Invalid, self.codec.fit, {**widget_of(), "kind": "Bar"}, "Warn")
+        self.assertEqual(
+            failure.message,
+            f'Widget.{GROUP} "w" is invalid: kind: Invalid value: "Bar": must be Widget',
+        )
+
+    def test_other_version(self) -> None:
+        """Another version is told as of any kind (reference WRITE-7)."""
+        body = {**widget_of(), "apiVersion": f"{GROUP}/v2"}
+        self.assertRaises(BadRequest, self.codec.fit, body, "Warn")
+
+    def test_wrong_types(self) -> None:
+        """A wrong type is a 422 that names the object; made-up names are named by their beginning."""
+        failure = self.assertRaises(Invalid, self.codec.fit, widget_of(spec={"a": "x"}), "Warn")
+        self.assertEqual(
+            failure.message,
+            f'Widget.{GROUP} "w" is invalid: spec.a: Invalid value: "string": '
+            'spec.a in body must be of type integer: "string"',
+        )
+        value = {**widget_of(spec={"a": "x"}), "metadata": {"generateName": "w-"}}
+        failure = self.assertRaises(Invalid, self.codec.normalise, value)
+        self.assertIn('"w-" is invalid', failure.message)
+
+    def test_wrong_metadata(self) -> None:
+        """Metadata of a wrong type is refused as of any kind (reference ERR-15)."""
+        value = {**widget_of(), "metadata": {"labels": {"a": 1}}}
+        failure = self.assertRaises(BadRequest, self.codec.fit, value, "Warn")
+        self.assertIn("metadata.labels[a]: expected a string, got number 1", failure.message)
+
+    def test_no_object(self) -> None:
+        """What is no object cannot be read."""
+        self.assertRaises(BadRequest, self.codec.normalise, [])
+        self.assertRaises(BadRequest, self.codec.read, b"[]", "json", "Warn")
+
+    def test_huge_integer(self) -> None:
+        """An integer that no JSON of ours can hold is refused."""
+        for spec in ("a: 123456789012345678901234567890", "n: 123456789012345678901234567890"):
+            text = f"kind: Widget\napiVersion: {GROUP}/v1\nmetadata: {{name: w}}\nspec: {{{spec}}}\n"
+            codec = spec_codec(a=INTEGER, n={"type": "number"})
+            try:
+                orjson.dumps(codec.read(text.encode(), "yaml", "Warn")[0])
+            except (BadRequest, Invalid):
+                pass
+
+
+class FieldValidationTests(SynchronousTestCase):
+    def test_directives(self) -> None:
+        """Unknown and repeated fields are told, or refused, or nobody asks (reference WRITE-26)."""
+        codec = spec_codec(a=INTEGER)
+        body = orjson.dumps(widget_of(spec={"a": 1, "b": 2})).replace(b'"a":1', b'"a":1,"a":2')
+        found = ['duplicate field "spec.a"', 'unknown field "spec.b"']
+        self.assertEqual(codec.read(body, "json", "Warn")[1], found)
+        self.assertEqual(codec.read(body, "json", "Ignore"), (codec.normalise(widget_of(spec={"a": 2})), []))
+        failure = self.assertRaises(BadRequest, codec.read, body, "json", "Strict")
+        self.assertIn("strict decoding error: " + ", ".join(found), failure.message)
+
+
+class CostTests(SynchronousTestCase):
+    def test_nothing_before_use(self) -> None:
+        """A codec that nobody uses has neither parsed nor compiled anything."""
+        codec = codec_of({"type": "object"})
+        broken = schema_of({})
+        broken.source = b"no JSON"
+        CODECS.made(widget(), broken, CustomCodec)
+        self.assertEqual({"_shaped", "_certain", "_metadata"} & set(codec.__dict__), set())
+        codec.normalise(TYPE)
+        self.assertNotIn("_certain", codec.__dict__)
+
+    def test_too_costly(self) -> None:
+        """A value that cannot be held against its schema in bounded time is refused in words."""
+        item = {"type": "integer", "allOf": [{"minimum": index} for index in range(600)]}
+        codec = spec_codec(l={"type": "array", "items": {"type": "array", "items": item}})
+        obj = codec.normalise(widget_of(spec={"l": [[700] * 3000, [-1]]}))
+        told = [str(each) for each in codec.causes(obj, None)]
+        self.assertEqual(told, ["<nil>: Forbidden: it takes too much work to be validated"])

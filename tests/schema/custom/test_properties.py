@@ -1,0 +1,102 @@
+"""What holds of all structural schemas and all values (reference CRD-15, CRD-16, CRD-17)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.errors import Invalid
+from orchtw.schema.custom.codec import CustomCodec
+from orchtw.schema.custom.shape import Shaper
+from tests.schema.custom.arbitrary import fitting, objects
+from tests.schema.custom.made import codec_of, widget_of
+from tests.schema.custom.simple import valid
+
+Case = tuple[CustomCodec, dict[str, Any], dict[str, Any]]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """A codec, the schema of its kind's spec, and a widget with any spec."""
+    schema = {"type": "object", **draw(objects(2))}
+    structure = {"type": "object", "properties": {"spec": schema}}
+    return codec_of(structure), structure, widget_of(spec=draw(fitting(schema)))
+
+
+def read(codec: CustomCodec, value: dict[str, Any]) -> dict[str, Any] | None:
+    """The object, or None where there is a wrong type in it."""
+    try:
+        return codec.fit(value, "Ignore")[0]
+    except Invalid:
+        return None
+
+
+class ShapeTests(SynchronousTestCase):
+    @settings(max_examples=300)
+    @given(cases())
+    def test_idempotent(self, case: Case) -> None:
+        """What has been pruned and filled stays as it is, and so do its keys' order and its validity."""
+        codec, _, value = case
+        once = codec.refresh(value)
+        self.assertEqual(orjson.dumps(codec.refresh(once)), orjson.dumps(once))
+        bare = codec.refresh(value)
+        codec.set_defaults(bare)
+        self.assertEqual(bare, once)
+
+    @settings(max_examples=300)
+    @given(cases())
+    def test_both_ways(self, case: Case) -> None:
+        """The quick way comes to what the direct way comes to, with defaults and without, and loses as much."""
+        codec, structure, value = case
+        for fill in (False, True):
+            shaper = Shaper(codec._keys, codec._metadata, fill=fill)
+            direct = shaper.root(value, structure)
+            lost: list[str] = []
+            try:
+                quick = codec._shaped(value, fill, lost)
+            except Exception:
+                continue
+            self.assertEqual(orjson.dumps(quick), orjson.dumps(direct))
+            self.assertEqual(bool(lost), bool(shaper.lost))
+
+    @settings(max_examples=300)
+    @given(cases())
+    def test_in_two_steps(self, case: Case) -> None:
+        """An object that is read without defaults and filled then is as one that is read with them."""
+        codec, _, value = case
+        obj = read(codec, value)
+        if obj is not None:
+            later = codec.normalise(value)
+            codec.set_defaults(later)
+            self.assertEqual(later, obj)
+
+    @settings(max_examples=300)
+    @given(cases())
+    def test_strict(self, case: Case) -> None:
+        """What a strict reader finds nothing in, and is valid, comes back unchanged but for nulls and defaults."""
+        codec, structure, value = case
+        obj = read(codec, value)
+        if obj is None or codec.strict_findings(value):
+            return
+        shaper = Shaper(codec._keys, codec._metadata, fill=False)
+        self.assertEqual(codec.normalise(value), {**codec._types, **shaper.root(value, structure)})
+        again, found = codec.fit(obj, "Strict", orjson.dumps(obj))
+        self.assertEqual((again, found), (obj, []))
+
+
+class ValidationTests(SynchronousTestCase):
+    @settings(max_examples=600)
+    @given(cases())
+    def test_agrees(self, case: Case) -> None:
+        """A value is valid if the plainest reading of its schema says so; types are told when it is read."""
+        codec, structure, value = case
+        obj = codec.refresh(value)
+        expected = valid(obj.get("spec", {}), structure["properties"]["spec"]) if "spec" in obj else True
+        self.assertEqual(not codec.causes(obj, None), expected)
+        self.assertEqual(not codec._direct_causes(obj, structure, ""), expected)
+        if read(codec, value) is None:
+            self.assertFalse(expected)
