@@ -11,8 +11,9 @@ import orjson
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.registry.groups.apiextensions.schema_nodes import Path, extensions, walk
+from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.schema.catalogue import Column, ResourceType, ScalePaths, Subresource
+from orchtw.schema.custom.keywords import extensions
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.schemas import OBJECT_META, Kind, Schemas
 from orchtw.schema.versions import maturity
