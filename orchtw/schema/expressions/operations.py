@@ -64,9 +64,6 @@ def entry(operand: Run, key: str) -> Run:
     return select
 
 
-any_member = entry
-
-
 def charged(operand: Run, turn: Callable[[Any], Any], cost: Callable[[Any], int]) -> Run:
     """What becomes of a value, for the cost of the value."""
 
