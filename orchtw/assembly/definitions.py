@@ -33,13 +33,14 @@ def definitions(
         return None
     versionings = Versionings(caller=caller, run=resources.offload.run, new_uid=new_uid, naming=naming)
     index, statuses = NameIndex(), Statuses(target, registry.writes, naming)
+    emptying = Emptying(registry.deletion, registry.writes, system_user(naming), clock)
     parts = Parts(
         target=target,
         index=index,
         observer=Observer(index, naming, clock, resources.offload, several),
         statuses=statuses,
         serving=Serving(resources.targets, resources.codecs, versionings, resources.offload),
-        finalizing=Finalizing(statuses, Emptying(registry.deletion, system_user(naming), clock), naming, clock),
+        finalizing=Finalizing(statuses, emptying, naming, clock),
         offload=resources.offload,
     )
     return DefinitionController(host_of(naming, registry, clock), parts)

@@ -136,7 +136,7 @@ def _resource(resource: ResourceType) -> Document:
         "singularName": "" if resource.protobuf else resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": sorted(resource.verbs),
+        "verbs": sorted(resource.verbs) if resource.protobuf else list(resource.verbs),
     }
     optional = {
         "shortNames": list(resource.short_names),

@@ -17,7 +17,6 @@ from orchtw.schema.codec.envelope import envelope_head, unwrap, wrap
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import metadata_of, set_protobuf_version
 from orchtw.schema.codec.strict_fields import TYPE_KEYS
-from orchtw.schema.custom.codec import CustomCodec
 
 ReadOlder = Callable[[bytes], Object]
 """Reads a value of the store that is not of the present version and form, as a canonical dict of that version."""
@@ -81,13 +80,9 @@ class ProtobufAtRest:
 
 
 class JsonAtRest:
-    """The JSON after kind and apiVersion; the store keeps the whole object.
-
-    What is read has the shape that its schema gives it now, if it is of a custom kind (reference CRD-15, CRD-16).
-    """
+    """The JSON after kind and apiVersion; the store keeps the whole object."""
 
     def __init__(self, codec: KindCodec) -> None:
-        self._refresh = codec.refresh if isinstance(codec, CustomCodec) else None
         self._head = codec.type_prefix
         self._length = len(codec.type_prefix)
 
@@ -112,8 +107,6 @@ class JsonAtRest:
         return self._head + raw
 
     def raw(self, value: bytes) -> bytes:
-        if self._refresh is not None:
-            return self.encode(self._refresh(load_json(value)))
         if value.startswith(self._head):
             return value[self._length :]
         obj = load_json(value)  # in a version that was stored before

@@ -99,10 +99,17 @@ class CustomCodec(KindCodec):
 
     def refresh(self, obj: dict[str, Any]) -> dict[str, Any]:
         """An object from the store as the schema is now: pruned, with defaults. What no longer fits stays."""
+        return self._in_shape(obj, fill=True)
+
+    def pruned(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object that another version became, as canonical dict of this one. What does not fit stays."""
+        return self._in_shape(obj, fill=False)
+
+    def _in_shape(self, obj: dict[str, Any], *, fill: bool) -> dict[str, Any]:
         try:
-            return self._typed(self._shaped(obj, True, []))
+            return self._typed(self._shaped(obj, fill, []))
         except (Misfit, Unsure, SchemaError):
-            shaper = Shaper(self._keys, self._metadata, fill=True, lenient=True)
+            shaper = Shaper(self._keys, self._metadata, fill=fill, lenient=True)
             return self._typed(shaper.root(obj, self.structure.structure()))
 
     @cached_property

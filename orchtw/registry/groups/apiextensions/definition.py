@@ -8,7 +8,7 @@ from typing import Any, Final
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.apiextensions.conditions import TERMINATING, Finding, with_condition
-from orchtw.registry.groups.apiextensions.schema_nodes import Path, Schema, extensions, walk
+from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
 from orchtw.registry.kind import Kind
 from orchtw.registry.offload import INLINE_BYTES
@@ -16,6 +16,7 @@ from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
+from orchtw.schema.custom.keywords import Schema, extensions
 
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.orch.io"
 """Holds a definition until all of its objects are gone (reference CRD-25)."""

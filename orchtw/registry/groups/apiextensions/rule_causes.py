@@ -9,8 +9,9 @@ import attrs
 
 from orchtw.errors import Cause
 from orchtw.naming import Naming
-from orchtw.registry.groups.apiextensions.schema_nodes import Extensions, Path, Schema, extensions
+from orchtw.registry.groups.apiextensions.schema_nodes import Path
 from orchtw.rules.causes import forbidden, go_quote, invalid, required
+from orchtw.schema.custom.keywords import Extensions, Schema, extensions
 from orchtw.schema.expressions import declarations
 from orchtw.schema.expressions.rules import Verdict, judged, variables
 from orchtw.schema.expressions.types import Type
