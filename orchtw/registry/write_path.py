@@ -140,6 +140,10 @@ class WritePath:
                 return written
         raise modified(write)
 
+    async def discard(self, stored: Stored, key: str, revision: int) -> None:
+        """Remove an object that cannot be read, unless it has changed: what it was, nobody can be asked about."""
+        await self._store.commit(Op(stored.prefix + key, None, revision))
+
     async def stored_now(self, stored: Stored, namespace: str, name: str) -> Entry | None:
         """The object as the store has it, for a write that goes on while its resource is exchanged for another."""
         key = stored.tail(namespace, name)

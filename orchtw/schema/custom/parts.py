@@ -1,8 +1,8 @@
 """Functions for the parts of a structural schema, written and compiled when a value first comes to them.
 
 Parts that say the same share a function, wherever they are. The schema itself is not kept: it is parsed again for
-those who need it, of whom there are few after the first objects. Only names and numbers go from it into the source, and
-those through `repr`.
+those who need it, of whom there are few after the first objects. Only names and numbers go from it into the source,
+and those through `repr`.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from orchtw.schema.custom.keywords import Extensions, Schema
 MAX_STEPS: Final = 1_000_000
 """Of one value: far more than any that a request may hold takes, unless its schema was made for that."""
 
+_PATTERN_STEPS: Final = 500
 _INT64: Final = range(-(2**63), 2**63)
 _EXACT: Final = 2**53
 _TOLERANCE: Final = 1e-9  # of a quotient of two fractions
@@ -52,6 +53,7 @@ class Validation:
     def __init__(self, keys: Extensions, max_steps: int = MAX_STEPS) -> None:
         self._keys = keys
         self._steps_left = max_steps
+        self._patterns: set[str] = set()
 
     def causes(self, value: Any, schema: Schema, path: str = "") -> list[Cause]:
         """Why the value at `path` does not fit; of very many the first. Raises TooCostly."""
@@ -61,6 +63,12 @@ class Validation:
         self._steps_left -= steps
         if self._steps_left < 0:
             raise TooCostly
+
+    def _count_pattern(self, pattern: str | None) -> None:
+        """A pattern may have to be compiled."""
+        if pattern and pattern not in self._patterns:
+            self._patterns.add(pattern)
+            self._count(_PATTERN_STEPS)
 
     def _value(self, value: Any, schema: Schema, path: str) -> _Outcome:
         self._count()
@@ -72,6 +80,7 @@ class Validation:
         self._conditions(value, schema, path, out)
         out.fitting += 4  # each rule that can hold of the value counts, whether it does or not
         if type(value) is str:
+            self._count_pattern(schema.get("pattern"))
             out.fitting += 1 + _text(value, schema, path, out)
         elif type(value) in (int, float):
             _number(value, schema, path, out)

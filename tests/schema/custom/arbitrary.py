@@ -17,7 +17,8 @@ values = st.recursive(
 )
 
 TEXT_RULES: dict[str, Any] = {
-    "minLength": st.integers(0, 2), "maxLength": st.integers(0, 3), "pattern": st.sampled_from(("^a", "b", "^[a-c]*$")),
+    "minLength": st.integers(0, 2), "maxLength": st.integers(0, 3),
+    "pattern": st.sampled_from(("^a", "b", "^[a-c]*$")),
 }  # fmt: skip
 NUMBER_RULES: dict[str, Any] = {
     "minimum": st.integers(-3, 3), "maximum": st.integers(-3, 5), "multipleOf": st.sampled_from((1, 2, 0.5)),

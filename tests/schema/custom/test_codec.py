@@ -76,6 +76,26 @@ class TypeTests(SynchronousTestCase):
                 pass
 
 
+class ValidatorTests(SynchronousTestCase):
+    def test_one_part(self) -> None:
+        """The status can be looked at alone: paths are below it, texts name it."""
+        status = {"type": "object", "properties": {"n": {**INTEGER, "minimum": 1}}}
+        codec = codec_of({"type": "object", "properties": {"status": status}})
+        check, other = codec.validator_of("status"), codec.validator_of("spec")
+        assert check is not None and other is not None
+        ((cause),) = check({"n": 0}, None)
+        why = "n: Invalid value: 0: status.n in body should be greater than or equal to 1"
+        self.assertEqual((str(cause), check({"n": 1}, None), other({"n": 0}, None)), (why, [], []))
+
+    def test_rules(self) -> None:
+        """Rules are looked at when all else is well (reference CRD-28)."""
+        rules = [{"rule": "self > 1", "message": "too small"}]
+        codec = spec_codec(a={**INTEGER, "x-orch-validations": rules}, b={**INTEGER, "minimum": 1})
+        for spec, expected in (({"a": 2}, []), ({"a": 1}, ["spec.a"]), ({"a": 1, "b": 0}, ["spec.b"])):
+            obj = codec.normalise(widget_of(spec=spec))
+            self.assertEqual([cause.field for cause in codec.causes(obj, None)], expected)
+
+
 class FieldValidationTests(SynchronousTestCase):
     def test_directives(self) -> None:
         """Unknown and repeated fields are told, or refused, or nobody asks (reference WRITE-26)."""
