@@ -343,6 +343,32 @@ class StorageTests(WebhookCase):
         self.assertEqual(await self.spec("v1", "old"), {"address": {"host": "h", "port": 80}})
 
 
+class RestartTests(WebhookCase):
+    """A server of its own, which is killed."""
+
+    flags = ("--enable-garbage-collector=true",)
+
+    async def test_dead_webhook(self) -> None:
+        """A start needs no webhook, and objects in older versions go with their definition (reference CRD-40)."""
+        await self.define_by_webhook("v1beta1")
+        await self.created(self.path("v1beta1"), self.route("v1beta1"))
+        await self.store_in("v1")
+        await self.webhook.stop()
+        await self.server.kill9()
+        await self.server.start()
+        self.client = self.new_client()
+        await self.until(self.path("v1beta1"), 200)
+        self.assertEqual(await self.spec("v1beta1"), {"host": "h", "port": 80})
+        self.assertEqual((await self.client.get(self.path("v1", "a"))).code, 500)
+        self.webhook.start()
+        self.assertEqual(await self.spec("v1"), {"address": {"host": "h", "port": 80}})
+        await self.webhook.stop()
+        path = f"{DEFINITIONS}/routes.{self.crd_group}"
+        self.assertEqual((await self.client.delete(path)).code, 200)
+        await self.until(path, 404)
+        await self.until(self.path("v1beta1"), 404)
+
+
 class BadWebhookTests(WebhookCase):
     """Webhooks that are slow, lie, hang up, or cannot be believed."""
 
