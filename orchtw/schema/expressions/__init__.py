@@ -10,5 +10,5 @@ import sys
 
 
 def are_loaded() -> bool:
-    """Whether the modules that compile rules have been imported: longer than others should wait, so not at the start."""
+    """Whether the modules that compile rules have been imported, which takes longer than others should wait."""
     return f"{__name__}.rules" in sys.modules
