@@ -212,7 +212,7 @@ class Config:
         default=True,
         metadata=_about(
             "Cluster",
-            "Make and look after what every cluster has: namespaces, priority classes, the server's Service.",
+            "Make and look after what every cluster has: namespaces, priority classes, Services, APIServices.",
             BOOLEAN,
         ),
     )

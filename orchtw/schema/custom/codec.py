@@ -10,6 +10,7 @@ import orjson
 
 from orchtw.errors import Cause, Invalid
 from orchtw.rules.causes import forbidden
+from orchtw.schema import expressions
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.refusals import unrecognized
@@ -143,7 +144,9 @@ class CustomCodec(KindCodec):
 
     @staticmethod
     def _compiles_long(source: bytes) -> bool:
-        return len(source) > _MOST_COMPILED_BYTES or b"matches(" in source or b"find" in source
+        if not expressions.are_loaded() or len(source) > _MOST_COMPILED_BYTES:
+            return True
+        return b"matches(" in source or b"find" in source
 
     @cached_property
     def _has_rules(self) -> bool:
