@@ -81,7 +81,7 @@ class WebhookForms:
     def _refusal(self, failure: Failure) -> StatusError:
         if isinstance(failure.value, StatusError):
             return failure.value
-        if failure.check(CancelledError) is None:  # as calls are when the server stops
+        if not isinstance(failure.value, CancelledError):  # as calls are when the server stops
             self._log.failure("objects could not be converted", failure)
         return InternalError.of("the watch could not be continued")
 
