@@ -18,9 +18,10 @@ from orchtw.schema.custom import wording
 from orchtw.schema.custom.check_code import checks
 from orchtw.schema.custom.keywords import Extensions, extensions
 from orchtw.schema.custom.marked import Marked
+from orchtw.schema.custom.parts import Parts, Unsure
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.custom.shape import Metadata, Shaper
-from orchtw.schema.custom.shape_code import Misfit, Unsure, shapes
+from orchtw.schema.custom.shape_code import Misfit, shapes
 from orchtw.schema.custom.validation import TooCostly, Validation
 from orchtw.schema.validation.validators import Validator
 
@@ -56,12 +57,12 @@ class CustomCodec(KindCodec):
         return Metadata(schema, self._generated.normalise[schema], self._generated.known)
 
     @cached_property
-    def _shaped(self) -> Callable[[dict[str, Any], bool, list[str]], dict[str, Any]]:
-        return shapes(self.structure.source, self._keys, self._metadata).root()
+    def _shaped(self) -> Parts:
+        return shapes(self.structure.source, self._keys, self._metadata)
 
     @cached_property
-    def _certain(self) -> Callable[[dict[str, Any]], bool]:
-        return checks(self.structure.source, self._keys, self._marked).root()
+    def _checked(self) -> Parts:
+        return checks(self.structure.source, self._keys, self._marked)
 
     @cached_property
     def _marked(self) -> Marked:
@@ -129,7 +130,7 @@ class CustomCodec(KindCodec):
 
     def causes(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
         """Every cause why `new` may not replace `old` (None: it is created), of very many the first."""
-        found = [] if self._certain(new) else self._direct_causes(new, self.structure.structure(), "")
+        found = [] if self._is_certain(new) else self._direct_causes(new, self.structure.structure(), "")
         return found if found or self._rules is None else self._rules(new, old)
 
     @cached_property
@@ -140,6 +141,13 @@ class CustomCodec(KindCodec):
         from orchtw.schema.expressions.rules import rules_of  # time that the start is spared
 
         return rules_of(self.structure.structure(), self.structure.naming)
+
+    def _is_certain(self, obj: dict[str, Any]) -> bool:
+        """Whether it is known at once that nothing is wrong."""
+        try:
+            return bool(self._checked(obj))
+        except Unsure:
+            return False
 
     def _direct_causes(self, value: Any, schema: Any, path: str) -> list[Cause]:
         try:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import orjson
-
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.rules.causes import go_quote
 from orchtw.schema.codec.mismatch import shortened
@@ -215,8 +213,10 @@ def is_multiple(value: float, step: float) -> bool:
 
 def identity(value: Any) -> Any:
     """What equal values have in common."""
-    if type(value) in (dict, list):
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    if type(value) is dict:
+        return frozenset([(key, identity(item)) for key, item in value.items()])
+    if type(value) is list:
+        return tuple(map(identity, value))
     return type(value) is bool, value
 
 
