@@ -10,6 +10,7 @@ import orjson
 
 from orchtw.errors import Cause, Invalid
 from orchtw.rules.causes import forbidden
+from orchtw.schema import expressions
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.refusals import unrecognized
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from orchtw.schema.expressions.rules import Rules
 
 _TOO_DEEP = "nested too deeply"
+_MOST_COMPILED_BYTES = 8 * 1024  # of a schema of nothing but rules without patterns: in 30 ms
 _WRONG_TYPE = "FieldValueTypeInvalid"
 
 
@@ -133,10 +135,28 @@ class CustomCodec(KindCodec):
         found = [] if self._is_certain(new) else self._direct_causes(new, self.structure.structure(), "")
         return found if found or self._rules is None else self._rules(new, old)
 
+    def may_take_long(self, size_bytes: int) -> bool:
+        """Whether rules may make others wait who wait for an object of that size: by themselves or being compiled."""
+        if not self._has_rules:
+            return False
+        if "_rules" not in self.__dict__ and self._compiles_long(self.structure.source):
+            return True
+        return self._rules is not None and self._rules.may_take_long(size_bytes)
+
+    @staticmethod
+    def _compiles_long(source: bytes) -> bool:
+        if not expressions.are_loaded() or len(source) > _MOST_COMPILED_BYTES:
+            return True
+        return b"matches(" in source or b"find" in source
+
+    @cached_property
+    def _has_rules(self) -> bool:
+        return self._keys.validations.encode() in self.structure.source
+
     @cached_property
     def _rules(self) -> Rules | None:
         """What expressions ask for, of values that are as the rest of the schema wants them."""
-        if self._keys.validations.encode() not in self.structure.source:
+        if not self._has_rules:
             return None
         from orchtw.schema.expressions.rules import rules_of  # time that the start is spared
 
