@@ -23,7 +23,7 @@ from orchtw.schema.custom.parts import Parts, Unsure
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.custom.shape import Metadata, Shaper
 from orchtw.schema.custom.shape_code import Misfit, shapes
-from orchtw.schema.custom.validation import TooCostly, Validation
+from orchtw.schema.custom.validation import INLINE_STEPS, TooCostly, Validation, most_conditions
 from orchtw.schema.validation.validators import Validator
 
 if TYPE_CHECKING:
@@ -136,7 +136,9 @@ class CustomCodec(KindCodec):
         return found if found or self._rules is None else self._rules(new, old)
 
     def may_take_long(self, size_bytes: int) -> bool:
-        """Whether rules may make others wait who wait for an object of that size: by themselves or being compiled."""
+        """Whether an object of that size may make others wait: by very many conditions, by rules or compiling them."""
+        if size_bytes // 2 * self._conditions > INLINE_STEPS:
+            return True
         if not self._has_rules:
             return False
         if "_rules" not in self.__dict__ and self._compiles_long(self.structure.source):
@@ -148,6 +150,13 @@ class CustomCodec(KindCodec):
         if not expressions.are_loaded() or len(source) > _MOST_COMPILED_BYTES:
             return True
         return b"matches(" in source or b"find" in source
+
+    @cached_property
+    def _conditions(self) -> int:
+        """How many conditions there are at most for one value."""
+        if not any(word in self.structure.source for word in (b'Of"', b'"not"')):
+            return 0
+        return most_conditions(self.structure.structure())
 
     @cached_property
     def _has_rules(self) -> bool:

@@ -138,6 +138,14 @@ class CostTests(SynchronousTestCase):
             self.assertEqual(codec.causes(first, None), [])
         self.assertEqual(codec._checked(first), True)
 
+    def test_many_conditions(self) -> None:
+        """Of conditions there may be so many that even a small object is looked at elsewhere."""
+        few = spec_codec(a={"x-orch-int-or-string": True, "anyOf": [INTEGER, {"type": "string"}]})
+        self.assertEqual((few.may_take_long(60_000), spec_codec(a=INTEGER).may_take_long(60_000)), (False, False))
+        item = {**INTEGER, "allOf": [{"not": {"minimum": index}} for index in range(50)]}
+        many = spec_codec(l={"type": "array", "items": item})
+        self.assertEqual((many.may_take_long(1000), many.may_take_long(10_000)), (False, True))
+
     def test_too_costly(self) -> None:
         """A value that cannot be held against its schema in bounded time is refused in words."""
         item = {"type": "integer", "allOf": [{"minimum": index} for index in range(600)]}
