@@ -136,7 +136,7 @@ class CustomCodec(KindCodec):
         return found if found or self._rules is None else self._rules(new, old)
 
     def may_take_long(self, size_bytes: int) -> bool:
-        """Whether an object of that size may make others wait: by very many conditions, by rules or compiling them."""
+        """Whether an object of that size may make others wait: by many conditions, by rules or compiling them."""
         if size_bytes // 2 * self._conditions > INLINE_STEPS:
             return True
         if not self._has_rules:
