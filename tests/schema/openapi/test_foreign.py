@@ -91,7 +91,7 @@ class ForeignTests(SynchronousTestCase):
         JSON,
     )
     def test_odd(self, path: list[str], value: Any) -> None:
-        """Whatever a document has, it is refused as a whole or can be said in Protobuf too (reference AGG-13)."""
+        """Whatever stands in a document, it is refused or can be said in Protobuf too (reference AGG-13)."""
         try:
             found = fitted(orjson.dumps(odd(DOCUMENT, path, value), option=orjson.OPT_NON_STR_KEYS), PART)
         except Unusable:
