@@ -72,9 +72,12 @@ class Stored:
             tail = entry.json = self._at_rest.tail(entry.raw)
         return tail
 
-    def metadata(self, entry: Entry) -> Object:
-        """A private copy of the metadata of a cached object, at a fraction of the cost of the whole."""
-        return self._at_rest.metadata(entry.raw)
+    def metadata(self, entry: Entry, *, owned: bool = True) -> Object:
+        """A private copy of the metadata of a cached object, at a fraction of the cost of the whole.
+
+        `owned` False: maybe without managedFields, which saves more.
+        """
+        return self._at_rest.metadata(entry.raw, owned=owned)
 
     def entry(self, obj: dict[str, Any], raw: bytes, revision: int, key: str) -> Entry:
         """The cache's form of `obj`, whose metadata gets `revision` as resourceVersion.

@@ -238,13 +238,13 @@ class WritePath:
         try:
             prepared = await self._run(size, lambda: write.target.prepare(new))
             if write.dry_run:
-                return prepared.entry(live.revision)
+                return write.target.as_written(prepared.entry(live.revision), new)
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:
                 hold.end()
-        return prepared.entry(outcome.revision) if outcome.revision else None
+        return write.target.as_written(prepared.entry(outcome.revision), new) if outcome.revision else None
 
     async def remove(self, write: Write, live: Entry, old: Object | None) -> Outcome:
         """Remove the live object, unless another writer was faster; a dry run answers with the live revision.

@@ -1,4 +1,4 @@
-"""Where custom objects live: in the store each lies in the version that it was last written in (reference CRD-28)."""
+"""Where custom objects live: in the store each lies in the version that it was last written in (reference CRD-40)."""
 
 from __future__ import annotations
 
