@@ -131,6 +131,9 @@ class WebhookTests(WebhookCase):
         answered = await self.client.merge(self.path("v1alpha1", "a", "status"), {"status": {"phase": "Up"}})
         self.assertEqual((answered.code, answered.json["status"]), (200, {"phase": "Up"}), answered)
         self.assertEqual(await self.spec("v1"), {"address": {"host": "i", "port": 82}})
+        answered = await self.client.post(f"{self.path('v1beta1')}?dryRun=All", self.route("v1beta1", "b"))
+        self.assertEqual((answered.code, answered.json["spec"]), (201, {"host": "h", "port": 80}), answered)
+        self.assertNotIn("resourceVersion", answered.json["metadata"])
         answered = await self.client.delete(self.path("v1alpha1", "a"))
         self.assertEqual(answered.code, 200, answered)
         await self.until(self.path("v1", "a"), 404)
@@ -338,6 +341,32 @@ class StorageTests(WebhookCase):
         self.assertEqual((await self.client.delete(self.path("v1", "new"))).code, 200)
         self.webhook.start()
         self.assertEqual(await self.spec("v1", "old"), {"address": {"host": "h", "port": 80}})
+
+
+class RestartTests(WebhookCase):
+    """A server of its own, which is killed."""
+
+    flags = ("--enable-garbage-collector=true",)
+
+    async def test_dead_webhook(self) -> None:
+        """A start needs no webhook, and objects in older versions go with their definition (reference CRD-40)."""
+        await self.define_by_webhook("v1beta1")
+        await self.created(self.path("v1beta1"), self.route("v1beta1"))
+        await self.store_in("v1")
+        await self.webhook.stop()
+        await self.server.kill9()
+        await self.server.start()
+        self.client = self.new_client()
+        await self.until(self.path("v1beta1"), 200)
+        self.assertEqual(await self.spec("v1beta1"), {"host": "h", "port": 80})
+        self.assertEqual((await self.client.get(self.path("v1", "a"))).code, 500)
+        self.webhook.start()
+        self.assertEqual(await self.spec("v1"), {"address": {"host": "h", "port": 80}})
+        await self.webhook.stop()
+        path = f"{DEFINITIONS}/routes.{self.crd_group}"
+        self.assertEqual((await self.client.delete(path)).code, 200)
+        await self.until(path, 404)
+        await self.until(self.path("v1beta1"), 404)
 
 
 class BadWebhookTests(WebhookCase):

@@ -55,7 +55,7 @@ class Auditor:
         """What is wrong with the pages of a few collections: together they are the list at their revision."""
         connection = Connection(self._endpoint)
         found = []
-        for resource in random.sample(self._surface.stored, 5):
+        for resource in (*random.sample(self._surface.stored, 5), random.choice(self._surface.customs)):
             found += self._paged(connection, self._surface.collection(resource, ""))
         connection.close()
         return found
@@ -81,7 +81,7 @@ class Auditor:
         """All stored objects by the path of their collection."""
         connection = Connection(self._endpoint)
         out = {}
-        for resource in self._surface.stored:
+        for resource in (*self._surface.stored, *self._surface.customs):
             path = self._surface.collection(resource, "")
             found = self._list(connection, path)
             if found is not None:

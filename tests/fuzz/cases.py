@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 from orchtw.schema.catalogue import ResourceType
-from tests.fuzz import reads, writes
+from tests.fuzz import extensions, reads, writes
 from tests.fuzz.case import Case
 from tests.fuzz.draw import Draw
 from tests.fuzz.surface import Surface
@@ -19,6 +19,10 @@ _KINDS: dict[Callable[[Draw, ResourceType], Case], float] = {
     writes.subresource: 10,
     writes.review: 1.5,
     writes.large: 0.03,
+    extensions.define: 2.5,
+    extensions.redefine: 2,
+    extensions.undefine: 0.3,
+    extensions.api_service: 0.7,
     reads.get: 8,
     reads.collect: 8,
     reads.watch: 0.7,

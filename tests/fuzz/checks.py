@@ -15,8 +15,9 @@ _EXPECTED_500 = (
     "no preferred addresses found; known addresses: [",
     "error dialing backend: ",
     'Get "https://',
+    "conversion webhook for ",
 )
-"""How answers begin that the API itself gives with this code (reference KIND-23, PROXY-1, PROXY-7, PROXY-8)."""
+"""How answers begin that the API itself gives with this code (reference KIND-23, PROXY-1, PROXY-7, PROXY-8, CRD-24)."""
 
 
 def problems(case: Case, audit_id: str, answer: Answer, surface: Surface) -> tuple[list[str], Any]:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from tests.fuzz import encodings, words
+from tests.fuzz.customs import Shapes
 from tests.fuzz.surface import Surface
 from tests.fuzz.values import Values, spoilt
 
@@ -43,6 +44,8 @@ _NUMBERS = (
 _WORDS = ("m1", "m2", "m" * 128, "", "x", "true", "0", "\u00fc\x07", "m" * 200)
 _DURATIONS = ("1s", "30s", "1ns", "x", "", "-1s", "9" * 30 + "h", "1h", "0")
 _FLAGS = ("true", "false", "1", "0", "", "x", "True")
+_CUSTOM = 0.25
+"""Of the resources that are asked for."""
 _GOOD = 3
 """The first values of a parameter are such that it may be given."""
 
@@ -119,6 +122,8 @@ class Draw:
 
     def resource(self) -> ResourceType:
         """Any resource in any version; mostly one that is stored, often one with rules of its own."""
+        if self.chance(_CUSTOM):
+            return self.random.choice(self.surface.customs)
         draw = self.random.random()
         some = self.surface.special if draw < 0.5 else self.surface.stored if draw < 0.93 else self.surface.resources
         return self.random.choice(some)
@@ -135,13 +140,21 @@ class Draw:
         """An object of the kind: the smallest one, with some fields of its schema, before it is spoilt."""
         obj = self.surface.minimal(resource)
         if self.chance(0.7):
-            obj |= self.values.struct(self.surface.codec(resource).schema)
+            obj |= self._fields(resource)
         meta = obj.get("metadata")
         obj["metadata"] = self._metadata(resource, meta if isinstance(meta, dict) else {}, name)
         obj["kind"], obj["apiVersion"] = resource.kind, resource.api_version
         if self.chance(0.04):
             del obj[self.random.choice(list(obj))]
         return obj
+
+    def _fields(self, resource: ResourceType) -> dict[str, Any]:
+        """Some fields of the kind."""
+        structure = self.surface.structures.get((resource.api_version, resource.kind))
+        if structure is None:
+            return self.values.struct(self.surface.codec(resource).schema)
+        fields = Shapes(self.random, self.surface.naming.extension_prefix).value(structure)
+        return fields if isinstance(fields, dict) else {}
 
     def _metadata(self, resource: ResourceType, meta: dict[str, Any], name: str) -> dict[str, Any]:
         if self.chance(0.9):
@@ -179,7 +192,7 @@ class Draw:
         draw = self.random.random()
         if draw < 0.55:
             found, body = JSON, encodings.json_body(value, self.random)
-        elif draw < 0.65:
+        elif draw < 0.65 or not codec.protobuf:
             found, body = YAML, encodings.yaml_body(value, self.random)
         else:
             found = self.surface.naming.protobuf_media_type

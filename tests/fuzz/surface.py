@@ -10,9 +10,12 @@ import orjson
 
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue, ResourceType
+from orchtw.registry.custom.kinds import kinds_of
 from orchtw.schema.codec.codecs import Codecs, KindCodec
+from orchtw.schema.custom.codec import CustomCodec
 from orchtw.schema.nodes import Node, StructSchema
 from tests.end_to_end.minimal import Minimal
+from tests.fuzz import customs
 
 _SPECIAL = frozenset(
     {
@@ -43,6 +46,23 @@ class Surface:
         self._minimal = Minimal(self.catalogue, self.codecs)
         self._objects: dict[tuple[str, str], bytes] = {}
         self._by_kind = {(each.api_version, each.kind): each for each in self.resources if each.storage_version}
+        self.definitions = customs.definitions(self.naming)
+        self.structures: dict[tuple[str, str], customs.Schema] = {}
+        self._custom_codecs: dict[tuple[str, str], KindCodec] = {}
+        self.customs = tuple(each for definition in self.definitions for each in self._custom(definition))
+
+    def _custom(self, definition: dict[str, Any]) -> Iterator[ResourceType]:
+        """The resources of a definition, as it should be."""
+        spec = definition["spec"]
+        known = {**definition, "status": {"acceptedNames": spec["names"]}}
+        for version, (resource, schema) in zip(spec["versions"], kinds_of(known, self.codecs.schemas), strict=True):
+            key = (resource.api_version, resource.kind)
+            self.structures[key] = version["schema"]["openAPIV3Schema"]
+            self._custom_codecs[key] = self.codecs.made(resource, schema, CustomCodec)
+            self._objects[key] = b'{"metadata":{"name":"minimal"}}'
+            if resource.group == customs.STEADY_GROUP:
+                self._by_kind[key] = resource
+            yield resource
 
     def _annotated(self) -> Iterator[tuple[str, Node]]:
         """Annotations in which the server itself keeps values of a schema."""
@@ -58,10 +78,11 @@ class Surface:
 
     def codec(self, resource: ResourceType) -> KindCodec:
         """The codec of a resource's kind."""
-        return self.codecs.kind(resource.api_version, resource.kind)
+        custom = self._custom_codecs.get((resource.api_version, resource.kind))
+        return custom or self.codecs.kind(resource.api_version, resource.kind)
 
     def resource_of(self, api_version: str, kind: str) -> ResourceType | None:
-        """The stored resource of a kind."""
+        """The stored resource of a kind; none of a custom one whose definition may change at any time."""
         return self._by_kind.get((api_version, kind))
 
     def minimal(self, resource: ResourceType) -> dict[str, Any]:

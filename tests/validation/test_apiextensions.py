@@ -533,7 +533,7 @@ class DefinitionsTests(UnattendedCase, case.EntryCase):
         131: [Shown(f"{WRITES}.GateTests.test_off"), Shown(f"{WRITES}.GateTests.test_kept")],
         132: [
             Stored(on="status", change={"status.conditions": [ESTABLISHED]}, expected={"spec.group": "example.com"}),
-            *(Shown(f"{LIFE}.{name}") for name in ("ConditionTests.test_established", "ConditionTests.test_approval")),
+            *(Shown(f"{LIFE}.ConditionTests.{name}") for name in ("test_established", "test_approval")),
             Shown(f"{LIFE}.EndTests.test_pending"),
         ],
         133: Stored(change={"spec.versions[0].deprecated": True, WARNING: "soon"}, expected={WARNING: "soon"}),

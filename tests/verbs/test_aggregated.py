@@ -141,7 +141,7 @@ class PassedOnTests(AggregatedCase):
         response.drop(Ending.CLIENT_GONE)
 
     def test_taken_over(self) -> None:
-        """An APIService takes a group version that is served here; without it, it is served here (reference AGG-9)."""
+        """An APIService takes over what is served here; without it, it is served here again (reference AGG-9)."""
         path = "/apis/apps/v1/namespaces/default/deployments"
         self.assertEqual(self.done("GET", path)["kind"], "DeploymentList")
         self.done("DELETE", f"{SERVICES}/v1.apps")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -81,7 +81,8 @@ class WebhookForms:
     def _refusal(self, failure: Failure) -> StatusError:
         if isinstance(failure.value, StatusError):
             return failure.value
-        self._log.failure("objects could not be converted", failure)
+        if not isinstance(failure.value, CancelledError):  # as calls are when the server stops
+            self._log.failure("objects could not be converted", failure)
         return InternalError.of("the watch could not be continued")
 
 

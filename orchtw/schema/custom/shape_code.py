@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
-from orchtw.schema.custom.parts import Parts, Source
+from orchtw.schema.custom.parts import Parts, Source, Unsure
 from orchtw.schema.custom.shape import Metadata, Shaper, kept, plain_number
 from orchtw.schema.values import in_order
 
@@ -22,10 +22,6 @@ _SMALLEST: Final = -(2**63)
 
 class Misfit(Exception):
     """A value is not of the type that its schema says."""
-
-
-class Unsure(Exception):
-    """A value may fit: its schema is of a kind that is too rare for functions."""
 
 
 def shapes(source: bytes, keys: Extensions, metadata: Metadata) -> Parts:

@@ -187,7 +187,7 @@ class _Compiler:
                 raise Fault(f"undefined field '{part.member}'", part.at)
             return _made(member.type, operations.member(operand.run, member, part.member), operand)
         if operand.type is DYN:
-            return _made(DYN, operations.any_member(operand.run, part.member), operand)
+            return _made(DYN, operations.entry(operand.run, part.member), operand)
         if operand.type.name == "map":
             return _made(operand.type.parameters[1], operations.entry(operand.run, part.member), operand)
         raise Fault(f"type '{operand.type}' does not support field selection", part.at)

@@ -103,7 +103,9 @@ class FormsTests(SynchronousTestCase):
         self.answer(1, refusal)
         self.forms.prepare([self.c], told.append)
         self.answer(2, ZeroDivisionError())
-        self.assertEqual(told[:2], [None, refusal])
+        self.forms.prepare([self.a, self.b], told.append)
+        self.answer(3, CancelledError())
+        self.assertEqual((told[:2], len(told)), ([None, refusal], 4))
         assert told[2] is not None
         self.assertEqual(told[2].message, "Internal error occurred: the watch could not be continued")
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)

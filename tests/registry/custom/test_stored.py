@@ -12,6 +12,8 @@ from orchtw.objects import Object
 from orchtw.registry.custom.kinds import kinds_of
 from orchtw.registry.custom.stored import CustomStored
 from orchtw.registry.custom.strategy import CustomStrategy
+from orchtw.registry.system_metadata import ordered
+from orchtw.request import UserInfo
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.custom.codec import CustomCodec
@@ -94,6 +96,25 @@ class StoredTests(SynchronousTestCase):
         other = value("v2").replace(b'"Lamp"', b'"Pump"')
         for text in (b"", b"[]", b"{}", b'{"kind":"Lamp","apiVersion":"v1"}', other):
             self.assertRaises((ValueError, KeyError, TypeError), home.build, "n/a", text, 7)
+
+    def test_read_again(self) -> None:
+        """What has been written is current when it is read again."""
+        codecs = Codecs(Catalogue.load(NAMING))
+        ((resource, schema),) = kinds_of(definition(version()), codecs.schemas)
+        codec = codecs.made(resource, schema, CustomCodec)
+        strategy = CustomStrategy(resource, NAMING, codec)
+        home = CustomStored(resource, codec, strategy, "/registry/x/", {codec.api_version: codec}, same=True)
+        sent = lamp(
+            spec={"weight": 1.0, "box": {"b": [{"z": None, "a": 1}], "a": 2**53}, "labels": {"z": "1", "a": ""},
+                  "parts": [{"name": "y"}, {"name": "x", "count": 3}]},
+            status={"phase": "Up", "conditions": []}, extra="x",
+        )  # fmt: skip
+        sent["metadata"] |= {"namespace": "n", "labels": {"b": "", "a": "c"}, "annotations": {"z": "1", "y": "2"}}
+        obj, _ = codec.fit(sent, "Ignore")
+        strategy.prepare_for_create(obj, UserInfo(name="ann"))
+        obj["metadata"] = ordered(obj["metadata"])
+        found = home.build("n/a", home.prepare(obj).value, 7)
+        self.assertTrue(home.is_current(found), home.load(found))
 
     def test_written(self) -> None:
         """What is written lies in the storage version, and is current."""

@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest, Invalid
 from orchtw.schema.custom.codec import CustomCodec
+from orchtw.schema.custom.parts import Unsure
 from tests.registry.widgets import GROUP, widget
 from tests.schema.custom.made import CODECS, TYPE, codec_of, schema_of, spec_codec, widget_of
 
@@ -115,9 +116,35 @@ class CostTests(SynchronousTestCase):
         broken = schema_of({})
         broken.source = b"no JSON"
         CODECS.made(widget(), broken, CustomCodec)
-        self.assertEqual({"_shaped", "_certain", "_metadata"} & set(codec.__dict__), set())
+        self.assertEqual({"_shaped", "_checked", "_metadata"} & set(codec.__dict__), set())
         codec.normalise(TYPE)
-        self.assertNotIn("_certain", codec.__dict__)
+        self.assertNotIn("_checked", codec.__dict__)
+
+    def test_little_by_little(self) -> None:
+        """Of a schema with very many parts a value has few compiled; it is read no other way than those after it."""
+        part = {f"m{index}": {"type": "string", "enum": ["x"]} for index in range(20)}
+        parts = {f"p{index}": {"type": "object", "properties": part, "maxProperties": index} for index in range(80)}
+        codec = spec_codec(**parts)
+        value = widget_of(spec={name: {"m1": "x"} for name in parts})
+        first = codec.normalise(value)
+        self.assertEqual(codec.causes(first, None)[0].field, "spec.p0")
+        self.assertRaises(Unsure, codec._shaped, value, False, [])
+        for _ in range(80):
+            self.assertEqual(codec.normalise(value), first)
+            self.assertEqual([each.field for each in codec.causes(first, None)], ["spec.p0"])
+        self.assertEqual(codec._shaped(value, False, []), {key: first[key] for key in ("metadata", "spec")})
+        del first["spec"]["p0"]
+        for _ in range(80):
+            self.assertEqual(codec.causes(first, None), [])
+        self.assertEqual(codec._checked(first), True)
+
+    def test_many_conditions(self) -> None:
+        """Of conditions there may be so many that even a small object is looked at elsewhere."""
+        few = spec_codec(a={"x-orch-int-or-string": True, "anyOf": [INTEGER, {"type": "string"}]})
+        self.assertEqual((few.may_take_long(60_000), spec_codec(a=INTEGER).may_take_long(60_000)), (False, False))
+        item = {**INTEGER, "allOf": [{"not": {"minimum": index}} for index in range(50)]}
+        many = spec_codec(l={"type": "array", "items": item})
+        self.assertEqual((many.may_take_long(1000), many.may_take_long(10_000)), (False, True))
 
     def test_too_costly(self) -> None:
         """A value that cannot be held against its schema in bounded time is refused in words."""

@@ -273,7 +273,7 @@ class AllTests(KeywordsCase):
         deep: Any = [None, True, 1.5, 2, {"b": [], "a": "x"}]
         schema = {"x-orch-preserve-unknown-fields": True, "enum": [1]}
         inner = 'map[string]interface {}{"a":"x", "b":[]interface {}{}}'
-        shown = "[]interface {}{interface {}(nil), true, 1.5, 2, %s}" % inner
+        shown = "[]interface {}{interface {}(nil), true, 1.5, 2, " + inner + "}"
         self.assertTold(schema, deep, f'spec.a: Unsupported value: {shown}: supported values: "1"')
         for _ in range(150):
             deep = {"k": [deep, "x" * 10_000]}

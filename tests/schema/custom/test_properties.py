@@ -11,8 +11,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Invalid
 from orchtw.schema.custom.codec import CustomCodec
+from orchtw.schema.custom.parts import Unsure
 from orchtw.schema.custom.shape import Shaper
-from orchtw.schema.custom.shape_code import Misfit, Unsure
+from orchtw.schema.custom.shape_code import Misfit
 from tests.properties import examples
 from tests.schema.custom.arbitrary import fitting, objects
 from tests.schema.custom.made import codec_of, widget_of

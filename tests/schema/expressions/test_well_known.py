@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
 from orchtw.schema.expressions.rules import Judge, rules_of
+from tests.properties import examples
+from tests.schema.expressions.test_rules import ruled
 
 TEXT, NUMBER, EITHER = {"type": "string", "maxLength": 253}, {"type": "integer"}, {"x-orch-int-or-string": True}
 TIME = {"type": "string", "format": "date-time"}
@@ -104,6 +108,24 @@ WELL_KNOWN: list[tuple[dict[str, Any], str, Any, Any]] = [
 """A schema, a rule, a value for which it holds and one for which it does not."""
 
 
+SET = {**listed(TEXT, 9), "x-orch-list-type": "set"}
+KEYED = {**listed(struct(name=TEXT, values=SET), 9), "x-orch-list-type": "map", "x-orch-list-map-keys": ["name"]}
+MERGED: list[tuple[dict[str, Any], str, Any, Any]] = [
+    (SET, "self + oldSelf == oldSelf + self", [], []),
+    (KEYED, "self + oldSelf == oldSelf + self", [], []),
+    (mapped(KEYED), "self.all(k, self[k] == oldSelf[k])", {}, {}),
+    (struct(a=SET, b=KEYED, start=TIME), "dyn(self) == dyn(oldSelf) && self.a == oldSelf.a", {}, {}),
+]
+"""The same about lists that are compared in their own way."""
+
+_TEXTS = st.sampled_from(["a", "1m", "10%"])
+_LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.floats(-2, 2), _TEXTS)
+_KEYS = st.sampled_from(["name", "type", "value", "port", "start", "end", "request", "operator", "values", "a", "b"])
+VALUES = st.recursive(
+    _LEAVES, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_KEYS, inner, max_size=4))
+)
+
+
 class WellKnownTests(SynchronousTestCase):
     def test_estimates(self) -> None:
         """Their estimates are within the limit of definitions."""
@@ -115,8 +137,18 @@ class WellKnownTests(SynchronousTestCase):
     def test_values(self) -> None:
         """They hold for what they are meant to, and for nothing else."""
         for schema, rule, good, bad in WELL_KNOWN:
-            properties = {"a": {**schema, "x-orch-validations": [{"rule": rule}]}}
-            rules = rules_of({"type": "object", "properties": properties}, Naming.orch())
+            rules = rules_of({"type": "object", "properties": {"a": ruled(schema, rule)}}, Naming.orch())
             assert rules is not None
             self.assertEqual(rules({"a": good}), [], rule)
             self.assertIn("failed rule: ", "".join(each.message for each in rules({"a": bad})), rule)
+
+    @examples(300)
+    @given(st.integers(0, len(WELL_KNOWN) + len(MERGED) - 1), VALUES, VALUES)
+    def test_any_values(self, number: int, new: Any, old: Any) -> None:
+        """Whatever they are held against, they answer causes: values of today and old ones may not fit each other."""
+        schema, rule, *_ = (*WELL_KNOWN, *MERGED)[number]
+        rules = rules_of({"type": "object", "properties": {"a": ruled(schema, rule)}}, Naming.orch())
+        again = rules_of({"type": "object", "properties": {"a": ruled(schema, "self == oldSelf")}}, Naming.orch())
+        assert rules is not None and again is not None
+        self.assertLessEqual(len(rules({"a": new}, {"a": old})), 1)
+        self.assertLessEqual(len(again({"a": new}, {"a": old})), 1)

@@ -18,6 +18,7 @@ from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
+from orchtw.schema import expressions
 from orchtw.schema.custom.keywords import Schema, extensions
 
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.orch.io"
@@ -81,7 +82,7 @@ class DefinitionStrategy(Strategy):
         text = orjson.dumps(obj["spec"])
         if extensions(self.naming).validations.encode() not in text:
             return size_bytes
-        slow = b"matches(" in text or b"find" in text
+        slow = not expressions.are_loaded() or b"matches(" in text or b"find" in text
         return INLINE_BYTES + 1 if slow else size_bytes * _WORK_OF_A_BYTE
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
