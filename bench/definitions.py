@@ -11,7 +11,7 @@ import orjson
 from bench.closed_loop import ClosedLoop, percentile_ms
 from bench.custom import VERSION, definition, widget
 from bench.http1 import JSON, BenchError, Connection, Endpoint
-from bench.machine import Machine
+from bench.machine import Machine, cpu_s, rss_mib
 from bench.options import Options
 from bench.server import Server, data_directory
 from bench.session import Emit
@@ -172,8 +172,8 @@ def _memory(machine: Machine, before: float, count: int) -> dict[str, object]:
     }
 
 
-def _once(start: Callable[[], Server], kind: Kind | None = None) -> tuple[float, float, float]:
-    """A start: ms to ready, ms until the kind is served, MiB."""
+def _once(start: Callable[[], Server], kind: Kind | None = None) -> tuple[float, float, float, float]:
+    """A start: ms to ready, ms until the kind is served, MiB and CPU seconds then."""
     began = time.monotonic()
     server = start()
     try:
@@ -182,15 +182,16 @@ def _once(start: Callable[[], Server], kind: Kind | None = None) -> tuple[float,
             _await_served(server.endpoint, connection, kind)
             connection.close()
         served_ms = (time.monotonic() - began) * 1000
-        return server.ready_s * 1000, served_ms, Machine((server.pid,)).rss_mib()
+        return server.ready_s * 1000, served_ms, rss_mib(server.pid), cpu_s(server.pid)
     finally:
         server.stop()
 
 
-def _starts(suffix: str, starts: Sequence[tuple[float, float, float]]) -> Mapping[str, object]:
-    ready, served, memory = (median(values) for values in zip(*starts, strict=True))
+def _starts(suffix: str, starts: Sequence[tuple[float, float, float, float]]) -> Mapping[str, object]:
+    ready, served, memory, cpu = (median(values) for values in zip(*starts, strict=True))
     return {
         f"ready_ms{suffix}": round(ready),
         f"served_ms{suffix}": round(served),
         f"rss_mib{suffix}": round(memory, 1),
+        f"cpu_s{suffix}": round(cpu, 2),
     }
