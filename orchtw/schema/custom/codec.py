@@ -32,18 +32,19 @@ if TYPE_CHECKING:
 _TOO_DEEP = "nested too deeply"
 _MOST_COMPILED_BYTES = 8 * 1024  # of a schema of nothing but rules without patterns: in 30 ms
 _WRONG_TYPE = "FieldValueTypeInvalid"
-_DIRECT_LOOKS = 16
-"""Objects that are looked at the direct way before functions are written, which take 10 ms and half a MiB a kind."""
 
 
 class CustomCodec(KindCodec):
     """Reads and writes the objects of a kind whose structural schema came at run time.
 
     What it reads from requests and patches has the types that the schema says: others are refused (422) with all that
-    is wrong. Nothing is compiled before the first object, and then only what its parts need.
+    is wrong. Nothing is compiled before the first `direct_looks` at objects, and then only what their parts need.
     """
 
     has_own_functions: ClassVar[bool] = False
+    direct_looks = 16
+    """Looks that go the direct way before functions are written, which take 10 ms and half a MiB a kind."""
+
     _looks = 0
 
     @property
@@ -123,7 +124,7 @@ class CustomCodec(KindCodec):
     def _is_used(self) -> bool:
         """Whether so many objects have been looked at that functions for them are worth it; this one counts too."""
         self._looks += 1
-        return self._looks > _DIRECT_LOOKS
+        return self._looks > self.direct_looks
 
     @cached_property
     def validator(self) -> Validator:
