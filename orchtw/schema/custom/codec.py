@@ -125,14 +125,14 @@ class CustomCodec(KindCodec):
 
         def causes(new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
             schema = (self.structure.structure().get("properties") or {}).get(key)
-            found = [] if schema is None else self._direct_causes(new, schema, key)
+            found = [] if schema is None else self._direct_causes(new, schema, key, old)
             return [Cause(each.reason, each.message, _below(key, each.field)) for each in found]
 
         return causes
 
     def causes(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
         """Every cause why `new` may not replace `old` (None: it is created), of very many the first."""
-        found = [] if self._is_certain(new) else self._direct_causes(new, self.structure.structure(), "")
+        found = [] if self._is_certain(new) else self._direct_causes(new, self.structure.structure(), "", old)
         return found if found or self._rules is None else self._rules(new, old)
 
     def may_take_long(self, size_bytes: int) -> bool:
@@ -178,9 +178,10 @@ class CustomCodec(KindCodec):
         except Unsure:
             return False
 
-    def _direct_causes(self, value: Any, schema: Any, path: str) -> list[Cause]:
+    def _direct_causes(self, value: Any, schema: Any, path: str, old: Any = None) -> list[Cause]:
         try:
-            return Validation(self._keys).causes(value, schema, path) + self._marked.causes(value, schema, path)
+            found = Validation(self._keys).causes(value, schema, path)
+            return found + self._marked.causes(value, schema, path, old)
         except TooCostly:
             return [forbidden(path or wording.NOWHERE, "it takes too much work to be validated")]
 
