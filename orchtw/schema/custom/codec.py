@@ -241,7 +241,9 @@ class CustomCodec(KindCodec):
     def _check_named_type(self, value: dict[str, Any]) -> None:
         """Refuse what names another kind (422) or version (400); nothing counts as given by the URL."""
         api_version, kind = value.get("apiVersion") or self.api_version, value.get("kind") or self.kind
-        if api_version == self.api_version and type(kind) is str and kind != self.kind:
+        if type(api_version) is str and api_version != self.api_version:
+            raise self.other_version(api_version)
+        if type(api_version) is str and type(kind) is str and kind != self.kind:
             raise self._invalid(value, [wording.invalid("kind", kind, f"must be {self.kind}")])
         self.check_type(api_version, kind)
 
