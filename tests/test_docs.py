@@ -249,14 +249,16 @@ class TourTests(ConsoleCase):
                 await self.run_step(prelude, _ported(step, "6443", server))
 
     async def test_kubernetes_names(self) -> None:
-        """The second part: commands that send typed Protobuf, and a token."""
-        setting, console = _part("kubernetes")
+        """The second part: commands that send typed Protobuf, a token, and a type of one's own."""
+        setting, console, *more = _part("kubernetes")
         tokens, start = setting.text.splitlines()
         await self.run_step(tokens, steps(_part("orch")[1])[0])  # the file that both parts use
         flags = start.partition("orch-apiserver ")[2].replace("tokens.csv", str(self.folder / "tokens.csv"))
         flags = re.sub(r"--(?:data-dir|secure-port) \S+ ?", "", flags)
         server = await self.server("k8s-data", *flags.split())
         prelude, *rest = steps(console)
+        for block in more:
+            rest += [Step(block.text, "")] if block.language == "sh" else steps(block)
         for step in rest:
             await self.run_step(prelude.command, _ported(step, "6444", server))
 

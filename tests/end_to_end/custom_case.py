@@ -10,6 +10,7 @@ from orchtw.objects import Object
 from tests.end_to_end.case import ServerCase, reactor
 from tests.end_to_end.client import Answer
 
+DEFINITION = "CustomResourceDefinition"
 PATIENCE = 200
 STEP_S = 0.05
 

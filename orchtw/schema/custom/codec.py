@@ -136,14 +136,14 @@ class CustomCodec(KindCodec):
 
         def causes(new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
             schema = (self.structure.structure().get("properties") or {}).get(key)
-            found = [] if schema is None else self._direct_causes(new, schema, key)
+            found = [] if schema is None else self._direct_causes(new, schema, key, old)
             return [Cause(each.reason, each.message, _below(key, each.field)) for each in found]
 
         return causes
 
     def causes(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
         """Every cause why `new` may not replace `old` (None: it is created), of very many the first."""
-        found = [] if self._is_certain(new) else self._direct_causes(new, self.structure.structure(), "")
+        found = [] if self._is_certain(new) else self._direct_causes(new, self.structure.structure(), "", old)
         return found if found or self._rules is None else self._rules(new, old)
 
     def may_take_long(self, size_bytes: int) -> bool:
@@ -189,9 +189,10 @@ class CustomCodec(KindCodec):
         except Unsure:
             return False
 
-    def _direct_causes(self, value: Any, schema: Any, path: str) -> list[Cause]:
+    def _direct_causes(self, value: Any, schema: Any, path: str, old: Any = None) -> list[Cause]:
         try:
-            return Validation(self._keys).causes(value, schema, path) + self._marked.causes(value, schema, path)
+            found = Validation(self._keys).causes(value, schema, path)
+            return found + self._marked.causes(value, schema, path, old)
         except TooCostly:
             return [forbidden(path or wording.NOWHERE, "it takes too much work to be validated")]
 
@@ -253,7 +254,9 @@ class CustomCodec(KindCodec):
     def _check_named_type(self, value: dict[str, Any]) -> None:
         """Refuse what names another kind (422) or version (400); nothing counts as given by the URL."""
         api_version, kind = value.get("apiVersion") or self.api_version, value.get("kind") or self.kind
-        if api_version == self.api_version and type(kind) is str and kind != self.kind:
+        if type(api_version) is str and api_version != self.api_version:
+            raise self.other_version(api_version)
+        if type(api_version) is str and type(kind) is str and kind != self.kind:
             raise self._invalid(value, [wording.invalid("kind", kind, f"must be {self.kind}")])
         self.check_type(api_version, kind)
 
