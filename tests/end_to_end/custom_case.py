@@ -138,3 +138,8 @@ def condition(obj: Object, type_: str) -> Object:
     """The condition of that type, or {}."""
     conditions = obj.get("status", {}).get("conditions") or ()
     return next((each for each in conditions if each["type"] == type_), {})
+
+
+def is_served(definition: Object) -> bool:
+    """Whether the server has said all that it has to say of a definition that it serves."""
+    return all(condition(definition, each).get("status") == "True" for each in ("NamesAccepted", "Established"))
