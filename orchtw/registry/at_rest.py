@@ -7,7 +7,8 @@ its resourceVersion from the commit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from json import JSONDecoder
+from typing import Final, Protocol
 
 import orjson
 
@@ -18,6 +19,10 @@ from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import set_protobuf_version
 from orchtw.schema.codec.strict_fields import TYPE_KEYS
 from orchtw.schema.custom.codec import CustomCodec
+
+_METADATA: Final = b'"metadata":'
+_SMALL_BYTES: Final = 32 * 1024  # what is not longer is as quickly read as a whole
+_FIRST: Final = JSONDecoder()
 
 ReadOlder = Callable[[bytes], Object]
 """Reads a value of the store that is not of the present version and form, as a canonical dict of that version."""
@@ -98,7 +103,10 @@ class JsonAtRest:
         return obj
 
     def metadata(self, raw: bytes) -> Object:
-        meta: Object = self.decode(raw)["metadata"]
+        if len(raw) <= _SMALL_BYTES or not raw.startswith(_METADATA):
+            meta: Object = self.decode(raw)["metadata"]
+        else:
+            meta, _ = _FIRST.raw_decode(str(memoryview(raw)[len(_METADATA) :], "utf-8"))
         return meta
 
     def tail(self, raw: bytes) -> bytes:

@@ -16,6 +16,7 @@ _EXPECTED_500 = (
     "error dialing backend: ",
     'Get "https://',
     "conversion webhook for ",
+    "Internal error occurred: the spec replicas field ",
 )
 """How answers begin that the API itself gives with this code (reference KIND-23, PROXY-1, PROXY-7, PROXY-8, CRD-24)."""
 

@@ -73,9 +73,9 @@ class DefinitionStrategy(Strategy):
 
     def work_bytes(self, obj: Object, size_bytes: int) -> int:
         """Rules take some microseconds a character to be compiled."""
-        if size_bytes * _WORK_OF_A_BYTE <= INLINE_BYTES or not self._has_expressions(obj):
+        if not INLINE_BYTES < size_bytes * _WORK_OF_A_BYTE <= INLINE_BYTES * _WORK_OF_A_BYTE:
             return size_bytes
-        return max(size_bytes, INLINE_BYTES + 1)
+        return INLINE_BYTES + 1 if self._has_expressions(obj) else size_bytes
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)
