@@ -212,7 +212,7 @@ class Config:
         default=True,
         metadata=_about(
             "Cluster",
-            "Make and look after what every cluster has: namespaces, priority classes, the server's Service.",
+            "Make and look after what every cluster has: namespaces, priority classes, Services, APIServices.",
             BOOLEAN,
         ),
     )
@@ -255,7 +255,7 @@ class Config:
         default=False,
         metadata=_about(
             "Aggregation",
-            "Aggregated API servers are reached by the endpoints of their Service, not by its cluster address.",
+            "Aggregated API servers are reached by the endpoints of their Service alone, never by its address.",
             BOOLEAN,
         ),
     )

@@ -116,6 +116,8 @@ class ParseTests(SynchronousTestCase):
             ("--orchlet-timeout=0s", "--orchlet-timeout: must be greater than 0"),
             ("--orchlet-port=0", "--orchlet-port: 0 must be between 1 and 65535"),
             ("--orchlet-client-key=k", "--orchlet-client-key must be given together"),
+            ("--proxy-client-cert-file=c", "--proxy-client-key-file must be given together"),
+            ("--requestheader-client-ca-file=c", "--requestheader-username-headers must be given together"),
             ("--orchlet-preferred-address-types=MAC", '--orchlet-preferred-address-types: "MAC" is not one of'),
             ("--namespace-sync-period=0s", "--namespace-sync-period: must be greater than 0"),
             ("--service-cluster-ip-range=10.0.0.0/30", "must hold at least 8 addresses"),

@@ -51,6 +51,8 @@ def fits(kind: Type, value: Any) -> bool:
         for key, part in value.items():
             field = fields.get(key)
             inner = field[1] if field is not None else element
+            if type(inner) is ScalarType and type(part) in inner.accepts:
+                continue
             if inner is None or not fits(inner, part):
                 return False
         return True

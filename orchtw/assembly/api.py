@@ -23,6 +23,7 @@ from orchtw.endpoints.paths import Paths
 from orchtw.endpoints.version import Version
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.aggregation.documents import RemoteDocuments
+from orchtw.registry.aggregation.order import matters
 from orchtw.registry.aggregation.services import ApiServices
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.write_path import WritePath
@@ -149,7 +150,7 @@ class API:
             ]
         )
         resources.targets.listen(paths.forget)
-        parts.services.listen(lambda _old, _new: paths.forget())
+        parts.services.listen(lambda old, new: paths.forget() if matters(old, new) else None)
         parts.documents.listen(paths.forget)
         return paths
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.writes import new_uid
@@ -21,7 +21,11 @@ from orchtw.registry.custom.versioning import Versionings
 
 
 def definitions(
-    resources: Resources, registry: Registry, caller: Caller, several: Callable[[], Awaitable[bool]]
+    resources: Resources,
+    registry: Registry,
+    caller: Caller,
+    several: Callable[[], Awaitable[bool]],
+    gates: Mapping[str, bool],
 ) -> DefinitionController | None:
     """The controller of definitions, yet to be started; None: this server does not serve them.
 
@@ -32,14 +36,16 @@ def definitions(
     if target is None:
         return None
     versionings = Versionings(caller=caller, run=resources.offload.run, new_uid=new_uid, naming=naming)
+    rules = gates["CustomResourceValidationExpressions"]
     index, statuses = NameIndex(), Statuses(target, registry.writes, naming)
+    emptying = Emptying(registry.deletion, registry.writes, system_user(naming), clock)
     parts = Parts(
         target=target,
         index=index,
         observer=Observer(index, naming, clock, resources.offload, several),
         statuses=statuses,
-        serving=Serving(resources.targets, resources.codecs, versionings, resources.offload),
-        finalizing=Finalizing(statuses, Emptying(registry.deletion, system_user(naming), clock), naming, clock),
+        serving=Serving(resources.targets, resources.codecs, versionings, resources.offload, rules=rules),
+        finalizing=Finalizing(statuses, emptying, naming, clock),
         offload=resources.offload,
     )
     return DefinitionController(host_of(naming, registry, clock), parts)

@@ -93,7 +93,9 @@ class Instance:
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._leases = ServerLeases(store, reactor, Place(address, port))
-        self.definitions = definitions(self.resources, registry, self.caller, self._leases.several)
+        self.definitions = definitions(
+            self.resources, registry, self.caller, self._leases.several, config.gates
+        )
         if self.definitions is not None:
             self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap: Bootstrap | None = None

@@ -17,6 +17,10 @@ AUTOREGISTRATION: Final = "orch-apiserver-autoregistration"
 """The step that makes the APIServices; check `autoregister-completion` waits for it as well."""
 
 
+DEFINITION_HOOKS = ("start-apiextensions-controllers", "crd-informer-synced")
+"""Start steps that are done once everything is served that definitions define."""
+
+
 class Readiness:
     """`steps` are the names of the bootstrap steps that this process carries out; each is a start hook."""
 
@@ -31,10 +35,13 @@ class Readiness:
         checks.add("etcd", store_check(store.alive, clock), frozenset({LIVEZ}))
         started = Condition("caches are not filled yet")
         checks.add("informer-sync", filled(started, lambda: cacher.damaged), ready)
-        self._filled = [started, *map(checks.hook, cache_hooks(resources.naming))]
+        self._filled: list[Condition] = [started]
+        self._started: list[Condition] = []
+        for name in cache_hooks(resources.naming):
+            (self._started if name in DEFINITION_HOOKS else self._filled).append(checks.hook(name))
         self._steps = {name: checks.hook(name) for name in steps}
         self._filled.append(checks.hook("apiservice-registration-controller"))
-        self._started = [checks.hook(name) for name in aggregation_hooks(bootstraps=AUTOREGISTRATION in steps)]
+        self._started += map(checks.hook, aggregation_hooks(bootstraps=AUTOREGISTRATION in steps))
         if AUTOREGISTRATION in steps:
             self._registered = checks.condition("autoregister-completion", "APIServices of this server are missing")
         for controller in controllers.controllers:
@@ -47,7 +54,7 @@ class Readiness:
             condition.met = True
 
     def services_started(self) -> None:
-        """What works in the background does."""
+        """What works in the background does, and established custom resources are served (reference REQ-31)."""
         for condition in self._started:
             condition.met = True
 
@@ -68,12 +75,15 @@ class Readiness:
 
 
 def cache_hooks(naming: Naming) -> tuple[str, ...]:
-    """Names of the start steps that are done once all caches are filled (reference OPS-8)."""
+    """Names of the start steps that are done once all caches are filled, in their order (reference OPS-8).
+
+    Those of definitions are among them, which take a little longer.
+    """
     return (
         naming.admission_hook,
         "generic-apiserver-start-informers",
         "start-apiextensions-informers",
-        "crd-informer-synced",
+        *DEFINITION_HOOKS,
         naming.aggregator_hook,
     )
 

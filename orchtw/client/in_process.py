@@ -65,7 +65,9 @@ class CachedItem:
         return str(self._entry.revision)
 
     def owner_metadata(self) -> OwnerMetadata:
-        return _reader.read(self._entry.raw) or OwnerMetadata.of(self.metadata())
+        return _reader.read(self._entry.raw) or OwnerMetadata.of(
+            self._target.stored.metadata(self._entry, owned=False)
+        )
 
     def metadata(self) -> Object:
         return self._target.stored.metadata(self._entry)

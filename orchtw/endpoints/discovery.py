@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from orchtw.registry.aggregation.order import available, merged
+from orchtw.registry.aggregation.order import available, matters, merged
 from orchtw.registry.aggregation.services import ApiServices
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
@@ -45,7 +45,7 @@ class Discovery:
         self._documents: dict[str, Document] = {}
         self._kept: dict[tuple[str, str, bool], Response] = {}
         targets.listen(self._forget)
-        services.listen(lambda _old, _new: self._forget())
+        services.listen(lambda old, new: self._forget() if matters(old, new) else None)
 
     def paths(self) -> Iterable[str]:
         """Every document's path."""
@@ -136,7 +136,7 @@ def _resource(resource: ResourceType) -> Document:
         "singularName": "" if resource.protobuf else resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": sorted(resource.verbs),
+        "verbs": sorted(resource.verbs) if resource.protobuf else list(resource.verbs),
     }
     optional = {
         "shortNames": list(resource.short_names),

@@ -69,12 +69,15 @@ class CallFailed(Exception):
 
 @attrs.frozen(slots=True, kw_only=True)
 class Question:
-    """A request: what comes behind the remote's URL, and what is sent. `query` is encoded."""
+    """A request: what comes behind the remote's URL, and what is sent. `query` is encoded.
+
+    A header that has several values has a list of them.
+    """
 
     method: str = "GET"
     path: str = ""
     query: str = ""
-    headers: Mapping[str, str] = attrs.field(factory=dict)
+    headers: Mapping[str, str | list[str]] = attrs.field(factory=dict)
     body: bytes = b""
 
     def url(self, remote: Remote) -> str:
@@ -104,6 +107,7 @@ class Caller(Service):
         self._pools = Pools(reactor, resolver)
         self._agent = agent
         self._running: set[Deferred[Any]] = set()
+        self._closed = False
 
     async def post(
         self,
@@ -119,7 +123,10 @@ class Caller(Service):
 
         Raises CallFailed, also for an answer that is no success.
         """
-        headers = {"Content-Type": "application/json", "Accept": "application/json, */*"}
+        headers: dict[str, str | list[str]] = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, */*",
+        }
         if agent:
             headers["User-Agent"] = agent
         query = f"timeout={duration_text(int(timeout_s * 10**9))}"
@@ -155,7 +162,8 @@ class Caller(Service):
             raise CallFailed(str(problem)) from None
 
     async def close(self) -> None:
-        """End everything that runs, and wait until no connection is left."""
+        """End everything that runs, and wait until no connection is left; from now on every call fails."""
+        self._closed = True
         for each in list(self._running):
             each.cancel()
         await self._pools.close()
@@ -173,6 +181,9 @@ class Caller(Service):
         def late(_result: object, _timeout_s: float) -> Any:
             return Failure(_failed(remote, question, LATE))  # type: ignore[no-untyped-call]
 
+        if self._closed:
+            work.close()
+            raise _failed(remote, question, "the server is shutting down")
         running = Deferred.fromCoroutine(work)
         self._running.add(running)
         try:
@@ -210,7 +221,7 @@ class Caller(Service):
                 try:
                     return await pool.client.request(
                         question.method,
-                        question.url(remote),
+                        web.asked_url(question.url(remote)),
                         headers=headers,
                         data=body,
                         allow_redirects=False,

@@ -41,7 +41,7 @@ class CommandFailed(Exception):
 async def run(reactor: Any, command: Command, *, time_s: float = TIME_S) -> bytes:
     """What the command prints; what it says on standard error is logged. It has no terminal, and no input.
 
-    Raises CommandFailed. Who cancels this ends the command.
+    Raises CommandFailed. Who cancels this ends the command, and so does the end of the server.
     """
     environment = {**os.environ, **command.env}
     found = shutil.which(command.name, path=environment.get("PATH", os.defpath))
@@ -54,11 +54,16 @@ async def run(reactor: Any, command: Command, *, time_s: float = TIME_S) -> byte
     except (OSError, ValueError, TypeError) as problem:
         raise CommandFailed(f"exec: executable {command.name} cannot be run: {problem}") from None
 
+    at_the_end = reactor.addSystemEventTrigger("before", "shutdown", process.kill)
+
     def late(_result: object, _time_s: float) -> Any:
         problem = CommandFailed(f"exec: executable {command.name} has not ended in {time_s:g} s")
         return Failure(problem)  # type: ignore[no-untyped-call]
 
-    return await process.output.addTimeout(time_s, reactor, onTimeoutCancel=late)
+    try:
+        return await process.output.addTimeout(time_s, reactor, onTimeoutCancel=late)
+    finally:
+        reactor.removeSystemEventTrigger(at_the_end)
 
 
 class _Process(ProcessProtocol):
@@ -69,7 +74,7 @@ class _Process(ProcessProtocol):
     _log = Logger()
 
     def __init__(self, name: str) -> None:
-        self.output: Deferred[bytes] = Deferred(lambda _: self._kill())
+        self.output: Deferred[bytes] = Deferred(lambda _: self.kill())
         self._name = name
         self._printed = bytearray()
         self._errors = bytearray()
@@ -83,7 +88,7 @@ class _Process(ProcessProtocol):
         self._printed += data
         if len(self._printed) > OUTPUT_BYTES and not self.output.called:
             self._printed.clear()
-            self._kill()
+            self.kill()
             self.output.errback(
                 CommandFailed(f"exec: executable {self._name} has printed more than {OUTPUT_BYTES} bytes")
             )
@@ -109,7 +114,7 @@ class _Process(ProcessProtocol):
         else:
             self.output.errback(CommandFailed(f"exec: executable {self._name} was ended by signal {ended.signal}"))
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
         """End it, and do not wait for whatever it has begun itself."""
         try:
             self.transport.signalProcess("KILL")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 import orjson
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
@@ -39,7 +39,8 @@ class Plugin:
 class ExecPlugin:
     """Runs the command when credentials are needed and there are none, or none that are good.
 
-    Those who need some at the same time share a run; it is ended when none of them wants it any more.
+    Those who need some at the same time share a run. It goes on when none of them waits any more: a command that
+    takes longer than a request may still helps the next one.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class ExecPlugin:
         """What the last run said, or a new one. Raises CredentialsError."""
         if self._shown is not None and (self._expires_s is None or self._wall_clock() <= self._expires_s):
             return self._shown
-        waiting: Deferred[Shown] = Deferred(self._left)
+        waiting: Deferred[Shown] = Deferred(self._waiting.remove)
         self._waiting.append(waiting)
         if self._running is None:
             running = Deferred.fromCoroutine(self._run())
@@ -71,17 +72,10 @@ class ExecPlugin:
             self._shown = None
         return True
 
-    def _left(self, waiting: Deferred[Shown]) -> None:
-        self._waiting.remove(waiting)
-        if not self._waiting and self._running is not None:
-            self._running.cancel()
-
     async def _run(self) -> None:
         try:
             output = await run(self._reactor, self._command())
             self._shown, self._expires_s = credential(output, self._plugin.api_version)
-        except CancelledError:
-            self._running = None
         except (CommandFailed, CredentialsError) as problem:
             self._tell(CredentialsError(f"getting credentials: {problem}"))
         else:

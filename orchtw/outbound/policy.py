@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
 
@@ -16,7 +15,11 @@ from orchtw.outbound.tls import ClientTLS
 _POLICIES: Final = 256
 """Of which the parsed certificates are kept."""
 
-_CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\s*", re.S)
+CERTIFICATES: Final = 300
+"""Of a bundle: twice as many as the web's authorities have. They take 30 ms to be read and looked at."""
+
+_BEGIN: Final = b"-----BEGIN CERTIFICATE-----"
+_END: Final = b"-----END CERTIFICATE-----"
 
 
 class BadTLS(Exception):
@@ -64,13 +67,17 @@ def _parsed(policy: TLSPolicy) -> ClientTLS:
 
 def read_authorities(bundle: bytes) -> tuple[x509.Certificate, ...]:
     """The certificates of a bundle; those that cannot be read are passed over, but one must be. Raises BadTLS."""
+    _, *blocks = bundle.split(_BEGIN)
+    if len(blocks) > CERTIFICATES:
+        raise BadTLS(f"unable to load root certificates: there are more than {CERTIFICATES}")
     found = []
     trouble = "unable to parse bytes as PEM block"
-    for block in _CERTIFICATE.findall(bundle):
+    for block in blocks:
+        content, end, _ = block.partition(_END)
         try:
-            found.append(x509.load_pem_x509_certificate(block))
+            found.append(x509.load_pem_x509_certificate(_BEGIN + content + end))
         except (ValueError, x509.InvalidVersion) as problem:
-            trouble = f"failed to parse certificate: {problem}"
+            trouble = f"failed to parse certificate: {problem}" if end else trouble
     if not found:
         raise BadTLS(f"unable to load root certificates: {trouble}")
     return tuple(found)

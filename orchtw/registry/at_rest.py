@@ -7,8 +7,7 @@ its resourceVersion from the commit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from json import JSONDecoder
-from typing import Final, Protocol
+from typing import Protocol
 
 import orjson
 
@@ -16,13 +15,8 @@ from orchtw.objects import Object
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.envelope import envelope_head, unwrap, wrap
 from orchtw.schema.codec.json_text import load_json
-from orchtw.schema.codec.splice import set_protobuf_version
+from orchtw.schema.codec.splice import metadata_of, set_protobuf_version
 from orchtw.schema.codec.strict_fields import TYPE_KEYS
-from orchtw.schema.custom.codec import CustomCodec
-
-_METADATA: Final = b'"metadata":'
-_SMALL_BYTES: Final = 32 * 1024  # what is not longer is as quickly read as a whole
-_FIRST: Final = JSONDecoder()
 
 ReadOlder = Callable[[bytes], Object]
 """Reads a value of the store that is not of the present version and form, as a canonical dict of that version."""
@@ -37,8 +31,8 @@ class AtRest(Protocol):
     def decode(self, raw: bytes) -> Object:
         """A `raw` as canonical dict. Raises BadRequest naming the place that cannot be read."""
 
-    def metadata(self, raw: bytes) -> Object:
-        """Only the metadata of a `raw` that this server made."""
+    def metadata(self, raw: bytes, *, owned: bool = True) -> Object:
+        """Only the metadata of a `raw` that this server made; `owned` False: maybe without managedFields."""
 
     def tail(self, raw: bytes) -> bytes:
         """The JSON of a `raw` after kind and apiVersion."""
@@ -61,12 +55,14 @@ class ProtobufAtRest:
         self._head = envelope_head(codec.api_version, codec.kind)
         self._read_older = read_older
         self.decode = codec.decode_protobuf
-        self.metadata = codec.decode_metadata
         self._length = len(codec.type_prefix)
 
     def encode(self, obj: Object) -> bytes:
         """See `AtRest`, as all of these."""
         return self._codec.encode_protobuf(obj)
+
+    def metadata(self, raw: bytes, *, owned: bool = True) -> Object:
+        return self._codec.decode_metadata(raw)
 
     def tail(self, raw: bytes) -> bytes:
         return orjson.dumps(self.decode(raw))[self._length :]
@@ -84,13 +80,9 @@ class ProtobufAtRest:
 
 
 class JsonAtRest:
-    """The JSON after kind and apiVersion; the store keeps the whole object.
-
-    What is read has the shape that its schema gives it now, if it is of a custom kind (reference CRD-15, CRD-16).
-    """
+    """The JSON after kind and apiVersion; the store keeps the whole object."""
 
     def __init__(self, codec: KindCodec) -> None:
-        self._refresh = codec.refresh if isinstance(codec, CustomCodec) else None
         self._head = codec.type_prefix
         self._length = len(codec.type_prefix)
 
@@ -102,12 +94,8 @@ class JsonAtRest:
         obj: Object = load_json(self._head + raw)
         return obj
 
-    def metadata(self, raw: bytes) -> Object:
-        if len(raw) <= _SMALL_BYTES or not raw.startswith(_METADATA):
-            meta: Object = self.decode(raw)["metadata"]
-        else:
-            meta, _ = _FIRST.raw_decode(str(memoryview(raw)[len(_METADATA) :], "utf-8"))
-        return meta
+    def metadata(self, raw: bytes, *, owned: bool = True) -> Object:
+        return metadata_of(raw, owned=owned)
 
     def tail(self, raw: bytes) -> bytes:
         return raw
@@ -119,8 +107,6 @@ class JsonAtRest:
         return self._head + raw
 
     def raw(self, value: bytes) -> bytes:
-        if self._refresh is not None:
-            return self.encode(self._refresh(load_json(value)))
         if value.startswith(self._head):
             return value[self._length :]
         obj = load_json(value)  # in a version that was stored before

@@ -12,6 +12,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
+from orchtw.schema.codec.strict_fields import IGNORE
 
 
 class FieldOwnership:
@@ -36,8 +37,7 @@ class FieldOwnership:
         codec = target.codec
 
         def finish(obj: Object) -> Object:
-            canonical: Object = codec.normalise(obj)
-            codec.set_defaults(canonical)
+            canonical: Object = codec.fit(obj, IGNORE)[0]
             target.complete(canonical)
             return canonical
 

@@ -10,6 +10,7 @@ import orjson
 from orchtw.objects import Object
 from orchtw.registry.at_rest import ReadOlder, at_rest
 from orchtw.registry.strategy import Strategy
+from orchtw.registry.system_metadata import ordered
 from orchtw.rules.selectors import field_value
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
@@ -71,9 +72,12 @@ class Stored:
             tail = entry.json = self._at_rest.tail(entry.raw)
         return tail
 
-    def metadata(self, entry: Entry) -> Object:
-        """A private copy of the metadata of a cached object, at a fraction of the cost of the whole."""
-        return self._at_rest.metadata(entry.raw)
+    def metadata(self, entry: Entry, *, owned: bool = True) -> Object:
+        """A private copy of the metadata of a cached object, at a fraction of the cost of the whole.
+
+        `owned` False: maybe without managedFields, which saves more.
+        """
+        return self._at_rest.metadata(entry.raw, owned=owned)
 
     def entry(self, obj: dict[str, Any], raw: bytes, revision: int, key: str) -> Entry:
         """The cache's form of `obj`, whose metadata gets `revision` as resourceVersion.
@@ -103,8 +107,11 @@ class Stored:
         """The cache's form of a value read from the store; its JSON is left until somebody asks, for most kinds."""
         raw = self._at_rest.raw(value)
         obj = self._at_rest.decode(raw)
+        is_kept = self.strategy.traits.json_kept
+        if is_kept:
+            obj["metadata"] = ordered(obj["metadata"])
         entry = self.entry(obj, raw, revision, key)
-        if not self.strategy.traits.json_kept:
+        if not is_kept:
             entry.json = None
         return entry
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+import attrs
+
 from orchtw.config import Config
 from orchtw.naming import Naming
 from orchtw.registry.older_values import OlderValues
@@ -21,6 +23,7 @@ from orchtw.schema.schemas import Kind
 from orchtw.storage.cache import Cacher
 
 REGISTRY = "/registry/"
+_VERBS_OF_CLOSED = ("delete", "deletecollection", "get", "list", "watch")
 
 Path = tuple[str, str, str]
 """Group, version, plural."""
@@ -136,9 +139,16 @@ class Targets:
         self._caches.remove(stored)
 
     def close(self, stored: Stored, why: str) -> None:
-        """Let nothing new into an added resource's collection from now on: 405 with these words."""
-        if stored.closed != why:
-            stored.closed = why
+        """Let nothing new into an added resource's collection from now on: 405 with these words.
+
+        Discovery shows what can still be done with what is there.
+        """
+        if stored.closed == why:
+            return
+        stored.closed = why
+        home = stored.resource.group, stored.resource.plural
+        if self._stored.get(home) is stored:
+            self._added[home] = [attrs.evolve(each, verbs=_VERBS_OF_CLOSED) for each in self._added[home]]
             self._tell()
 
     def listen(self, changed: Callable[[], None]) -> Callable[[], None]:

@@ -140,6 +140,10 @@ class WritePath:
                 return written
         raise modified(write)
 
+    async def discard(self, stored: Stored, key: str, revision: int) -> None:
+        """Remove an object that cannot be read, unless it has changed: what it was, nobody can be asked about."""
+        await self._store.commit(Op(stored.prefix + key, None, revision))
+
     async def stored_now(self, stored: Stored, namespace: str, name: str) -> Entry | None:
         """The object as the store has it, for a write that goes on while its resource is exchanged for another."""
         key = stored.tail(namespace, name)
@@ -234,13 +238,13 @@ class WritePath:
         try:
             prepared = await self._run(size, lambda: write.target.prepare(new))
             if write.dry_run:
-                return prepared.entry(live.revision)
+                return write.target.as_written(prepared.entry(live.revision), new)
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
             if hold is not None:
                 hold.end()
-        return prepared.entry(outcome.revision) if outcome.revision else None
+        return write.target.as_written(prepared.entry(outcome.revision), new) if outcome.revision else None
 
     async def remove(self, write: Write, live: Entry, old: Object | None) -> Outcome:
         """Remove the live object, unless another writer was faster; a dry run answers with the live revision.

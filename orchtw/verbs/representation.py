@@ -16,7 +16,7 @@ import orjson
 from orchtw.errors import StatusError, TooManyRequests
 from orchtw.objects import Object
 from orchtw.registry.offload import INLINE_BYTES, Offload
-from orchtw.registry.target import Target
+from orchtw.registry.target import Forms, Target
 from orchtw.request import Response
 from orchtw.rules.negotiation import Negotiated, check_transform
 from orchtw.schema.codec.codecs import Codecs
@@ -24,7 +24,7 @@ from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
 from orchtw.schema.codec.wire import delimited, varint
 from orchtw.verbs.made_stream import MadeStream, ThreadParts
 from orchtw.verbs.pieces import PIECE_BYTES, Form, Framed, Held, Items, JsonForm, ProtobufForm, items_of
-from orchtw.verbs.slices import begun, in_turns
+from orchtw.verbs.slices import Steps, begun, in_turns
 from orchtw.verbs.text_forms import list_parts, object_parts
 from orchtw.verbs.transforms import Transforms
 from orchtw.verbs.wires import Wires
@@ -148,8 +148,7 @@ class Representations:
         if len(entries) > PINNED_ITEMS:
             target.stored.cache.pins.add(held)
         if target.forms is not None:
-            for run in held.runs(SCANNED):
-                await target.forms.ensure(run)
+            await target.forms.ensure(await in_turns(self._turns, _lacking(target.forms, held)))
         if accept.transform is not None:
             check_transform(accept, target.resource.list_kind or "", is_list=True)
             if accept.format == "protobuf":
@@ -222,6 +221,15 @@ class Representations:
 
     async def _items(self, held: Held, form: Form) -> Items:
         return await in_turns(self._turns, items_of(held, form))
+
+
+def _lacking(forms: Forms, held: Held) -> Steps[list[Entry]]:
+    """The objects of a list that have to be converted, in steps."""
+    found: list[Entry] = []
+    for entries in held.runs(SCANNED):
+        found += [entry for entry in entries if forms.lacks(entry)]
+        yield
+    return found
 
 
 def _at_hand(target: Target, entry: Entry, accept: Negotiated) -> bool:

@@ -145,7 +145,7 @@ async def _build_large(context: Reading, call: Call, item: KeyValue, selection: 
 
     def work() -> list[Entry]:
         found = _built(call, item, selection)
-        for entry in found:
+        for entry in found if call.target.forms is None else ():
             call.target.json_tail(entry)
         return found
 

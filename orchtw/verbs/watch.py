@@ -26,11 +26,13 @@ async def watch(context: Reading, times: WatchTimes, call: Call) -> Response:
         await wait
     wire = context.representations.wire(call.target, call.accept, params=call.request.params)
     selection, cache = selection_of(call, options), call.target.stored.cache
+    forms = call.target.forms
     if cache.large:  # frames are made on the reactor, of encodings that are there already
-        await context.representations.encode_large(call.target, cache.large_among(selection), call.accept)
-    if call.target.forms is not None and not options.revision:  # who cannot be shown the state is told so at once
+        large = [entry for entry in cache.large_among(selection) if forms is None or not forms.lacks(entry)]
+        await context.representations.encode_large(call.target, large, call.accept)
+    if forms is not None and not options.revision:  # who cannot be shown the state is told so at once
         first = cache.candidates(selection)[:STARTED]
-        await call.target.forms.ensure([entry for entry in first if selection.matches(entry)])
+        await forms.ensure([entry for entry in first if selection.matches(entry)])
     member = cache.watch(
         selection,
         wire,

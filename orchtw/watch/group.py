@@ -385,7 +385,10 @@ class Group:
         events = self._log.after(until, SCAN_EVENTS)
         for event in events:
             ends = event.revision != until  # a cursor never splits a revision
-            if event.revision > flushed or (ends and size >= MAX_WRITE_BYTES):
+            if event.revision > flushed:
+                until = max(until, flushed)
+                break
+            if ends and size >= MAX_WRITE_BYTES:
                 break
             event_type = self.event_type(event)
             if event_type is not None:

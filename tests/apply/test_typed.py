@@ -89,6 +89,38 @@ class CompareTests(SynchronousTestCase):
         self.assertEqual(changes({"items": [{"port": 1}, {"port": 1}]}, {"items": [{"port": 1}]}), [[], [], []])
 
 
+class MisfitTests(SynchronousTestCase):
+    """Stored values from before their schema changed (reference CRD-63)."""
+
+    MISFITS: Any = {"box": "full", "items": {"port": 1}, "tags": "a"}
+
+    def test_fields(self) -> None:
+        """A value that is not of its type is one field."""
+        for key, value in self.MISFITS.items():
+            self.assertEqual(claims({key: value}), FieldSet.named(key))
+            self.assertEqual(present(TYPE, {key: value}), {".": {}, f"f:{key}": {}})
+
+    def test_compared(self) -> None:
+        """What was of its type before or is now comes or goes with its parts, beside the change itself."""
+        fine = {"box": {"width": 1}, "items": [{"port": 1}], "tags": ["b"]}
+        for key, value in fine.items():
+            wrong = {key: self.MISFITS[key]}
+            added, modified, removed = changes(wrong, {key: value})
+            self.assertEqual((modified, removed), ([f".{key}"], []))
+            self.assertTrue(added and all(path.startswith(f".{key}") for path in added))
+            self.assertEqual(changes({key: value}, wrong), [[], [f".{key}"], added])
+
+    def test_merged(self) -> None:
+        """It is replaced as a whole, and nothing can be taken out of it."""
+        fine = {"box": {"width": 1}, "items": [{"port": 1}], "tags": ["b"]}
+        for key, value in fine.items():
+            wrong = {key: self.MISFITS[key]}
+            self.assertEqual(merge(TYPE, wrong, {key: value}), {key: value})
+            self.assertEqual(merge(TYPE, {key: value}, wrong), wrong)
+            self.assertEqual(remove(TYPE, wrong, {f"f:{key}": {"f:x": {}}}), wrong)
+            self.assertEqual(extract(TYPE, wrong, {f"f:{key}": {"f:x": {}}}), wrong)
+
+
 class MergeTests(SynchronousTestCase):
     def test_shares_what_does_not_change(self) -> None:
         """The result is the live value itself where nothing changes."""

@@ -27,7 +27,7 @@ TIME = "2026-01-02T03:04:05Z"
 MICRO_TIME = "2026-01-02T03:04:05.000006Z"
 
 EXTRA: dict[str, tuple[str, ...]] = {
-    "APIServiceSpec": ("group", "version", "service"),
+    "APIServiceSpec": ("group", "version"),
     "CertificateSigningRequestSpec": ("usages",),
     "ClusterRole": ("rules",),
     "ConfigMap": ("data",),
@@ -101,7 +101,7 @@ EXTRA: dict[str, tuple[str, ...]] = {
 }
 
 VALUES: dict[tuple[str, str], Any] = {
-    ("APIServiceSpec", "group"): "example.com",
+    ("APIServiceSpec", "group"): "api.example.com",
     ("APIServiceSpec", "groupPriorityMinimum"): 1000,
     ("APIServiceSpec", "version"): "v1",
     ("APIServiceSpec", "versionPriority"): 15,
@@ -163,7 +163,7 @@ VALUES: dict[tuple[str, str], Any] = {
 
 # Names with more to them than a DNS label.
 NAMES = {
-    "APIService": "v1.example.com",
+    "APIService": "v1.api.example.com",
     "CustomResourceDefinition": "widgets.example.com",
     "StorageVersion": "example.com.widgets",
 }

@@ -23,11 +23,25 @@ SPECS = {
 """Of each version: the same host and port in three ways."""
 
 
+SCALES = {
+    name: {"scale": {"specReplicasPath": path, "statusReplicasPath": ".status.replicas"}}
+    for name, path in (("v1beta1", ".spec.port"), ("v1", ".spec.address.port"))
+}
+"""Ports stand for replicas."""
+
+COLUMNS = {
+    name: [{"name": "Host", "type": "string", "jsonPath": path}]
+    for name, path in (("v1beta1", ".spec.host"), ("v1", ".spec.address.host"))
+}
+
+
 def definition(group: str, conversion: Object | None, storage: str = "v1", **specs: Object) -> Object:
     """Routes in the versions of `specs` (default: all three), converted as `conversion` says."""
     versions = [
         {
-            "name": name, "served": True, "storage": name == storage, "subresources": {"status": {}},
+            "name": name, "served": True, "storage": name == storage,
+            "subresources": {"status": {}, **SCALES.get(name, {})},
+            "additionalPrinterColumns": COLUMNS.get(name, []),
             "schema": {"openAPIV3Schema": members(spec=spec, status=members(phase=TEXT))},
         }
         for name, spec in (specs or SPECS).items()

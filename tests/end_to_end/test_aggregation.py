@@ -46,8 +46,9 @@ _pairs: dict[str, Pair] = {}
 async def pair(folder: Path, vocabulary: str) -> Pair:
     """Both, started; the authority is that of the back one's certificate, which is for the name of its Service."""
     folder.mkdir()
+    own = f"--min-request-timeout={1800 + len(_pairs)}"  # nobody else's server has these flags
     off = "--runtime-config=batch/v1=false,batch/v1beta1=false"
-    front = await shared_server(str(folder / "front"), f"--vocabulary={vocabulary}", off, f"--v={len(_pairs)}")
+    front = await shared_server(str(folder / "front"), f"--vocabulary={vocabulary}", off, own)
     chain, key, authority = certificate_for(folder, "batch.elsewhere.svc")
     flags = (
         f"--vocabulary={vocabulary}",
@@ -71,7 +72,7 @@ class AggregationCase(TestCase):
     timeout = 180
 
     async def setUp(self) -> None:  # type: ignore[override]
-        name = f"{self.vocabulary} {self.alone}"
+        name = self.id() if self.alone else self.vocabulary
         if name not in _pairs:
             _pairs[name] = await pair(Path(self.mktemp()), self.vocabulary)
             self.both = _pairs[name]
@@ -253,6 +254,16 @@ class GoneTests(AggregationCase):
         self.addCleanup(lambda: ensureDeferred(server.terminate()))
         await self.until_available("True")
         self.assertEqual((await self.client.get(self.jobs())).code, 200)
+
+
+class EndTests(AggregationCase):
+    alone = True
+
+    async def test_front_ends(self) -> None:
+        """A server that ends does not wait for the watches that it passes on (reference OPS-14)."""
+        watch = await self.client.watch(f"{self.jobs()}?watch=1")
+        self.assertEqual(await self.both.front.terminate(), 0)
+        self.assertEqual(await watch.rest(), [])
 
 
 class SlowTests(AggregationCase):

@@ -14,6 +14,7 @@ from tests.end_to_end.case import ServerCase, reactor
 from tests.end_to_end.routes import SPECS, TEXT, answer, by_webhook, definition, members, route, spec
 
 DEFINITIONS = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
+TABLE = "application/json;as=Table;g=meta.orch.io;v=v1"
 APPLY = {"Content-Type": "application/apply-patch+yaml"}
 
 
@@ -71,7 +72,7 @@ class NameTests(ConversionCase):
     """The strategy None."""
 
     async def test_only_the_name_changes(self) -> None:
-        """Objects are shown in every version, less what its schema does not know (reference CRD-24, CRD-29)."""
+        """Objects are shown in every version, less what its schema does not know (reference CRD-24, CRD-41)."""
         await self.define(None, v1=members(size=TEXT, old=TEXT), v2=members(size=TEXT, new=TEXT))
         obj = {**self.route("v1"), "spec": {"size": "1", "old": "x"}}
         await self.created(self.path("v1"), obj)
@@ -82,7 +83,7 @@ class NameTests(ConversionCase):
         self.assertEqual(await self.spec("v1"), {"size": "2"})
 
     async def test_older_versions(self) -> None:
-        """What was stored in another version is read, and written anew by an update of nothing (reference CRD-28)."""
+        """What was stored in another version is read, and written anew by an update of nothing (reference CRD-40)."""
         await self.define(None, v1=members(size=TEXT), v2=members(size={**TEXT, "default": "9"}))
         await self.created(self.path("v1"), {**self.route("v1"), "spec": {}})
         await self.store_in("v2")
@@ -130,12 +131,15 @@ class WebhookTests(WebhookCase):
         answered = await self.client.merge(self.path("v1alpha1", "a", "status"), {"status": {"phase": "Up"}})
         self.assertEqual((answered.code, answered.json["status"]), (200, {"phase": "Up"}), answered)
         self.assertEqual(await self.spec("v1"), {"address": {"host": "i", "port": 82}})
+        answered = await self.client.post(f"{self.path('v1beta1')}?dryRun=All", self.route("v1beta1", "b"))
+        self.assertEqual((answered.code, answered.json["spec"]), (201, {"host": "h", "port": 80}), answered)
+        self.assertNotIn("resourceVersion", answered.json["metadata"])
         answered = await self.client.delete(self.path("v1alpha1", "a"))
         self.assertEqual(answered.code, 200, answered)
         await self.until(self.path("v1", "a"), 404)
 
     async def test_rules_of_the_request(self) -> None:
-        """Causes name the fields of the version that was written, and defaults are its own (reference CRD-29)."""
+        """Causes name the fields of the version that was written, and defaults are its own (reference CRD-41)."""
         await self.define_by_webhook()
         answered = await self.client.post(self.path("v1beta1"), self.route("v1beta1", port=0))
         self.assertEqual(answered.code, 422, answered)
@@ -145,7 +149,7 @@ class WebhookTests(WebhookCase):
         self.assertEqual(await self.spec("v1alpha1"), {"hostPort": "x:443"})
 
     async def test_lists(self) -> None:
-        """A list is converted in few calls, by few connections, and not again (reference CRD-30)."""
+        """A list is converted in few calls, by few connections, and not again (reference CRD-42)."""
         await self.define_by_webhook()
         path = self.path("v1")
         await gatherResults(
@@ -164,11 +168,47 @@ class WebhookTests(WebhookCase):
         self.assertEqual(len(self.webhook.asked), 2)
         page = (await self.client.get(self.path("v1alpha1") + "?limit=10")).json
         self.assertEqual((len(page["items"]), len(self.webhook.asked)), (10, 3))
-        table = await self.client.get(self.path("v1beta1"), "application/json;as=Table;g=meta.orch.io;v=v1")
+        table = await self.client.get(self.path("v1beta1"), TABLE)
         self.assertEqual((len(table.json["rows"]), len(self.webhook.asked)), (1000, 3))
 
+    async def test_scale(self) -> None:
+        """Each version has its replicas where it says (reference CRD-23, CRD-41)."""
+        await self.define_by_webhook()
+        await self.created(self.path("v1"), self.route("v1", port=3))
+        path = self.path("v1beta1", "a", "scale")
+        self.assertEqual((await self.client.get(path)).json["spec"], {"replicas": 3})
+        answered = await self.client.merge(path, {"spec": {"replicas": 4}})
+        self.assertEqual((answered.code, answered.json["spec"]), (200, {"replicas": 4}), answered)
+        self.assertEqual(await self.spec("v1"), {"address": {"host": "h", "port": 4}})
+        answered = await self.client.get(self.path("v1alpha1", "a", "scale"))
+        self.assertEqual(answered.code, 404, answered)
+
+    async def test_large_objects(self) -> None:
+        """Large objects are converted for every form that there is (reference CRD-42, CRD-43)."""
+        await self.define_by_webhook()
+        note = "x" * 200_000
+        obj = self.route("v1")
+        obj["spec"]["note"] = note
+        before = (await self.client.get(self.path("v1"))).version
+        await self.created(self.path("v1"), obj)
+        watch = await self.client.watch(f"{self.path('v1beta1')}?watch=1&resourceVersion={before}")
+        tables = await self.client.watch(f"{self.path('v1beta1')}?watch=1", TABLE)
+        self.assertEqual((await watch.event())["object"]["spec"]["note"], note)
+        self.assertEqual((await tables.event())["object"]["rows"][0]["cells"], ["a", "h"])
+        await self.client.merge(self.path("v1", "a"), {"spec": {"address": {"host": "i"}}})
+        self.assertEqual((await watch.event())["object"]["spec"], {"host": "i", "port": 80, "note": note})
+        self.assertEqual((await tables.event())["object"]["rows"][0]["cells"], ["a", "i"])
+        found = (await self.client.get(self.path("v1beta1"))).json
+        self.assertEqual(found["items"][0]["spec"]["note"], note)
+        past = await self.client.get(f"{self.path('v1beta1')}?resourceVersion={found['metadata']['resourceVersion']}")
+        self.assertEqual(past.code, 200)
+        partial = await self.client.get(self.path("v1beta1", "a"), TABLE.replace("Table", "PartialObjectMetadata"))
+        self.assertEqual(partial.json["kind"], "PartialObjectMetadata", partial)
+        yaml = await self.client.get(self.path("v1beta1", "a"), "application/yaml")
+        self.assertIn(f"apiVersion: {self.crd_group}/v1beta1", yaml.body.decode())
+
     async def test_watch(self) -> None:
-        """A watch shows events in its own version, in order, those of what is gone too (reference CRD-31)."""
+        """A watch shows events in its own version, in order, those of what is gone too (reference CRD-43)."""
         await self.define_by_webhook()
         await self.created(self.path("v1"), self.route("v1"))
         watch = await self.client.watch(self.path("v1beta1") + "?watch=1")
@@ -181,7 +221,7 @@ class WebhookTests(WebhookCase):
         self.assertEqual({each["object"]["apiVersion"] for each in events}, {f"{self.crd_group}/v1beta1"})
 
     async def test_watch_fails(self) -> None:
-        """A watch that cannot go on ends with an error, and those of the stored version go on (reference CRD-31)."""
+        """A watch that cannot go on ends with an error, and those of the stored version go on (reference CRD-43)."""
         await self.define_by_webhook()
         other = await self.client.watch(self.path("v1beta1") + "?watch=1")
         plain = await self.client.watch(self.path("v1") + "?watch=1")
@@ -226,7 +266,7 @@ class WebhookTests(WebhookCase):
         self.assertEqual(gone.code, 200, gone)
 
     async def test_older_review(self) -> None:
-        """A webhook that names v1beta1 first is asked in v1beta1 (reference CRD-30)."""
+        """A webhook that names v1beta1 first is asked in v1beta1 (reference CRD-42)."""
         await self.define_by_webhook("v1", "v7", "v1beta1", "v1")
         await self.created(self.path("v1"), self.route("v1"))
         await self.spec("v1beta1")
@@ -240,7 +280,7 @@ class StorageTests(WebhookCase):
     """Another version becomes the one of the store."""
 
     async def test_switch(self) -> None:
-        """What is stored stays readable in every version, and is rewritten when it is written (reference CRD-28)."""
+        """What is stored stays readable in every version, and is rewritten when it is written (reference CRD-40)."""
         await self.define_by_webhook("v1beta1")
         await self.created(self.path("v1beta1"), self.route("v1beta1"))
         await self.store_in("v1")
@@ -262,7 +302,7 @@ class StorageTests(WebhookCase):
         self.assertEqual(again.version, answered.version)
 
     async def test_end_of_a_version(self) -> None:
-        """A version goes once the status no longer says that objects are stored in it (reference CRD-28)."""
+        """A version goes once the status no longer says that objects are stored in it (reference CRD-40)."""
         await self.define_by_webhook("v1beta1")
         await self.created(self.path("v1beta1"), self.route("v1beta1"))
         await self.store_in("v1")
@@ -303,6 +343,32 @@ class StorageTests(WebhookCase):
         self.assertEqual(await self.spec("v1", "old"), {"address": {"host": "h", "port": 80}})
 
 
+class RestartTests(WebhookCase):
+    """A server of its own, which is killed."""
+
+    flags = ("--enable-garbage-collector=true",)
+
+    async def test_dead_webhook(self) -> None:
+        """A start needs no webhook, and objects in older versions go with their definition (reference CRD-40)."""
+        await self.define_by_webhook("v1beta1")
+        await self.created(self.path("v1beta1"), self.route("v1beta1"))
+        await self.store_in("v1")
+        await self.webhook.stop()
+        await self.server.kill9()
+        await self.server.start()
+        self.client = self.new_client()
+        await self.until(self.path("v1beta1"), 200)
+        self.assertEqual(await self.spec("v1beta1"), {"host": "h", "port": 80})
+        self.assertEqual((await self.client.get(self.path("v1", "a"))).code, 500)
+        self.webhook.start()
+        self.assertEqual(await self.spec("v1"), {"address": {"host": "h", "port": 80}})
+        await self.webhook.stop()
+        path = f"{DEFINITIONS}/routes.{self.crd_group}"
+        self.assertEqual((await self.client.delete(path)).code, 200)
+        await self.until(path, 404)
+        await self.until(self.path("v1beta1"), 404)
+
+
 class BadWebhookTests(WebhookCase):
     """Webhooks that are slow, lie, hang up, or cannot be believed."""
 
@@ -323,6 +389,7 @@ class BadWebhookTests(WebhookCase):
             (lambda asked: HANG_UP, f'failed: Post "{url}": EOF'),
             (lambda asked: Reply(body=b'{"kind":', cut=4), f"failed: {late}"),
             (lambda asked: Reply(code=404), "failed: the server could not find the requested resource"),
+            (lambda asked: Reply(half_closed=True, raw=b""), f'failed: Post "{url}": EOF'),
         ]
         for reply, why in cases:
             self.webhook.answer = reply
@@ -333,7 +400,7 @@ class BadWebhookTests(WebhookCase):
 
     async def test_slow(self) -> None:
         """While a webhook thinks, others are served, and those who want the same wait for one call
-        (reference CRD-30).
+        (reference CRD-42).
         """
         await self.define_by_webhook()
         await self.created(self.path("v1"), self.route("v1"))

@@ -107,6 +107,7 @@ class OperatorCase(ProcessCase):
         await self.baking("night", 3, program)
         self.assertEqual(await self.api.kill9(), -9)
         await self.api.start()
+        self.user = self.client(self.api)
         await self.user.merge(f"{BAKERIES}/night", {"spec": {"ovens": 5}})
         await self.baking("night", 5, program)
         await self.user.delete(DEFINITION)

@@ -173,7 +173,7 @@ class LoadTests(DefinitionCase):
         await self.install(gizmo(group, part(size=whole(0, 10))))
         await self.created(self.custom(gizmo(group)), thing(gizmo(group), "a", size=3))
         await self.uninstall(gizmo(group)["metadata"]["name"])
-        kind = gizmo(group, part(size=text(maxLength=2)))
+        kind = definition(group, "Gizmo", [version("v1", part(size=text(maxLength=2)))])
         await self.install(kind)
         self.assertEqual((await self.client.get(self.custom(kind))).json["items"], [])
         self.assertEqual((await self.client.post(self.custom(kind), thing(kind, "a", size=3))).code, 422)

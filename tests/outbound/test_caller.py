@@ -10,8 +10,9 @@ from typing import Any
 import attrs
 from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import CancelledError, Deferred, gatherResults
+from twisted.internet.error import CannotListenError
 from twisted.internet.task import deferLater
-from twisted.trial.unittest import TestCase
+from twisted.trial.unittest import SkipTest, TestCase
 
 from orchtw.outbound import pools
 from orchtw.outbound.bodies import collected
@@ -174,6 +175,8 @@ class SharingTests(CallerCase):
         await self.caller.stopService()
         self.assertIsInstance(self.failureResultOf(running).value, CancelledError)
         await self.settled(lambda: self.webhook.connections == 0)
+        text = f'Post "{self.remote.url}?timeout=5s": the server is shutting down'
+        self.assertEqual(await self.trouble(), text)
 
     async def test_left(self) -> None:
         """Who does not wait any more ends the connection of the call."""
@@ -192,11 +195,14 @@ class FailureTests(CallerCase):
         return f'Post "{text or self.webhook.url}/convert?timeout={timeout}": '
 
     async def test_nobody(self) -> None:
-        """Nobody listens."""
+        """Nobody listens, or nobody knows the name."""
         await self.webhook.stop()
         where = f"127.0.0.1:{self.webhook.port}"
         expected = self.url() + f"dial tcp {where}: connect: connection refused"
         self.assertEqual(await self.trouble(), expected)
+        remote = attrs.evolve(self.remote, url="https://a..b/convert")
+        expected = self.url("https://a..b") + "dial tcp: lookup a..b: no such host"
+        self.assertEqual(await self.trouble(remote), expected)
 
     async def test_late(self) -> None:
         """The time is over before the head, or in the body."""
@@ -408,3 +414,20 @@ class CredentialsTests(CallerCase):
         text = url + "getting credentials: exec: executable x not found"
         self.assertEqual(await self.trouble(remote), text)
         self.assertEqual(self.webhook.asked, [])
+
+
+class IPv6Tests(CallerCase):
+    """A webhook at an IPv6 address."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        try:
+            self.there = self.new_webhook(address="::1", hosts=("::1",))
+        except CannotListenError:
+            raise SkipTest("this machine has no IPv6: not run") from None
+
+    async def test_post(self) -> None:
+        """Its URL has brackets, its certificate the address."""
+        remote = Remote.of_client_config(self.there.client_config("/a"))
+        await self.caller.post(remote, b"{}", timeout_s=5)
+        self.assertEqual(self.there.asked[0].headers["host"], f"[::1]:{self.there.port}")

@@ -167,8 +167,9 @@ class ExecPluginTests(TestCase):
         self.assertEqual(str(raised.exception), f"exec: executable {script} has not ended in 0.3 s")
 
     async def test_left(self) -> None:
-        """When nobody waits any more the plugin is ended; who comes later begins a new run."""
-        plugin = self.plugin("if n == 1: time.sleep(600)\nsay(token='t')")
+        """When nobody waits any more the run goes on, and who comes later has its result."""
+        go = self.folder / "go"
+        plugin = self.plugin(f"while not os.path.exists({str(go)!r}): time.sleep(0.01)\nsay(token='t')")
         waiting = Deferred.fromCoroutine(plugin.current())
         while not (self.folder / "runs").exists():
             tick: Deferred[None] = Deferred()
@@ -177,4 +178,36 @@ class ExecPluginTests(TestCase):
         waiting.cancel()
         with self.assertRaises(CancelledError):
             await waiting
-        self.assertEqual(self.token(await plugin.current()), "t")
+        later = Deferred.fromCoroutine(plugin.current())
+        go.touch()
+        self.assertEqual((self.token(await later), self.runs), ("t", 1))
+
+    async def test_end_of_the_server(self) -> None:
+        """A command does not outlive the server; afterwards nothing of it is left in the reactor."""
+
+        class Ending:
+            """The reactor, whose end the test chooses."""
+
+            def __init__(self) -> None:
+                self.triggers: dict[int, Any] = {}
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(reactor, name)
+
+            def addSystemEventTrigger(self, _phase: str, _event: str, call: Any) -> int:
+                self.triggers[1] = call
+                return 1
+
+            def removeSystemEventTrigger(self, trigger: int) -> None:
+                del self.triggers[trigger]
+
+        script = self.folder / "slow"
+        script.write_text("#!/bin/sh\nexec sleep 600\n")
+        script.chmod(0o700)
+        ending = Ending()
+        running = Deferred.fromCoroutine(command.run(ending, Command(name=str(script))))
+        ending.triggers[1]()
+        with self.assertRaises(CommandFailed) as raised:
+            await running
+        self.assertEqual(str(raised.exception), f"exec: executable {script} was ended by signal 9")
+        self.assertEqual(ending.triggers, {})

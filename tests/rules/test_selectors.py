@@ -189,6 +189,14 @@ class FieldSelectorTests(SynchronousTestCase):
         self.assertTrue(parse_fields("spec.nodeName=n1,status.phase=", POD_FIELDS).matches_object(pod))
         self.assertFalse(parse_fields("spec.nodeName!=n1", POD_FIELDS).matches_object(pod))
 
+    def test_custom(self) -> None:
+        """Of custom kinds there are exactly the fields that they have, and no other names (reference READ-22)."""
+        selector = parse_fields("metadata.name=a", ("metadata.name",), custom=True)
+        self.assertEqual(selector.equalities, (("metadata.name", "a"),))
+        for field in ("metadata.namespace", "spec.x"):
+            error = self.assertRaises(BadRequest, parse_fields, f"{field}=a", ("metadata.name",), custom=True)
+            self.assertEqual(error.message, f"field label not supported: {field}")
+
     def test_empty(self) -> None:
         """Empty text and empty terms select everything."""
         self.assertEqual(parse_fields("", POD_FIELDS), ALL_FIELDS)

@@ -97,6 +97,14 @@ class RequestParserTests(SynchronousTestCase):
         headers = {"host": "a", "x-twice": "one, two", "transfer-encoding": "chunked"}
         self.assertEqual(essence(request), ("POST", "/api/v1/pods", "limit=5&x=a%20b", headers, b"abcde"))
         self.assertEqual(flags, KEEP_ALIVE)
+        self.assertEqual((request.lines("x-twice"), request.lines("host")), (["one", "two"], ("a",)))
+        self.assertEqual(request.lines("x-never"), ())
+
+    def test_lines_of_one_request(self) -> None:
+        """What came more than once in one request is unknown to the next on its connection (reference AUTHN-38)."""
+        (first, *_), (second, *_) = parsed(POST + PUT).ready
+        self.assertEqual(list(first.repeated or ()), ["x-twice"])
+        self.assertIsNone(second.repeated)
 
     def test_byte_by_byte(self) -> None:
         """Where the network cuts the bytes changes nothing."""

@@ -107,6 +107,22 @@ class TrustTests(SynchronousTestCase):
         self.assertFalse(self.believed(Identity("alice", self.root, usage=ANY, expired=True), anchor=self.root))
         self.assertFalse(self.believed(Identity("alice", stranger, usage=ANY), anchor=self.root))
 
+    def test_announced(self) -> None:
+        """Certificates of proxies are asked for beside those of clients, and not believed by that (AUTHN-38)."""
+        root, proxies = Identity("root", is_ca=True), Identity("proxies", is_ca=True)
+        options = TLSOptions(
+            certificates=(self.server.certificate,),
+            key=self.server.key,
+            client_cas=(root.certificate,),
+            announced_cas=(proxies.certificate,),
+        )
+        proxy, asked = Identity("proxy", proxies), []
+        client = client_of(proxy.certificate, key=proxy.key)
+        client.set_info_callback(lambda connection, *_: asked.append(connection.get_client_ca_list()))
+        server = handshake(ServingTLS(options).context, client)
+        self.assertFalse(verified(server))
+        self.assertEqual([name.commonName for name in asked[-1]], ["root", "proxies"])
+
     def test_no_certificate(self) -> None:
         """No certificate is not a verified one."""
         options = TLSOptions(

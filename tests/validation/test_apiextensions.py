@@ -44,6 +44,7 @@ from tests.validation.examples import (
 from tests.verbs.unattended import UnattendedCase
 
 WRITES = "tests.validation.test_definitions"
+LIFE = "tests.controllers.definitions.test_life_cycle"
 RULES = "tests.schema.expressions.test_rules"
 NESTED = "self.all(a, self.all(b, true))"
 TEN_MILLION = {"type": "array", "maxItems": 2200, "items": {"type": "integer"}}
@@ -528,9 +529,13 @@ class DefinitionsTests(UnattendedCase, case.EntryCase):
             change={"spec.scope": "Cluster", "metadata.labels.a": "b", "status.conditions": [ESTABLISHED]},
             expected={"spec.scope": "Namespaced", "metadata.labels": GONE, "status.conditions[0].status": "True"},
         ),
-        130: Shown(f"{WRITES}.WritesTests.test_finalizer"),
+        130: [Shown(f"{WRITES}.WritesTests.test_finalizer"), Shown(f"{LIFE}.EndTests.test_closed")],
         131: [Shown(f"{WRITES}.GateTests.test_off"), Shown(f"{WRITES}.GateTests.test_kept")],
-        132: Stored(on="status", change={"status.conditions": [ESTABLISHED]}, expected={"spec.group": "example.com"}),
+        132: [
+            Stored(on="status", change={"status.conditions": [ESTABLISHED]}, expected={"spec.group": "example.com"}),
+            *(Shown(f"{LIFE}.ConditionTests.{name}") for name in ("test_established", "test_approval")),
+            Shown(f"{LIFE}.EndTests.test_pending"),
+        ],
         133: Stored(change={"spec.versions[0].deprecated": True, WARNING: "soon"}, expected={WARNING: "soon"}),
         153: [Shown(f"{RULES}.CauseTests.test_texts"), Shown(f"{RULES}.CauseTests.test_paths")],
         154: Shown(f"{RULES}.TransitionTests.test_update"),

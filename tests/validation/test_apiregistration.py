@@ -24,6 +24,9 @@ LOCAL = {"spec.service": GONE}
 
 
 class ApiregistrationTests(case.EntryCase):
+    """On a server that says nothing of its own in the status of what clients make."""
+
+    more = {"bootstrap": False}
     file = "apiregistration.json"
     bases = {"APIService": Base(path=SERVICES, obj=SERVICE)}
     examples = {

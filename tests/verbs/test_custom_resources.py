@@ -10,8 +10,10 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.testing.in_process import InProcessServer
+from orchtw.verbs.transforms import Transforms
 from tests.registry.custom.definitions import GROUP, SCALE, SCHEMA, lamp, serve, served, struct, version
 
 V1 = f"/apis/{GROUP}/v1"
@@ -221,6 +223,13 @@ class FormTests(CustomCase):
         api_version, kind, raw = unwrap((await self.server.request("GET", LAMPS, headers={"accept": listed})).body)
         items = codecs.kind(api_version, kind).decode_protobuf(raw)["items"]
         self.assertEqual([each["metadata"] for each in items], [made["metadata"]])
+        target = self.server.instance.resources.targets.find(GROUP, "v1", "lamps")
+        assert target is not None
+        accept = Negotiator(Naming.orch()).accept(metadata, watch=True, protobuf=False)
+        wire = Transforms(codecs, Naming.orch(), lambda: 0.0).wire(target, accept, {})
+        entry = target.stored.get("default", "a")
+        assert entry is not None
+        self.assertIn(b"PartialObjectMetadata", wire.frame("ADDED", entry, entry.revision))
 
 
 class TableTests(CustomCase):
@@ -423,4 +432,4 @@ class OwnershipTests(CustomCase):
         found = await self.apply(lamp(spec=fine), query="&force=true")
         self.assertEqual(found["spec"], {**fine, "parts": [{"name": "p", "kind": "new"}]})
         self.assertEqual([each for each in found["metadata"]["managedFields"] if each["operation"] == "Update"][0]
-                         ["fieldsV1"], {"f:spec": {".": {}}})  # fmt: skip
+                         ["fieldsV1"], {"f:spec": {}})  # fmt: skip

@@ -16,7 +16,7 @@ from orchtw.watch.selection import Selection
 from orchtw.watch.turns import SLICE_S
 from orchtw.watch.watcher import Watcher
 from tests.properties import examples
-from tests.watch.watching import RecordingSink, Stepping, TextWire, Watched
+from tests.watch.watching import RecordingSink, SlowGate, Stepping, TextWire, Watched
 
 NAMES = ("spec.nodeName",)
 SELECTIONS = [
@@ -37,6 +37,7 @@ actions = st.one_of(
     st.tuples(st.just("delete"), st.sampled_from(KEYS)),
     st.tuples(st.just("flush")),
     st.tuples(st.just("turn")),
+    st.tuples(st.just("answer")),
     st.tuples(st.just("elsewhere")),
     st.tuples(st.just("tick")),
     st.tuples(st.just("join"), st.integers(0, 7), st.sampled_from(["state", "past", "future", "now"]), st.booleans()),
@@ -54,11 +55,14 @@ def line(kind: str, entry: Entry, revision: int) -> str:
 class Model:
     """The resource, its watchers, and what each of them should have seen in the end."""
 
-    def __init__(self, slice_steps: int) -> None:
+    def __init__(self, slice_steps: int, gated: bool) -> None:
         self.watched = Watched()
         if slice_steps:
             self.watched.seconds = Stepping(SLICE_S / slice_steps)
         self.opening = TextWire(opens=True)
+        self.gate = SlowGate()
+        if gated:
+            self.opening.gate = self.watched.wire.gate = self.gate
         self.members: list[tuple[Watcher, RecordingSink, int, Selection, list[str]]] = []
         self.now = 0.0
 
@@ -79,6 +83,9 @@ class Model:
 
     def turn(self) -> None:
         self.watched.turn()
+
+    def answer(self) -> None:
+        self.gate.answer()
 
     def elsewhere(self) -> None:
         self.watched.elsewhere()
@@ -117,7 +124,7 @@ class Model:
         for member, sink, *_ in self.members:
             sink.room = None
             member.resume()
-        while self.watched.turn():
+        while self.watched.turn() or self.gate.answer():
             pass
 
     def expected(self, since: int, selection: Selection, shown: list[str]) -> list[str]:
@@ -136,12 +143,17 @@ class Model:
 
 class ModelTests(SynchronousTestCase):
     @examples(300)
-    @given(st.lists(actions, max_size=60), st.sampled_from([1, 30, 100, 65536]), st.sampled_from([0, 1, 2, 7]))
+    @given(
+        st.lists(actions, max_size=60),
+        st.sampled_from([1, 30, 100, 65536]),
+        st.sampled_from([0, 1, 2, 7]),
+        st.booleans(),
+    )
     def test_each_event_once_in_order(
-        self, history: list[tuple[object, ...]], write_bytes: int, slice_steps: int
+        self, history: list[tuple[object, ...]], write_bytes: int, slice_steps: int, gated: bool
     ) -> None:
-        """Whatever the pauses and slices, each watcher sees the filtered events, once, in order
-        (reference WATCH-9).
+        """Whatever the pauses, slices and conversions, each watcher sees the filtered events, once, in order
+        (reference WATCH-9, CRD-43).
         """
         with (
             patch.object(group_module, "MAX_WRITE_BYTES", write_bytes),
@@ -150,7 +162,7 @@ class ModelTests(SynchronousTestCase):
             patch.object(group_module, "SCAN_EVENTS", 3),
             patch.object(watcher_module, "SCAN_ENTRIES", 2),
         ):
-            model = Model(slice_steps)
+            model = Model(slice_steps, gated)
             for action in history:
                 model.act(action)
             model.settle()

@@ -10,7 +10,7 @@ from orchtw.request import Ending, chunks
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import NO_LABELS, Entry
 from orchtw.watch.frames import Wire
-from orchtw.watch.gate import Gate
+from orchtw.watch.gate import Done, Gate
 from orchtw.watch.log import EventLog, Head
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection
@@ -68,6 +68,30 @@ class TextWire:
 
     def error(self, error: StatusError) -> bytes:
         return b"ERROR %d %b\n" % (error.code, error.message.encode())
+
+
+class SlowGate:
+    """Makes entries ready when it is told to `answer`; `asked` are those that it was asked for, once each."""
+
+    def __init__(self) -> None:
+        self.ready: set[Entry] = set()
+        self.asked: list[tuple[list[Entry], Done]] = []
+
+    def lacks(self, entry: Entry) -> bool:
+        return entry not in self.ready
+
+    def prepare(self, entries: Sequence[Entry], done: Done) -> None:
+        self.asked.append((list(entries), done))
+
+    def answer(self, error: StatusError | None = None) -> bool:
+        """Answer the oldest question; returns whether there was one."""
+        if not self.asked:
+            return False
+        entries, done = self.asked.pop(0)
+        if error is None:
+            self.ready.update(entries)
+        done(error)
+        return True
 
 
 class RecordingSink:

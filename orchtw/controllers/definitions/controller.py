@@ -25,7 +25,7 @@ from orchtw.registry.target import Target
 from orchtw.storage.cache_resource import DamagedObject
 from orchtw.watch.entry import Entry
 
-CONCURRENCY: Final = 32
+CONCURRENCY: Final = 8
 """Definitions at a time: the store reads and commits together what is asked of it together."""
 
 SURVEY_S: Final = 0.05

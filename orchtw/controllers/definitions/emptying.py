@@ -11,6 +11,7 @@ from orchtw.registry.deletion import Deletion
 from orchtw.registry.stored import Stored
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
+from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
 from orchtw.rules.options import DeleteOptions
 from orchtw.storage.freshness import MOST_RECENT
@@ -26,8 +27,9 @@ MAX_CAUSES = 10
 class Emptying:
     """Deletes objects as the server itself, past admission: whether they may go was asked with the definition."""
 
-    def __init__(self, deletion: Deletion, user: UserInfo, clock: IReactorTime) -> None:
+    def __init__(self, deletion: Deletion, writes: WritePath, user: UserInfo, clock: IReactorTime) -> None:
         self._deletion = deletion
+        self._writes = writes
         self._user = user
         self._clock = clock
 
@@ -63,10 +65,13 @@ class Emptying:
         return list(refusals)
 
     async def _delete(self, target: Target, key: str) -> None:
+        stored = target.stored
+        if (revision := stored.cache.damaged.get(key)) is not None:
+            await self._writes.discard(stored, key, revision)
+            return
         namespace, _, name = key.rpartition("/")
-        if key not in target.stored.cache.damaged:
-            entry = target.stored.get(namespace, name)
-            if entry is None or target.stored.metadata(entry).get("deletionTimestamp"):
-                return
+        entry = stored.get(namespace, name)
+        if entry is None or stored.metadata(entry).get("deletionTimestamp"):
+            return
         write = Write(target=target, namespace=namespace, name=name, user=self._user, admitted=True)
         await self._deletion.delete(write, DeleteOptions())

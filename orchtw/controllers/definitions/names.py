@@ -25,9 +25,10 @@ class NameIndex:
         self._owners: dict[_Name, set[str]] = {}
         self._held: dict[str, frozenset[_Name]] = {}
 
-    def hold(self, definition: str, group: str, names: Names) -> bool:
-        """Let a definition have these names and no others; returns whether it has given one back."""
-        held, before = frozenset(_names(group, names)), self._held.get(definition, frozenset())
+    def hold(self, definition: str, group: str, *names: Names) -> bool:
+        """Let a definition have all these names and no others; returns whether it has given one back."""
+        held = frozenset(name for each in names for name in _names(group, each))
+        before = self._held.get(definition, frozenset())
         for name in held - before:
             self._owners.setdefault(name, set()).add(definition)
         for name in before - held:
@@ -39,7 +40,7 @@ class NameIndex:
 
     def release(self, definition: str) -> None:
         """A definition is gone."""
-        self.hold(definition, "", {})
+        self.hold(definition, "")
         del self._held[definition]
 
     def is_taken(self, name: _Name, definition: str) -> bool:

@@ -51,11 +51,11 @@ class Observer:
     async def news(self, definition: Definition, obj: Object, size_bytes: int) -> tuple[News, float | None]:
         """What to tell of a definition that is not terminating, and after how many seconds to look again.
 
-        The names that it tells are held for the definition from now on.
+        The names that it tells are held for the definition from now on, beside those that it has until that is told.
         """
         structure = await self._structure(definition, obj, size_bytes)
         names, finding = accept(definition, self._index)
-        self._index.hold(definition.name, definition.group, names)
+        self._index.hold(definition.name, definition.group, names, definition.accepted)
         after_s = await self._establishing_s(definition) if finding.holds and not definition.established else 0.0
         established = establishment(definition, names_accepted=finding.holds, due=not after_s)
         approval = approval_finding(definition.group, definition.annotations, self._naming)

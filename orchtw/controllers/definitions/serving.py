@@ -36,13 +36,16 @@ class Serving:
     """Adds, changes and removes resources as definitions come, change and go.
 
     A resource that changes is served as it was until it is served as it is. `serve` is called for a definition when
-    its last call for that one has ended.
+    its last call for that one has ended. `rules`: whether those in schemas hold.
     """
 
-    def __init__(self, targets: Targets, codecs: Codecs, versionings: Versionings, offload: Offload) -> None:
+    def __init__(
+        self, targets: Targets, codecs: Codecs, versionings: Versionings, offload: Offload, *, rules: bool = True
+    ) -> None:
         self._targets = targets
         self._versionings = versionings
         self._schemas = codecs.schemas
+        self._rules = rules
         self._make_codec = partial(codecs.made, codec_type=CustomCodec)
         self._run = offload.run
         self._served: dict[str, Served] = {}
@@ -76,7 +79,7 @@ class Serving:
 
     async def _add(self, name: str, state: Hashable, obj: Object, size_bytes: int) -> None:
         versioning = self._versionings.of(obj)
-        kinds = await self._run(size_bytes, lambda: kinds_of(obj, self._schemas))
+        kinds = await self._run(size_bytes, lambda: kinds_of(obj, self._schemas, rules=self._rules))
         if name not in self._ended:
             await self._targets.add(kinds, CustomStrategy, self._make_codec, versioning)
             first = kinds[0][0]

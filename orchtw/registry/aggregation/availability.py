@@ -64,8 +64,8 @@ class Availability(Service):
         super().startService()  # type: ignore[no-untyped-call]
         for stored in (self._checks.services, self._checks.endpoints):
             stored.cache.follow(self)
-        for name in self._services.all:
-            self._soon(name)
+        for service in self._services.all.values():
+            self._changed(None, service)
 
     def stopService(self) -> None:
         """Look no more; a question under way is given up."""
@@ -97,6 +97,8 @@ class Availability(Service):
         if new is None:
             assert old is not None
             self._forget(old.name)
+        elif old is None and new.backend is None and new.available:
+            return  # the server's own are made so
         elif old is None or _asked(old) != _asked(new):
             self._soon(new.name)
 
@@ -120,8 +122,10 @@ class Availability(Service):
 
     def _begin(self, name: str, look: _Look) -> None:
         look.again, look.begun = False, self._clock.seconds()
-        running = look.running = Deferred.fromCoroutine(self._look(name, look))
+        running = Deferred.fromCoroutine(self._look(name, look))
         running.addErrback(self._failed, name, look)
+        if not running.called:
+            look.running = running
 
     def _failed(self, failure: Failure, name: str, look: _Look) -> None:
         if not isinstance(failure.value, CancelledError):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 INTERVAL_S: Final = 60.0
 FETCH_S: Final = 30.0
-V2_BYTES: Final = 32 << 20
-INDEX_BYTES: Final = 4 << 20
+V2_BYTES: Final = 8 << 20
+INDEX_BYTES: Final = 1 << 20
 USER: Final = UserInfo(name="system:aggregator")
 
 _V2, _V3 = "/openapi/v2", "/openapi/v3"

@@ -44,6 +44,13 @@ def available(services: Mapping[str, ApiService]) -> frozenset[GroupVersion]:
     return frozenset(each.group_version for each in services.values() if each.backend is not None and each.available)
 
 
+def matters(old: ApiService | None, new: ApiService | None) -> bool:
+    """Whether a change of an APIService may change what is shown. One that the server makes for what it serves says
+    what is true without it.
+    """
+    return old is not None or new is None or new.backend is not None or not new.managed
+
+
 def _local_priorities(info: GroupInfo, version: str, services: Mapping[str, ApiService]) -> tuple[int, int]:
     service = services.get(f"{version}.{info.name}")
     if service is not None and service.backend is None:

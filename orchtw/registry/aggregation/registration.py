@@ -25,6 +25,9 @@ SETTLE_S: Final = 30.0
 """After the start, before APIServices of custom group versions that are not served are removed: those may be yet to
 come."""
 
+GATHER_S: Final = 0.1
+"""After a change: others that come meanwhile are seen to together."""
+
 RETRY_S: Final = 1.0
 
 
@@ -52,7 +55,7 @@ class Registration:
         self._settled_at = self._clock.seconds() + SETTLE_S
         self._at_start = frozenset(self._services.all)
         self._services.listen(self._changed)
-        self._maker.targets.listen(self._soon)
+        self._maker.targets.listen(lambda: self._soon(GATHER_S))
 
     def stop(self) -> None:
         """See to nothing any more."""
@@ -73,10 +76,13 @@ class Registration:
         self._done.update(wanted)
 
     def _changed(self, old: ApiService | None, new: ApiService | None) -> None:
-        if ALWAYS in (old.managed if old is not None else "", new.managed if new is not None else ""):
-            self._soon()
+        if old is None and new is not None and new.name in self._ours:
+            return
+        freed = new is None and old is not None and old.name in self._ours
+        if freed or any(each is not None and each.managed == ALWAYS for each in (old, new)):
+            self._soon(GATHER_S)
 
-    def _soon(self, delay_s: float = 0) -> None:
+    def _soon(self, delay_s: float) -> None:
         if self._stopped:
             return
         if self._timer is not None and self._timer.active():

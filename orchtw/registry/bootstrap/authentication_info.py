@@ -34,16 +34,19 @@ class AuthenticationInfo:
     allowed_names: tuple[str, ...] = ()
 
     def merged(self, data: Mapping[str, str], now: datetime) -> dict[str, str]:
-        """The ConfigMap's data with this in it, and without certificates that have expired by `now`."""
-        client_ca = _bundle((self.client_ca, data.get(CLIENT_CA, "")), now)
+        """The ConfigMap's data with this in it, and without certificates that have expired by `now`.
+
+        What is there stays in front: otherwise two servers would put themselves before each other for ever.
+        """
+        client_ca = _bundle((data.get(CLIENT_CA, ""), self.client_ca), now)
         found = {**data, CLIENT_CA: client_ca}
         if not client_ca:
             del found[CLIENT_CA]
-        proxy_ca = _bundle((self.proxy_ca, data.get(PROXY_CA, "")), now)
+        proxy_ca = _bundle((data.get(PROXY_CA, ""), self.proxy_ca), now)
         if proxy_ca:
             found[PROXY_CA] = proxy_ca
             for key, ours in self._lists().items():
-                found[key] = orjson.dumps(list(dict.fromkeys((*ours, *_list(data.get(key, "")))))).decode()
+                found[key] = orjson.dumps(list(dict.fromkeys((*_list(data.get(key, "")), *ours)))).decode()
         return found
 
     def _lists(self) -> dict[str, tuple[str, ...]]:

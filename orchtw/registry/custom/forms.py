@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -13,7 +13,8 @@ from orchtw.errors import InternalError, StatusError
 from orchtw.watch.entry import Entry
 from orchtw.watch.gate import Done
 
-CHUNK: Final = 1024
+CHUNK: Final = 2000
+CHUNK_BYTES: Final = 16 << 20
 """Entries whose forms are asked for at a time, which bounds what the questions hold."""
 
 
@@ -45,11 +46,11 @@ class WebhookForms:
 
         Where the round of others fails, what it was to bring is asked for again: the fault may lie in the rest of it.
         """
-        for start in range(0, len(entries), CHUNK):
-            await self._ensure(entries[start : start + CHUNK])
-
-    async def _ensure(self, entries: Sequence[Entry]) -> None:
         lacking = [entry for entry in entries if self.lacks(entry)]
+        for chunk in _chunks(lacking):
+            await self._ensure(chunk)
+
+    async def _ensure(self, lacking: Sequence[Entry]) -> None:
         while lacking:
             others = {self._coming[entry]: None for entry in lacking if entry in self._coming}
             own = [entry for entry in lacking if entry not in self._coming]
@@ -80,8 +81,21 @@ class WebhookForms:
     def _refusal(self, failure: Failure) -> StatusError:
         if isinstance(failure.value, StatusError):
             return failure.value
-        self._log.failure("objects could not be converted", failure)
+        if not isinstance(failure.value, CancelledError):  # as calls are when the server stops
+            self._log.failure("objects could not be converted", failure)
         return InternalError.of("the watch could not be continued")
+
+
+def _chunks(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
+    """A bounded number of entries and bytes at a time, and at least one entry."""
+    begin = size = 0
+    for position, entry in enumerate(entries):
+        if position > begin and (size + len(entry.raw) > CHUNK_BYTES or position - begin >= CHUNK):
+            yield entries[begin:position]
+            begin, size = position, 0
+        size += len(entry.raw)
+    if begin < len(entries):
+        yield entries[begin:]
 
 
 class _Round:

@@ -11,7 +11,9 @@ import orjson
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.schema.catalogue import Column, ResourceType, ScalePaths, Subresource
+from orchtw.schema.custom.keywords import extensions
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.schemas import OBJECT_META, Kind, Schemas
 from orchtw.schema.versions import maturity
@@ -22,10 +24,10 @@ _SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 _EVERYTHING: Final = b'{"type":"object","%spreserve-unknown-fields":true}'
 
 
-def kinds_of(definition: Object, schemas: Schemas) -> list[Kind]:
+def kinds_of(definition: Object, schemas: Schemas, *, rules: bool = True) -> list[Kind]:
     """What `Targets.add` takes: every version of the definition, also those that are not served.
 
-    The definition is canonical, valid, and its names have been accepted.
+    The definition is canonical, valid, and its names have been accepted. `rules`: whether those in schemas hold.
     """
     naming = schemas.naming
     metadata = schemas.struct(OBJECT_META)
@@ -35,7 +37,7 @@ def kinds_of(definition: Object, schemas: Schemas) -> list[Kind]:
     found: list[Kind] = []
     for version in versions:
         resource = _resource(definition, version, preferred, naming)
-        source = _source(version, naming)
+        source = _source(version, naming, rules=rules)
         found.append((resource, CustomSchema(resource.message, source, metadata, naming)))
     return found
 
@@ -123,9 +125,19 @@ def _warning(definition: Object, version: Object) -> str:
     return f"{text}; use {spec['group']}/{newer} {kind}"
 
 
-def _source(version: Object, naming: Naming) -> bytes:
+def _source(version: Object, naming: Naming, *, rules: bool) -> bytes:
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
-    return _EVERYTHING % naming.extension_prefix.encode() if schema is None else orjson.dumps(schema)
+    if schema is None:
+        return _EVERYTHING % naming.extension_prefix.encode()
+    source = orjson.dumps(schema)
+    key = extensions(naming).validations
+    if rules or key.encode() not in source:
+        return source
+    copy = orjson.loads(source)
+    for node in walk(copy, Path(None, ""), extensions(naming)):
+        drop: Any = node.schema
+        drop.pop(key, None)
+    return orjson.dumps(copy)
 
 
 def _storage_hash(group: str, version: str, kind: str) -> str:

@@ -1,4 +1,4 @@
-"""What a conversion webhook is asked, and whether its answer can be believed (reference CRD-24, CRD-30)."""
+"""What a conversion webhook is asked, and whether its answer can be believed (reference CRD-24, CRD-42)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where custom objects live: in the store each lies in the version that it was last written in (reference CRD-28)."""
+"""Where custom objects live: in the store each lies in the version that it was last written in (reference CRD-40)."""
 
 from __future__ import annotations
 
@@ -63,11 +63,13 @@ class CustomStored(Stored):
         return obj
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
-        """See `Stored`. Raises ValueError for an object of another kind."""
+        """See `Stored`. Raises ValueError for an object of another kind or scope: of a former definition."""
         obj = load_json(value)
         home, version = self.codec, obj["apiVersion"]
         if obj["kind"] != home.kind:
             raise ValueError(f"{obj['kind']} is stored where {home.kind} should be")
+        if ("/" in key) != self.resource.namespaced:
+            raise ValueError(f"it is of another scope than {home.kind} has now")
         if (codec := self.codecs.get(version)) is not None:
             obj = codec.refresh(obj)
         if version != home.api_version and self._same:

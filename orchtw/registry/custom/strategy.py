@@ -7,12 +7,14 @@ from typing import Final
 from orchtw.errors import Cause
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.offload import INLINE_BYTES
 from orchtw.registry.scaling import PathScale, ScaleMapping
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.traits import Traits
 from orchtw.request import UserInfo
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.custom.codec import CustomCodec
 
 TRAITS: Final = Traits(unconditional_update=False, free_finalizers=True, own_columns=True)
 
@@ -24,6 +26,12 @@ class CustomStrategy(Strategy):
         super().__init__(resource, naming, codec, TRAITS)
         paths = next((sub.scale for sub in resource.subresources if sub.name == "scale"), None)
         self._paths = None if paths is None else PathScale(paths)
+
+    def work_bytes(self, obj: Object, size_bytes: int) -> int:
+        """Rules of the schema may take long for small objects too."""
+        codec = self._codec
+        slow = isinstance(codec, CustomCodec) and codec.may_take_long(size_bytes)
+        return max(size_bytes, INLINE_BYTES + 1) if slow else size_bytes
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)

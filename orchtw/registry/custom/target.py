@@ -1,4 +1,4 @@
-"""A custom resource in one of its versions (reference CRD-24, CRD-29)."""
+"""A custom resource in one of its versions (reference CRD-24, CRD-41)."""
 
 from __future__ import annotations
 

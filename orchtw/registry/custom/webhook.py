@@ -1,4 +1,4 @@
-"""Objects into another version by a webhook: in batches, a few calls at a time (reference CRD-24, CRD-30)."""
+"""Objects into another version by a webhook: in batches, a few calls at a time (reference CRD-24, CRD-42)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class WebhookConverter:
             first.subFailure.raiseException()
             raise
         finally:
-            for each in running:
+            for each in reversed(running):  # those first that have not begun
                 each.cancel()
 
     async def _in_turn(
@@ -109,7 +109,10 @@ class WebhookConverter:
 
 def _finished(review: Review, answer: bytes, wanted: KindCodec) -> list[bytes]:
     """The objects of an answer as the schema of their version allows them."""
-    return [orjson.dumps(wanted.pruned(obj)) for obj in review.converted(answer)]
+    try:
+        return [orjson.dumps(wanted.pruned(obj)) for obj in review.converted(answer)]
+    except RecursionError:
+        raise ConversionFailed(f"{review.subject} failed: nested too deeply") from None
 
 
 def _batches(texts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.wire import read_varint, short_fields, varint
 
 # The members of metadata that come before resourceVersion in emission order (ObjectMeta, and ListMeta's selfLink).
@@ -77,6 +78,22 @@ def _after(raw: bytes, position: int) -> int:
         return position + 2 + length
     length, start = read_varint(raw, position + 1)
     return start + length
+
+
+def metadata_of(tail: bytes, *, owned: bool = True) -> dict[str, Any]:
+    """The metadata of a JSON tail, mostly without parsing what comes after it; `owned` False: without managedFields.
+
+    Where metadata has none, the cut is behind it: what is left is whole, or no JSON. Raises ValueError.
+    """
+    start = tail.find(_OWNERS)
+    end = tail.find(_OWNERS_END, start) + 2 if start > 0 else 0
+    if end > 1:
+        try:
+            head = b"{%b}" % tail[:end] if owned else b"{%b}}" % tail[:start]
+            return orjson.loads(head)["metadata"]  # type: ignore[no-any-return]
+        except orjson.JSONDecodeError:
+            pass
+    return load_json(b"{" + tail)["metadata"]  # type: ignore[no-any-return]
 
 
 def split_owned(tail: bytes) -> tuple[dict[str, Any], int] | None:

@@ -1,6 +1,6 @@
 """Whether values are valid, by functions written for their schema (reference CRD-17).
 
-They only say whether all is well, at the first doubt that it is not: what is wrong is found the direct way
+They only say whether all is well, and raise Unsure where they cannot: what is wrong is found the direct way
 (`validation.py`, `marked.py`), which may also find that nothing is.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from orchtw.schema.custom import formats, patterns
 from orchtw.schema.custom.keywords import EITHER, Extensions, Schema
 from orchtw.schema.custom.marked import Marked
-from orchtw.schema.custom.parts import Parts, Source
+from orchtw.schema.custom.parts import Parts, Source, Unsure
 from orchtw.schema.custom.validation import identity, is_among, is_integral, is_multiple
 
 _LARGEST: Final = 2**63 - 1
@@ -21,12 +21,13 @@ _TESTS: Final = {"string": "type({}) is str", "boolean": "type({}) is bool", "ob
                  "number": "(type({0}) is int or type({0}) is float)"}  # fmt: skip
 _ON_TEXTS: Final = ("minLength", "maxLength", "pattern", "format")
 _ON_NUMBERS: Final = ("minimum", "maximum", "multipleOf")
-_WIDEST: Final = 256
+_WIDEST: Final = 256  # members of an object and alternatives that are compiled: some 10 ms
 
 
 def checks(source: bytes, keys: Extensions, marked: Marked) -> Parts:
-    """Functions of a value: whether it is certain that nothing is wrong with it."""
+    """Functions of a value: whether nothing is wrong with it."""
     given = {
+        "Unsure": Unsure,
         "distinct": _distinct,
         "distinct_keys": _distinct_keys,
         "is_among": is_among,
@@ -46,19 +47,25 @@ def _is_integer(value: Any) -> bool:
 
 def _distinct(values: list[Any]) -> bool:
     try:
-        return len(set(values)) == len(values)
+        if len(set(values)) == len(values):
+            return True
     except TypeError:  # of lists and objects
-        return len({identity(each) for each in values}) == len(values)
+        pass
+    return len({identity(each) for each in values}) == len(values)
 
 
 def _distinct_keys(values: list[Any], keys: tuple[str, ...]) -> bool:
     try:
         if len(keys) == 1:
             (key,) = keys
-            return len({each.get(key) for each in values}) == len(values)
-        return len({tuple([each.get(key) for key in keys]) for each in values}) == len(values)
+            distinct = len({each.get(key) for each in values}) == len(values)
+        else:
+            distinct = len({tuple([each.get(key) for key in keys]) for each in values}) == len(values)
     except (AttributeError, TypeError):
-        return False
+        raise Unsure from None
+    if not distinct:  # what looks alike may differ
+        raise Unsure
+    return True
 
 
 class _Checks:
@@ -163,7 +170,7 @@ class _Checks:
         with w.block("if type(v) is dict:"):
             w("pass")
             if len(members) > _WIDEST or len(tests) > _WIDEST:
-                w("return False")
+                w("raise Unsure")
                 return
             if tests:
                 with w.block(f"if {' or '.join(tests)}:"):
@@ -214,9 +221,12 @@ class _Checks:
             schemas = schema.get(key) or ()
             if not schemas or (key == "anyOf" and schemas == EITHER and schema.get(self._keys.int_or_string)):
                 continue
+            if len(schemas) > _WIDEST:
+                w("raise Unsure")
+                return
             calls = [f"{w.part(each, key, index)}(v)" for index, each in enumerate(schemas)]
-            test = {"allOf": " and ", "anyOf": " or ", "oneOf": " + "}[key].join(calls)
-            with w.block(f"if {test} != 1:" if key == "oneOf" else f"if not ({test}):"):
+            test = {"allOf": " and ", "anyOf": " or ", "oneOf": ", "}[key].join(calls)
+            with w.block(f"if [{test}].count(True) != 1:" if key == "oneOf" else f"if not ({test}):"):
                 w("return False")
         if schema.get("not") is not None:
             with w.block(f"if {w.part(schema['not'], 'not')}(v):"):

@@ -10,6 +10,7 @@ import orjson
 
 from orchtw.errors import Cause, Invalid
 from orchtw.rules.causes import forbidden
+from orchtw.schema import expressions
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.refusals import unrecognized
@@ -18,16 +19,18 @@ from orchtw.schema.custom import wording
 from orchtw.schema.custom.check_code import checks
 from orchtw.schema.custom.keywords import Extensions, extensions
 from orchtw.schema.custom.marked import Marked
+from orchtw.schema.custom.parts import Parts, Unsure
 from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.custom.shape import Metadata, Shaper
-from orchtw.schema.custom.shape_code import Misfit, Unsure, shapes
-from orchtw.schema.custom.validation import TooCostly, Validation
+from orchtw.schema.custom.shape_code import Misfit, shapes
+from orchtw.schema.custom.validation import INLINE_STEPS, TooCostly, Validation, most_conditions
 from orchtw.schema.validation.validators import Validator
 
 if TYPE_CHECKING:
     from orchtw.schema.expressions.rules import Rules
 
 _TOO_DEEP = "nested too deeply"
+_MOST_COMPILED_BYTES = 8 * 1024  # of a schema of nothing but rules without patterns: in 30 ms
 _WRONG_TYPE = "FieldValueTypeInvalid"
 
 
@@ -56,12 +59,12 @@ class CustomCodec(KindCodec):
         return Metadata(schema, self._generated.normalise[schema], self._generated.known)
 
     @cached_property
-    def _shaped(self) -> Callable[[dict[str, Any], bool, list[str]], dict[str, Any]]:
-        return shapes(self.structure.source, self._keys, self._metadata).root()
+    def _shaped(self) -> Parts:
+        return shapes(self.structure.source, self._keys, self._metadata)
 
     @cached_property
-    def _certain(self) -> Callable[[dict[str, Any]], bool]:
-        return checks(self.structure.source, self._keys, self._marked).root()
+    def _checked(self) -> Parts:
+        return checks(self.structure.source, self._keys, self._marked)
 
     @cached_property
     def _marked(self) -> Marked:
@@ -99,10 +102,17 @@ class CustomCodec(KindCodec):
 
     def refresh(self, obj: dict[str, Any]) -> dict[str, Any]:
         """An object from the store as the schema is now: pruned, with defaults. What no longer fits stays."""
+        return self._in_shape(obj, fill=True)
+
+    def pruned(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object that another version became, as canonical dict of this one. What does not fit stays."""
+        return self._in_shape(obj, fill=False)
+
+    def _in_shape(self, obj: dict[str, Any], *, fill: bool) -> dict[str, Any]:
         try:
-            return self._typed(self._shaped(obj, True, []))
+            return self._typed(self._shaped(obj, fill, []))
         except (Misfit, Unsure, SchemaError):
-            shaper = Shaper(self._keys, self._metadata, fill=True, lenient=True)
+            shaper = Shaper(self._keys, self._metadata, fill=fill, lenient=True)
             return self._typed(shaper.root(obj, self.structure.structure()))
 
     @cached_property
@@ -122,17 +132,51 @@ class CustomCodec(KindCodec):
 
     def causes(self, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
         """Every cause why `new` may not replace `old` (None: it is created), of very many the first."""
-        found = [] if self._certain(new) else self._direct_causes(new, self.structure.structure(), "")
+        found = [] if self._is_certain(new) else self._direct_causes(new, self.structure.structure(), "")
         return found if found or self._rules is None else self._rules(new, old)
+
+    def may_take_long(self, size_bytes: int) -> bool:
+        """Whether an object of that size may make others wait: by many conditions, by rules or compiling them."""
+        if size_bytes // 2 * self._conditions > INLINE_STEPS:
+            return True
+        if not self._has_rules:
+            return False
+        if "_rules" not in self.__dict__ and self._compiles_long(self.structure.source):
+            return True
+        return self._rules is not None and self._rules.may_take_long(size_bytes)
+
+    @staticmethod
+    def _compiles_long(source: bytes) -> bool:
+        if not expressions.are_loaded() or len(source) > _MOST_COMPILED_BYTES:
+            return True
+        return b"matches(" in source or b"find" in source
+
+    @cached_property
+    def _conditions(self) -> int:
+        """How many conditions there are at most for one value."""
+        if not any(word in self.structure.source for word in (b'Of"', b'"not"')):
+            return 0
+        return most_conditions(self.structure.structure())
+
+    @cached_property
+    def _has_rules(self) -> bool:
+        return self._keys.validations.encode() in self.structure.source
 
     @cached_property
     def _rules(self) -> Rules | None:
         """What expressions ask for, of values that are as the rest of the schema wants them."""
-        if self._keys.validations.encode() not in self.structure.source:
+        if not self._has_rules:
             return None
         from orchtw.schema.expressions.rules import rules_of  # time that the start is spared
 
         return rules_of(self.structure.structure(), self.structure.naming)
+
+    def _is_certain(self, obj: dict[str, Any]) -> bool:
+        """Whether it is known at once that nothing is wrong."""
+        try:
+            return bool(self._checked(obj))
+        except Unsure:
+            return False
 
     def _direct_causes(self, value: Any, schema: Any, path: str) -> list[Cause]:
         try:

@@ -1,4 +1,4 @@
-"""The formats of texts that schemas can name (reference CRD-28); whatever else they name means nothing."""
+"""The formats of texts that schemas can name (reference CRD-33); whatever else they name means nothing."""
 
 from __future__ import annotations
 

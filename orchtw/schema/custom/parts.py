@@ -1,8 +1,8 @@
 """Functions for the parts of a structural schema, written and compiled when a value first comes to them.
 
 Parts that say the same share a function, wherever they are. The schema itself is not kept: it is parsed again for
-those who need it, of whom there are few after the first objects. Only names and numbers go from it into the source, and
-those through `repr`.
+those who need it, of whom there are few after the first objects. Only names and numbers go from it into the source,
+and those through `repr`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ Place = tuple[str | int, ...]
 """The steps from the root of a schema to a part."""
 
 _KEPT: Final = 4  # parsed schemas: those whose parts are being compiled
+
+_LINES_AT_ONCE: Final = 500
+"""That are compiled for one value, some 10 ms: of a schema of thousands of parts the next values need the others."""
+
+
+class Unsure(Exception):
+    """A function cannot tell: the part is of a kind too rare for functions, or not compiled yet."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -69,6 +76,11 @@ class Source:
         return self._parts.constant(value)
 
     @property
+    def length(self) -> int:
+        """How many lines there are."""
+        return len(self._lines)
+
+    @property
     def text(self) -> str:
         """All lines."""
         return "\n".join(self._lines)
@@ -80,7 +92,8 @@ Write = Callable[[Schema, Source], None]
 class Parts:
     """The functions of one purpose for the parts of one schema, in one namespace that starts out with `given`.
 
-    `write` puts the source of a part's function into the collector. Threads may ask at once.
+    `write` puts the source of a part's function into the collector. Threads may ask at once. Calling them is calling
+    the function of the whole; all of them may raise Unsure.
     """
 
     def __init__(self, source: bytes, write: Write, given: Mapping[str, Any]) -> None:
@@ -89,18 +102,25 @@ class Parts:
         self._namespace: dict[str, Any] = dict(given)
         self._names: dict[bytes, str] = {}
         self._lock = RLock()
+        self._lines_left = 0
+        self._root: Callable[..., Any] = _Stub(self, "root", ())
+        self._namespace["root"] = self._root
 
-    def root(self) -> Callable[..., Any]:
-        """The function of the whole, compiled."""
-        return self.compiled("root", ())
+    def __call__(self, *args: Any) -> Any:
+        if isinstance(self._root, _Stub):
+            self._root = self.compiled("root", ())
+        self._lines_left = _LINES_AT_ONCE
+        return self._root(*args)
 
     def compiled(self, name: str, place: Place) -> Callable[..., Any]:
-        """The function of that name, compiled from the part at a place."""
+        """The function of that name, compiled from the part at a place. Raises Unsure after many others."""
         with self._lock:
-            found = self._namespace.get(name)
-            if found is None or isinstance(found, _Stub):
+            if isinstance(self._namespace[name], _Stub):
+                if self._lines_left < 0:
+                    raise Unsure
                 source = Source(self, name, place)
                 self._write(part_at(parsed(self._source), place), source)
+                self._lines_left -= source.length
                 exec(compile(source.text, "<schema>", "exec", optimize=2), self._namespace)
             return self._namespace[name]  # type: ignore[no-any-return]
 

@@ -127,7 +127,7 @@ class Shaper:
             if key in members:
                 continue
             if isinstance(more, dict):
-                if (found := self._element(value[key], more, (path, f".{key}"))) is not MISSING:
+                if (found := self._free(value[key], more, (path, f".{key}"))) is not MISSING:
                     out[key] = found
             elif more is not None:
                 out[key] = kept(self.value(value[key], None, (path, f".{key}")))
@@ -139,14 +139,14 @@ class Shaper:
 
     def _member(self, value: Any, schema: Schema, path: Path) -> Any:
         """The value of a declared member, or MISSING."""
-        if value is MISSING and not (self._fill and "default" in schema):
-            return MISSING
-        return self._element(None if value is MISSING else value, schema, path, absent=value is MISSING)
-
-    def _element(self, value: Any, schema: Schema, path: Path, *, absent: bool = False) -> Any:
-        """What stands under a key; a null may stand for nothing."""
-        if value is None and (absent or not schema.get("nullable")):
+        if value is MISSING or (value is None and not schema.get("nullable")):
             return self.default(schema) if self._fill and "default" in schema else MISSING
+        return self.value(value, schema, path)
+
+    def _free(self, value: Any, schema: Schema, path: Path) -> Any:
+        """What stands under a free key, or MISSING; a null waits for its default."""
+        if value is None and not schema.get("nullable"):
+            return (self.default(schema) if self._fill else None) if "default" in schema else MISSING
         return self.value(value, schema, path)
 
     def default(self, schema: Schema) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
-from orchtw.schema.custom.parts import Parts, Source
+from orchtw.schema.custom.parts import Parts, Source, Unsure
 from orchtw.schema.custom.shape import Metadata, Shaper, kept, plain_number
 from orchtw.schema.values import in_order
 
@@ -22,10 +22,6 @@ _SMALLEST: Final = -(2**63)
 
 class Misfit(Exception):
     """A value is not of the type that its schema says."""
-
-
-class Unsure(Exception):
-    """A value may fit: its schema is of a kind that is too rare for functions."""
 
 
 def shapes(source: bytes, keys: Extensions, metadata: Metadata) -> Parts:
@@ -88,13 +84,14 @@ class _Bare:
     """Drops the members of values of which nothing may be known."""
 
     def __init__(self, keys: Extensions, metadata: Metadata) -> None:
-        self._direct = Shaper(keys, metadata, fill=False)
+        self._keys = keys
+        self._metadata = metadata
 
     def bare(self, value: Any, lost: list[str]) -> Any:
         """The value without them; `lost` grows if there were any."""
-        found = kept(self._direct.value(value, None))
-        if found != value:
-            lost.append("")
+        direct = Shaper(self._keys, self._metadata, fill=False)
+        found = kept(direct.value(value, None))
+        lost += direct.lost
         return found
 
 
@@ -200,8 +197,8 @@ class _Shapes:
             with w.block("if x is not None:"):
                 w(f"out[k] = {value}")
             if "default" in more:
-                with w.block("elif fill:"):
-                    w(f"out[k] = {self._default(more, w)}")
+                with w.block("else:"):
+                    w(f"out[k] = {self._default(more, w)} if fill else None")
 
     def _list(self, schema: Schema, w: Source) -> None:
         items = schema.get("items")

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import orjson
-
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
 from orchtw.rules.causes import go_quote
 from orchtw.schema.codec.mismatch import shortened
 from orchtw.schema.custom import formats, patterns, wording
-from orchtw.schema.custom.keywords import Extensions, Schema
+from orchtw.schema.custom.keywords import JUNCTORS, Extensions, Schema
 
 MAX_STEPS: Final = 1_000_000
 """Of one value: far more than any that a request may hold takes, unless its schema was made for that."""
 
+INLINE_STEPS: Final = 300_000
+"""Of functions, that may be taken where others wait: some 30 ms."""
+
+_PATTERN_STEPS: Final = 500
 _INT64: Final = range(-(2**63), 2**63)
 _EXACT: Final = 2**53
 _TOLERANCE: Final = 1e-9  # of a quotient of two fractions
@@ -52,6 +54,7 @@ class Validation:
     def __init__(self, keys: Extensions, max_steps: int = MAX_STEPS) -> None:
         self._keys = keys
         self._steps_left = max_steps
+        self._patterns: set[str] = set()
 
     def causes(self, value: Any, schema: Schema, path: str = "") -> list[Cause]:
         """Why the value at `path` does not fit; of very many the first. Raises TooCostly."""
@@ -61,6 +64,12 @@ class Validation:
         self._steps_left -= steps
         if self._steps_left < 0:
             raise TooCostly
+
+    def _count_pattern(self, pattern: str | None) -> None:
+        """A pattern may have to be compiled."""
+        if pattern and pattern not in self._patterns:
+            self._patterns.add(pattern)
+            self._count(_PATTERN_STEPS)
 
     def _value(self, value: Any, schema: Schema, path: str) -> _Outcome:
         self._count()
@@ -72,6 +81,7 @@ class Validation:
         self._conditions(value, schema, path, out)
         out.fitting += 4  # each rule that can hold of the value counts, whether it does or not
         if type(value) is str:
+            self._count_pattern(schema.get("pattern"))
             out.fitting += 1 + _text(value, schema, path, out)
         elif type(value) in (int, float):
             _number(value, schema, path, out)
@@ -174,6 +184,34 @@ class Validation:
             out.add(max(outcomes, key=lambda each: each.fitting))
 
 
+def most_conditions(schema: Schema) -> int:
+    """The number of schemas in the conditions of one value: of all values, the one that has most."""
+    most, waiting = 0, [schema]
+    while waiting:
+        here = waiting.pop()
+        most = max(most, sum(map(_size, _conditions_of(here))))
+        waiting += (here.get("properties") or {}).values()
+        waiting += (part for key in ("items", "additionalProperties") if isinstance(part := here.get(key), dict))
+    return most
+
+
+def _conditions_of(schema: Schema) -> list[Schema]:
+    found = [each for key in JUNCTORS for each in schema.get(key) or ()]
+    return found if schema.get("not") is None else [*found, schema["not"]]
+
+
+def _size(schema: Schema) -> int:
+    """The number of schemas in a condition, itself included."""
+    count, waiting = 0, [schema]
+    while waiting:
+        here = waiting.pop()
+        count += 1
+        waiting += _conditions_of(here)
+        waiting += (here.get("properties") or {}).values()
+        waiting += (part for key in ("items", "additionalProperties") if isinstance(part := here.get(key), dict))
+    return count
+
+
 def field(path: str) -> str:
     """The path as a cause names it."""
     return path.removeprefix(".") or wording.NOWHERE
@@ -206,8 +244,10 @@ def is_multiple(value: float, step: float) -> bool:
 
 def identity(value: Any) -> Any:
     """What equal values have in common."""
-    if type(value) in (dict, list):
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    if type(value) is dict:
+        return frozenset([(key, identity(item)) for key, item in value.items()])
+    if type(value) is list:
+        return tuple(map(identity, value))
     return type(value) is bool, value
 
 

@@ -15,6 +15,7 @@ NOWHERE: Final = "<nil>"
 """The field of what is said of a value as a whole."""
 
 _SHOWN_PARTS: Final = 64
+_SHOWN_DEPTH: Final = 20
 _CUT: Final = "..."
 
 
@@ -59,7 +60,7 @@ def shown(value: Any) -> str:
     """A value as a cause shows it; of a long one the beginning."""
     if value is None:
         return '"null"'
-    return go_quote(value) if type(value) is str else _cut("".join(_pieces(value)))
+    return go_quote(value) if type(value) is str else _cut("".join(_pieces(value, 0, 0)))
 
 
 def number(value: float) -> str:
@@ -73,16 +74,18 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + _CUT
 
 
-def _pieces(value: Any, characters: int = 0) -> Iterator[str]:
-    """The literal of an untyped value in pieces; they end when nobody will read on."""
-    if type(value) is dict:
+def _pieces(value: Any, characters: int, depth: int) -> Iterator[str]:
+    """The literal of an untyped value in pieces, of which some have been; they end when nobody will read on."""
+    if depth > _SHOWN_DEPTH:
+        yield _CUT
+    elif type(value) is dict:
         yield "map[string]interface {}{"
         keys = sorted(islice(value, _SHOWN_PARTS))
-        yield from _parts(((f"{go_quote(key)}:", value[key]) for key in keys), characters)
+        yield from _parts(((f"{go_quote(key)}:", value[key]) for key in keys), characters, depth)
         yield "}"
     elif type(value) is list:
         yield "[]interface {}{"
-        yield from _parts((("", each) for each in value[:_SHOWN_PARTS]), characters)
+        yield from _parts((("", each) for each in value[:_SHOWN_PARTS]), characters, depth)
         yield "}"
     elif value is None:
         yield "interface {}(nil)"
@@ -92,13 +95,13 @@ def _pieces(value: Any, characters: int = 0) -> Iterator[str]:
         yield ("true" if value else "false") if type(value) is bool else number(value)
 
 
-def _parts(parts: Iterator[tuple[str, Any]], characters: int) -> Iterator[str]:
+def _parts(parts: Iterator[tuple[str, Any]], characters: int, depth: int) -> Iterator[str]:
     separator = ""
     for name, value in parts:
         if characters > MAX_SHOWN_CHARACTERS:
             return
         yield separator + name
-        for piece in _pieces(value, characters + len(name)):
+        for piece in _pieces(value, characters + len(name), depth + 1):
             characters += len(piece)
             yield piece
         separator = ", "

@@ -3,3 +3,12 @@ cost (reference CRD-28).
 
 Nothing here knows of definitions as objects: `rules` takes structural schemas and answers causes.
 """
+
+from __future__ import annotations
+
+import sys
+
+
+def are_loaded() -> bool:
+    """Whether the modules that compile rules have been imported, which takes longer than others should wait."""
+    return f"{__name__}.rules" in sys.modules

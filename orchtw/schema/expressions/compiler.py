@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from orchtw.schema.expressions import operations
-from orchtw.schema.expressions.faults import Fault
+from orchtw.schema.expressions.faults import Failure, Fault
 from orchtw.schema.expressions.frames import FIRST_VARIABLE, Frame, Run, charge
 from orchtw.schema.expressions.generic import generic
 from orchtw.schema.expressions.library import lists, moments, operators, patterns, texts, urls
@@ -59,39 +59,43 @@ _KEYS: Final = (INT, UINT, BOOL, STRING, DYN)
 class Code:
     """A part that is compiled: its type, its closure, and the steps of one run.
 
-    `steps` are by the number of macros around them: `(3, 5)` are three steps, and five for each element. `estimate`:
-    the steps for values as large as their schemas let them be, without those of functions.
+    `steps` are by the number of macros around them: `(3, 5)` are three steps, and five for each byte of an element.
+    `estimate`: the steps for values as large as their schemas let them be, without those of functions.
     """
 
     type: Type
     run: Run
-    steps: tuple[int, ...] = (1,)
+    steps: tuple[float, ...] = (1,)
     estimate: int = 1
 
 
 @attrs.frozen(slots=True)
 class Compiled:
-    """An expression that is compiled; `names`: the variables that it mentions; `places`: those of its frame."""
+    """An expression that is compiled; `names`: the variables that it mentions; `places`: those of its frame.
+
+    `matchers`: of the patterns that are written out in it.
+    """
 
     code: Code
     names: frozenset[str]
     places: int
+    matchers: Mapping[str, Any]
 
     def frame(self, new: Any, old: Any, steps: int) -> Frame:
         """What it runs on for a value of `self` and `oldSelf`, in at most so many steps."""
-        return [new, old, steps, *[None] * (self.places - FIRST_VARIABLE)]
+        return [new, old, steps, self.matchers, *[None] * (self.places - FIRST_VARIABLE)]
 
     def run(self, frame: Frame) -> Any:
         """Its value. Raises Failure, CostExceeded; the frame says what steps are left."""
-        charge(frame, self.code.steps[0])
+        charge(frame, int(self.code.steps[0]))
         return self.code.run(frame)
 
 
 def compiled(source: str, variables: Mapping[str, Type]) -> Compiled:
     """The closure of an expression about `self` and `oldSelf`, as far as `variables` has them. Raises Fault."""
-    compiler = _Compiler(variables)
+    compiler = _Compiler(variables, len(source))
     code = compiler.code(parse(source))
-    return Compiled(code, frozenset(compiler.mentioned), compiler.places)
+    return Compiled(code, frozenset(compiler.mentioned), compiler.places, compiler.matchers)
 
 
 @cache
@@ -103,7 +107,7 @@ def _functions() -> dict[str, tuple[Overload, ...]]:
     return found
 
 
-def _added(*steps: tuple[int, ...]) -> tuple[int, ...]:
+def _added(*steps: tuple[float, ...]) -> tuple[float, ...]:
     """The steps of parts that run one after the other."""
     most = max(map(len, steps))
     return tuple(sum(each[order] for each in steps if order < len(each)) for order in range(most))
@@ -115,15 +119,39 @@ def _made(kind: Type, run: Run, *parts: Code) -> Code:
     return Code(kind, run, _added((1,), *(each.steps for each in parts)), estimate)
 
 
+def _written_out(kind: Type, count: int) -> Type:
+    """The type of a list or map with so many elements in any object."""
+    return attrs.evolve(kind, most=count, fixed=count, per_byte=0.0)
+
+
+def _sized(kind: Type, like: Type) -> Type:
+    """The type of a list with as many elements as another."""
+    return attrs.evolve(kind, most=like.most, fixed=like.fixed, per_byte=like.per_byte)
+
+
+def _sum(kind: Type, one: Type, other: Type) -> Type:
+    """The type of a list with the elements of two."""
+    fixed, per_byte = one.fixed + other.fixed, one.per_byte + other.per_byte
+    return attrs.evolve(kind, most=one.most + other.most, fixed=fixed, per_byte=per_byte)
+
+
+def _repeated(steps: tuple[float, ...], over: Type) -> tuple[float, ...]:
+    """The steps of what runs for each element."""
+    fixed = tuple(each * over.fixed for each in steps)
+    return _added(fixed, (0, *(each * over.per_byte for each in steps)))
+
+
 class _Compiler:
     """Compiles the parts of one expression; the variables of macros have a place in the frame each."""
 
-    def __init__(self, variables: Mapping[str, Type]) -> None:
+    def __init__(self, variables: Mapping[str, Type], characters: int) -> None:
+        self._characters = characters
         self._places = {"self": 0, "oldSelf": 1}
         self._types = dict(variables)
         self._depth = FIRST_VARIABLE
         self.places = FIRST_VARIABLE
         self.mentioned: set[str] = set()
+        self.matchers: dict[str, Any] = {}
 
     def code(self, part: Expression) -> Code:
         """Raises Fault."""
@@ -159,7 +187,7 @@ class _Compiler:
                 raise Fault(f"undefined field '{part.member}'", part.at)
             return _made(member.type, operations.member(operand.run, member, part.member), operand)
         if operand.type is DYN:
-            return _made(DYN, operations.any_member(operand.run, part.member), operand)
+            return _made(DYN, operations.entry(operand.run, part.member), operand)
         if operand.type.name == "map":
             return _made(operand.type.parameters[1], operations.entry(operand.run, part.member), operand)
         raise Fault(f"type '{operand.type}' does not support field selection", part.at)
@@ -168,7 +196,7 @@ class _Compiler:
         found = [self.code(each) for each in part.items]
         kind = self._common(found, part.items)
         run = operations.items([self._as(each, kind).run for each in found])
-        return _made(attrs.evolve(list_of(kind), most=len(found)), run, *found)
+        return _made(_written_out(list_of(kind), len(found)), run, *found)
 
     def _entries(self, part: Entries) -> Code:
         keys, values = ([self.code(entry[side]) for entry in part.entries] for side in (0, 1))
@@ -178,7 +206,7 @@ class _Compiler:
             raise Fault(f"unsupported map key type '{key}'", part.at)
         runs = [self._as(each, value).run for each in values]
         run = operations.entries(list(zip((each.run for each in keys), runs, strict=True)))
-        return _made(attrs.evolve(map_of(key, value), most=len(keys)), run, *keys, *values)
+        return _made(_written_out(map_of(key, value), len(keys)), run, *keys, *values)
 
     @staticmethod
     def _common(found: Sequence[Code], parts: Sequence[Expression]) -> Type:
@@ -208,7 +236,17 @@ class _Compiler:
         if part.target is not None and (macro := MACROS.get((part.function, len(part.arguments)))) is not None:
             return self._macro(part, macro, part.target)
         arguments = part.arguments if part.target is None else (part.target, *part.arguments)
+        if part.function in patterns.TAKING_PATTERNS and len(arguments) > 1:
+            self._compile_pattern(arguments[1])
         return self._function(part, [self.code(each) for each in arguments])
+
+    def _compile_pattern(self, part: Expression) -> None:
+        """A pattern that is written out; a wrong one is told when it is to match."""
+        if isinstance(part, Literal) and isinstance(part.value, str):
+            try:
+                self.matchers[part.value] = patterns.compiled(part.value)
+            except Failure:
+                return
 
     def _macro(self, part: Call, macro: Macro, target: Expression) -> Code:
         """A variable stands for each element in turn."""
@@ -226,13 +264,14 @@ class _Compiler:
         for each, body in zip(part.arguments[1 : 1 + macro.conditions], bodies, strict=False):
             self._require_bool([body], macro.sign, each.at)
         each_steps = _added((1,), *(body.steps for body in bodies))
-        run = macro.make(over.run, place, each_steps[0], [body.run for body in bodies])
+        run = macro.make(over.run, place, int(each_steps[0]), [body.run for body in bodies])
         element = self._element(over.type, part.at)
         element = self._element(over.type, part.at)
         kind = BOOL if macro.result is None else list_of(macro.result(element, bodies[-1].type))
         estimate = over.estimate + over.type.most * (_TURN + sum(body.estimate for body in bodies))
-        steps = _added((1,), over.steps, (0, *each_steps))
-        return Code(attrs.evolve(kind, most=over.type.most), run, steps, estimate)
+        return Code(
+            _sized(kind, over.type), run, _added((1,), over.steps, _repeated(each_steps, over.type)), estimate
+        )
 
     @staticmethod
     def _element(kind: Type, at: int) -> Type:
@@ -280,6 +319,8 @@ class _Compiler:
             shown = ", ".join(str(each.type) for each in (test, yes, no))
             raise Fault(f"found no matching overload for '_?_:_' applied to '({shown})'", part.at)
         runs = [self._as(each, kind).run for each in (yes, no)]
+        if kind.parameters:
+            kind = attrs.evolve(_sum(kind, yes.type, no.type), most=max(yes.type.most, no.type.most))
         code = _made(kind, operations.condition(test.run, *runs), test, yes, no)
         return attrs.evolve(code, estimate=test.estimate + max(yes.estimate, no.estimate))
 
@@ -312,6 +353,8 @@ class _Compiler:
             raise Fault(f"found no matching overload for '{part.function}' applied to '{shown}'", part.at)
         results = [substitute(each.result, bound) for each, bound in found]
         kind = reduce(lambda one, other: one if one == other else DYN, results)
+        if kind.parameters:
+            kind = _sum(kind, *kinds) if part.function == "_+_" else attrs.evolve(kind, fixed=self._characters)
         runs = [(each if _keeps(found, place) else self._as(each, DYN)).run for place, each in enumerate(arguments)]
         if len(found) > 1 or any(each is DYN for each in kinds):
             return _made(kind, operations.dispatch(part.function, [each for each, _ in found], runs), *arguments)

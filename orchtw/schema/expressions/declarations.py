@@ -14,7 +14,7 @@ import attrs
 from orchtw.naming import Naming
 from orchtw.schema.expressions.faults import Failure
 from orchtw.schema.expressions.library.moments import duration_value, timestamp_value
-from orchtw.schema.expressions.sizes import most_entries, most_items
+from orchtw.schema.expressions.sizes import entry_bytes, item_bytes, most_elements
 from orchtw.schema.expressions.tokens import KEYWORDS, RESERVED
 from orchtw.schema.expressions.types import (
     BOOL,
@@ -87,7 +87,11 @@ def declared(schema: Structure, keys: Extensions, name: str, *, names_itself: bo
         values = schema.get("additionalProperties")
         if isinstance(values, dict):
             value = declared(values, keys, name + ".@elem", names_itself=bool(values.get(keys.embedded)))
-            return None if value is None else attrs.evolve(map_of(STRING, value), most=most_entries(schema))
+            if value is None:
+                return None
+            size = entry_bytes(schema)
+            most = most_elements(schema.get("maxProperties"), size)
+            return attrs.evolve(map_of(STRING, value), most=most, per_byte=1 / size)
         return _object_type(schema, keys, name, names_itself=names_itself)
     if kind == "string":
         return _TEXTS.get(schema.get("format") or "", (STRING, None))[0]
@@ -101,7 +105,8 @@ def _list_type(schema: Structure, keys: Extensions, name: str) -> Type | None:
     element = declared(items, keys, name + ".@elem", names_itself=bool(items.get(keys.embedded)))
     if element is None:
         return None
-    found = attrs.evolve(list_of(element), most=most_items(schema))
+    size = item_bytes(schema)
+    found = attrs.evolve(list_of(element), most=most_elements(schema.get("maxItems"), size), per_byte=1 / size)
     merge = schema.get(keys.list_type)
     if merge not in ("set", "map"):
         return found

@@ -1,6 +1,7 @@
 """Whether values of one type are the same: lists of a set in any order, those of a map by their keys.
 
-Most types have the equality of JSON; the others are compared part by part.
+Most types have the equality of JSON; the others are compared part by part. An old value may be of another type than
+the schema of today says: it is not the same then.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def _object_equality(members: dict[str, Member]) -> Equal:
         return operator.eq
 
     def compare(one: Any, other: Any) -> bool:
-        if one is None or other is None:
-            return one is other
+        if type(one) is not dict or type(other) is not dict:
+            return _same(one, other)
         if one.keys() != other.keys():
             return False
         return all(special.get(key, _same)(each, other[key]) for key, each in one.items())
@@ -64,37 +65,43 @@ def _list_equality(kind: Type) -> Equal:
     if kind.merge == "set":
         return lambda one, other: one == other or _same_sets(one, other)
     if kind.merge == "map":
-        return lambda one, other: _same_maps(_by_keys(one, kind.keys), _by_keys(other, kind.keys), of_items)
+        return lambda one, other: _same_keyed(one, other, kind.keys, of_items)
     if of_items is operator.eq:
         return operator.eq
-    return lambda one, other: one is other or _same_lists(one, other, of_items)
+    return lambda one, other: _same_lists(one, other, of_items)
 
 
 def _same_lists(one: Any, other: Any, same: Equal) -> bool:
-    if one is None or other is None:
-        return one is other
+    if type(one) is not list or type(other) is not list:
+        return _same(one, other)
     return len(one) == len(other) and all(map(same, one, other))
 
 
 def _same_sets(one: Any, other: Any) -> bool:
-    if one is None or other is None or len(one) != len(other):
+    if type(one) is not list or type(other) is not list or len(one) != len(other):
         return False
     return sorted(map(identity, one)) == sorted(map(identity, other))
 
 
+def _same_keyed(one: Any, other: Any, keys: tuple[str, ...], same: Equal) -> bool:
+    if type(one) is not list or type(other) is not list:
+        return _same(one, other)
+    return len(one) == len(other) and _same_maps(_by_keys(one, keys), _by_keys(other, keys), same)
+
+
 def _same_maps(one: Any, other: Any, same: Equal) -> bool:
-    if one is None or other is None:
-        return one is other
+    if type(one) is not dict or type(other) is not dict:
+        return _same(one, other)
     return one.keys() == other.keys() and all(same(each, other[key]) for key, each in one.items())
 
 
-def _by_keys(found: Any, keys: tuple[str, ...]) -> Any:
-    return None if found is None else {key_of(each, keys): each for each in found}
+def _by_keys(found: list[Any], keys: tuple[str, ...]) -> dict[Any, Any]:
+    return {key_of(each, keys): each for each in found}
 
 
 def key_of(item: Any, keys: tuple[str, ...]) -> tuple[Any, ...]:
     """What an element of a map is told apart by."""
-    found = () if item is None else (item.get(key) for key in keys)
+    found = (item.get(key) for key in keys) if type(item) is dict else (item,)
     return tuple(identity(each) if isinstance(each, list | dict) else each for each in found)
 
 

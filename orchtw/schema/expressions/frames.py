@@ -8,12 +8,15 @@ from typing import Any, Final
 from orchtw.schema.expressions.faults import CostExceeded
 
 Frame = list[Any]
-"""`self`, `oldSelf`, the steps that are left, and the variables of macros, the outer ones first."""
+"""`self`, `oldSelf`, the steps that are left, the matchers of patterns that are written out, by pattern, and the
+variables of macros, the outer ones first.
+"""
 
 Run = Callable[[Frame], Any]
 
 STEPS: Final = 2
-FIRST_VARIABLE: Final = 3
+PATTERNS: Final = 3
+FIRST_VARIABLE: Final = 4
 
 
 def charge(frame: Frame, steps: int) -> None:

@@ -19,15 +19,19 @@ def generic(kind: Type) -> Callable[[Any], Any] | None:
         return lambda value: _object(kind, value)
     if kind.name == "list":
         each = generic(kind.parameters[0])
-        return lambda value: None if value is None or each is None else [each(item) for item in value]
+        return lambda value: [each(item) for item in value] if each and type(value) is list else value
     of_values = generic(kind.parameters[1])
     if of_values is None:
         return None
-    return lambda value: None if value is None else {key: of_values(item) for key, item in value.items()}
+    return lambda value: _mapped(value, of_values) if type(value) is dict else value
+
+
+def _mapped(value: dict[str, Any], of_values: Callable[[Any], Any]) -> dict[str, Any]:
+    return {key: of_values(item) for key, item in value.items()}
 
 
 def _object(kind: Type, value: Any) -> Any:
-    if value is None or kind.members is None:
+    if type(value) is not dict or kind.members is None:
         return value
     found = {}
     for shown, member in kind.members().items():

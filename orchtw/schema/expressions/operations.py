@@ -15,6 +15,7 @@ from orchtw.schema.expressions.values import boolean, extent, type_name
 
 _NUMBERS: Final = frozenset({"int", "uint", "double"})
 _CHEAP: Final = (BOOL, INT, UINT, DOUBLE)
+_MISFITS: Final = (TypeError, AttributeError, LookupError)  # values that are null, or old and of other types
 _SHORT: Final = 100  # characters that are compared at once
 
 
@@ -61,9 +62,6 @@ def entry(operand: Run, key: str) -> Run:
         return found[key]
 
     return select
-
-
-any_member = entry
 
 
 def charged(operand: Run, turn: Callable[[Any], Any], cost: Callable[[Any], int]) -> Run:
@@ -164,7 +162,7 @@ def comparison(one: Run, other: Run, kind: Type) -> Run:
 
 
 def function(found: Overload, runs: Sequence[Run], kinds: Sequence[Type]) -> Run:
-    """A call whose function is known. Values of nullable members may still be null, which no function takes."""
+    """A call whose function is known. Values may still be null, or old and of other types: no function takes them."""
     work, cost = found.run, found.cost
     if found.name == "_+_" and (joined := joining(kinds[0])) is not None:
         work, cost = joined, lambda one, other: extent(one) + extent(other)
@@ -177,7 +175,7 @@ def function(found: Overload, runs: Sequence[Run], kinds: Sequence[Type]) -> Run
             if cost is not None:
                 charge(frame, cost(*values))
             return work(frame, *values) if metered else work(*values)
-        except (TypeError, AttributeError):
+        except _MISFITS:
             raise no_overload() from None
 
     metered = found.metered
@@ -188,7 +186,7 @@ def _plain(work: Callable[[Any, Any], Any], one: Run, other: Run) -> Run:
     def run(frame: Frame) -> Any:
         try:
             return work(one(frame), other(frame))
-        except (TypeError, AttributeError):
+        except _MISFITS:
             raise no_overload() from None
 
     return run
@@ -207,7 +205,7 @@ def dispatch(name: str, candidates: Sequence[Overload], runs: Sequence[Run]) -> 
                     charge(frame, each.cost(*values))
                 try:
                     return each.run(frame, *values) if each.metered else each.run(*values)
-                except (TypeError, AttributeError):
+                except _MISFITS:
                     break
         if mixed is not None and _NUMBERS.issuperset(names):
             return mixed(*values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import attrs
@@ -28,8 +28,8 @@ OBJECT_STEPS: Final = 10_000_000
 INLINE_STEPS: Final = 200_000
 """That may be taken where others wait: some 20 ms."""
 
+_SHORTEST_ELEMENT: Final = 2  # bytes, of a list in JSON with what stands between
 _ROOT: Final = "<nil>"
-_SHORTEST_ELEMENT: Final = 2  # of a list in JSON, with its comma
 
 
 @attrs.frozen(slots=True)
@@ -80,15 +80,22 @@ def variables(schema: Structure, keys: Extensions, *, names_itself: bool) -> dic
     return {} if kind is None else {"self": kind, "oldSelf": kind}
 
 
-def judged(source: str, schema: Structure, known: Mapping[str, Type]) -> Verdict:
-    """What is to be said of a rule in a schema, of whose values `variables` says what rules may name."""
-    try:
-        found = compiled(source, known)
-    except Fault as fault:
-        return Verdict(f"compilation failed: {fault.shown(source)}")
-    if found.code.type != BOOL:
-        return Verdict("cel expression must evaluate to a bool")
-    return Verdict("", "oldSelf" in found.names, found.code.estimate, most_values(schema))
+class Judge:
+    """Says of the rules of one schema what is to be said before they run."""
+
+    def __init__(self, schema: Structure, naming: Naming, *, names_itself: bool) -> None:
+        self._repeats = most_values(schema)
+        self._known = variables(schema, Extensions.of(naming), names_itself=names_itself)
+
+    def verdict(self, source: str) -> Verdict:
+        """Of one rule."""
+        try:
+            found = compiled(source, self._known)
+        except Fault as fault:
+            return Verdict(f"compilation failed: {fault.shown(source)}")
+        if found.code.type != BOOL:
+            return Verdict("cel expression must evaluate to a bool")
+        return Verdict("", "oldSelf" in found.names, found.code.estimate, self._repeats)
 
 
 class Rules:
@@ -104,11 +111,14 @@ class Rules:
         check.node(self._root, new, old, "")
         return check.causes
 
+    def may_take_long(self, size_bytes: int) -> bool:
+        """Whether they may take longer than others should wait, for an object of that size in JSON."""
+        return self.steps(size_bytes) > INLINE_STEPS
+
     def steps(self, size_bytes: int) -> int:
         """As many as the rules take for an object of that size in JSON, if it is the worst one."""
-        most = max(1, size_bytes // _SHORTEST_ELEMENT)
-        total = sum(steps * int(most**order) for order, steps in enumerate(self._steps))
-        return min(OBJECT_STEPS, total)
+        total = sum(steps * float(size_bytes) ** order for order, steps in enumerate(self._steps))
+        return int(min(OBJECT_STEPS, total))
 
 
 def rules_of(structure: Structure, naming: Naming) -> Rules | None:
@@ -157,15 +167,15 @@ def _rules(schema: Structure, keys: Extensions, prefix: str, *, names_itself: bo
             yield _Rule(source, message, None, f"rule compile error: compilation failed: {fault.shown(source)}")
 
 
-def _steps(root: _Node) -> tuple[int, ...]:
+def _steps(root: _Node) -> tuple[float, ...]:
     """The steps of all rules, by the number of macros and lists around them."""
-    found: dict[int, int] = {}
+    found: dict[int, float] = {}
     waiting = [(root, 0)]
     while waiting:
         node, order = waiting.pop()
         for rule in node.rules:
             for depth, steps in enumerate(rule.expression.code.steps if rule.expression else ()):
-                found[depth + order] = found.get(depth + order, 0) + steps
+                found[depth + order] = found.get(depth + order, 0) + steps / (_SHORTEST_ELEMENT if order else 1)
         waiting += ((each, order) for _, each in node.members)
         # Elements share the object: no more of them are looked at in all than it has room for.
         waiting += ((each, max(order, 1)) for each in (node.values, node.items) if each is not None)

@@ -29,18 +29,19 @@ def least_bytes(schema: Structure) -> int:
     return size
 
 
-def most_items(schema: Structure) -> int:
-    """Of a list."""
-    limit = schema.get("maxItems")
-    return int(limit) if limit is not None else REQUEST_BYTES // (least_bytes(schema["items"]) + 1)
+def item_bytes(schema: Structure) -> int:
+    """Of an element of a list, with what stands between."""
+    return least_bytes(schema["items"]) + 1
 
 
-def most_entries(schema: Structure) -> int:
-    """Of a map."""
-    limit = schema.get("maxProperties")
-    if limit is not None:
-        return int(limit)
-    return REQUEST_BYTES // (least_bytes(schema["additionalProperties"]) + _SHORTEST_ENTRY)
+def entry_bytes(schema: Structure) -> int:
+    """Of a key of a map with its value."""
+    return least_bytes(schema["additionalProperties"]) + _SHORTEST_ENTRY
+
+
+def most_elements(limit: float | None, size_bytes: int) -> int:
+    """Of a list or map with a limit or without, whose elements take so much."""
+    return REQUEST_BYTES // size_bytes if limit is None else int(limit)
 
 
 def most_values(schema: Structure) -> int:

@@ -22,7 +22,8 @@ class Type:
     """One type; types that are told apart by a schema are equal if their names and parameters are.
 
     `members`: finds a member of an object by its name in expressions. `merge` and `keys`: how lists of a type are
-    compared and joined. `most`: the elements that a list or map may have.
+    compared and joined. `most`: the elements that a list or map may have by its schema; `fixed`
+    and `per_byte`: those that it has in any object, and may have for each byte of an object's JSON.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Type:
     merge: Literal["", "set", "map"] = attrs.field(default="", eq=False)
     keys: tuple[str, ...] = attrs.field(default=(), eq=False)
     most: int = attrs.field(default=1, eq=False)
+    fixed: int = attrs.field(default=0, eq=False)
+    per_byte: float = attrs.field(default=1.0, eq=False)
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.naming import Naming
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
-from orchtw.schema.codec.splice import set_json_version, set_protobuf_version, split_owned
+from orchtw.schema.codec.splice import metadata_of, set_json_version, set_protobuf_version, split_owned
 
 CODECS = Codecs(Catalogue.load(Naming.orch()))
 TRICKY = 'x","resourceVersion":"9","metadata":{"\\'
@@ -84,6 +84,26 @@ class SpliceTests(SynchronousTestCase):
         """What has no metadata raises ValueError."""
         self.assertRaises(ValueError, set_json_version, b'"items":[]', b"1")
         self.assertRaises(ValueError, set_protobuf_version, b"\x12\x00", b"1")
+
+
+class MetadataTests(SynchronousTestCase):
+    """`metadata_of`."""
+
+    def test_owned(self) -> None:
+        """The metadata with or without its entries, wherever the first of that name are."""
+        entries = [{"manager": "m", "fieldsV1": {"f:a": {}}}]
+        inner = {"template": {"metadata": {"name": "t", "managedFields": entries}}, "x": 1}
+        for meta in (
+            {"name": "a"},
+            {"name": "a", "annotations": {"x": ',"managedFields":[{}]},"'}},
+            {"name": "a", "managedFields": entries},
+            {"name": "a", "managedFields": [{"fieldsV1": {'f:]},"': {}}}]},
+        ):
+            for rest in ({}, {"spec": {"x": [1]}}, {"spec": inner}, {"a": 1, "managedFields": entries}):
+                tail = orjson.dumps({"metadata": meta, **rest})[1:]
+                self.assertEqual(metadata_of(tail), meta)
+                found = metadata_of(tail, owned=False)
+                self.assertEqual({**found, "managedFields": 0}, {**meta, "managedFields": 0})
 
 
 class SplitTests(SynchronousTestCase):

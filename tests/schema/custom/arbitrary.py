@@ -17,13 +17,16 @@ values = st.recursive(
 )
 
 TEXT_RULES: dict[str, Any] = {
-    "minLength": st.integers(0, 2), "maxLength": st.integers(0, 3), "pattern": st.sampled_from(("^a", "b", "^[a-c]*$")),
+    "minLength": st.integers(0, 2), "maxLength": st.integers(0, 3),
+    "pattern": st.sampled_from(("^a", "b", "^[a-c]*$")),
 }  # fmt: skip
 NUMBER_RULES: dict[str, Any] = {
     "minimum": st.integers(-3, 3), "maximum": st.integers(-3, 5), "multipleOf": st.sampled_from((1, 2, 0.5)),
     "exclusiveMinimum": st.booleans(), "exclusiveMaximum": st.booleans(),
 }  # fmt: skip
-LIST_RULES: dict[str, Any] = {"minItems": st.integers(0, 1), "maxItems": st.integers(0, 3)}
+LIST_RULES: dict[str, Any] = {
+    "minItems": st.integers(0, 1), "maxItems": st.integers(0, 3), "uniqueItems": st.booleans(),
+}  # fmt: skip
 OBJECT_RULES: dict[str, Any] = {
     "required": st.lists(keys, max_size=2, unique=True), "minProperties": st.integers(0, 1),
     "maxProperties": st.integers(0, 3),

@@ -49,7 +49,7 @@ def _ruled(value: Any, schema: dict[str, Any]) -> bool:
     elif type(value) is list:
         rules += [schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 10**9)]
         rules += [valid(each, schema["items"]) for each in value if "items" in schema]
-        rules += [_distinct(value, schema)]
+        rules += [_distinct(value, schema), not schema.get("uniqueItems") or _differ(value)]
     elif type(value) is dict:
         rules += [schema.get("minProperties", 0) <= len(value) <= schema.get("maxProperties", 10**9)]
         rules += [name in value for name in schema.get("required", ())]
@@ -67,7 +67,11 @@ def _distinct(value: list[Any], schema: dict[str, Any]) -> bool:
         value = [{key: each[key] for key in keys if key in (each or {})} for each in value]
     elif kind != "set":
         return True
-    return not any(same(left, right) for index, left in enumerate(value) for right in value[:index])
+    return _differ(value)
+
+
+def _differ(values: list[Any]) -> bool:
+    return not any(same(left, right) for index, left in enumerate(values) for right in values[:index])
 
 
 def _conditioned(value: Any, schema: dict[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest, Invalid
 from orchtw.schema.custom.codec import CustomCodec
+from orchtw.schema.custom.parts import Unsure
 from tests.registry.widgets import GROUP, widget
 from tests.schema.custom.made import CODECS, TYPE, codec_of, schema_of, spec_codec, widget_of
 
@@ -76,6 +77,26 @@ class TypeTests(SynchronousTestCase):
                 pass
 
 
+class ValidatorTests(SynchronousTestCase):
+    def test_one_part(self) -> None:
+        """The status can be looked at alone: paths are below it, texts name it."""
+        status = {"type": "object", "properties": {"n": {**INTEGER, "minimum": 1}}}
+        codec = codec_of({"type": "object", "properties": {"status": status}})
+        check, other = codec.validator_of("status"), codec.validator_of("spec")
+        assert check is not None and other is not None
+        ((cause),) = check({"n": 0}, None)
+        why = "n: Invalid value: 0: status.n in body should be greater than or equal to 1"
+        self.assertEqual((str(cause), check({"n": 1}, None), other({"n": 0}, None)), (why, [], []))
+
+    def test_rules(self) -> None:
+        """Rules are looked at when all else is well (reference CRD-28)."""
+        rules = [{"rule": "self > 1", "message": "too small"}]
+        codec = spec_codec(a={**INTEGER, "x-orch-validations": rules}, b={**INTEGER, "minimum": 1})
+        for spec, expected in (({"a": 2}, []), ({"a": 1}, ["spec.a"]), ({"a": 1, "b": 0}, ["spec.b"])):
+            obj = codec.normalise(widget_of(spec=spec))
+            self.assertEqual([cause.field for cause in codec.causes(obj, None)], expected)
+
+
 class FieldValidationTests(SynchronousTestCase):
     def test_directives(self) -> None:
         """Unknown and repeated fields are told, or refused, or nobody asks (reference WRITE-26)."""
@@ -95,9 +116,35 @@ class CostTests(SynchronousTestCase):
         broken = schema_of({})
         broken.source = b"no JSON"
         CODECS.made(widget(), broken, CustomCodec)
-        self.assertEqual({"_shaped", "_certain", "_metadata"} & set(codec.__dict__), set())
+        self.assertEqual({"_shaped", "_checked", "_metadata"} & set(codec.__dict__), set())
         codec.normalise(TYPE)
-        self.assertNotIn("_certain", codec.__dict__)
+        self.assertNotIn("_checked", codec.__dict__)
+
+    def test_little_by_little(self) -> None:
+        """Of a schema with very many parts a value has few compiled; it is read no other way than those after it."""
+        part = {f"m{index}": {"type": "string", "enum": ["x"]} for index in range(20)}
+        parts = {f"p{index}": {"type": "object", "properties": part, "maxProperties": index} for index in range(80)}
+        codec = spec_codec(**parts)
+        value = widget_of(spec={name: {"m1": "x"} for name in parts})
+        first = codec.normalise(value)
+        self.assertEqual(codec.causes(first, None)[0].field, "spec.p0")
+        self.assertRaises(Unsure, codec._shaped, value, False, [])
+        for _ in range(80):
+            self.assertEqual(codec.normalise(value), first)
+            self.assertEqual([each.field for each in codec.causes(first, None)], ["spec.p0"])
+        self.assertEqual(codec._shaped(value, False, []), {key: first[key] for key in ("metadata", "spec")})
+        del first["spec"]["p0"]
+        for _ in range(80):
+            self.assertEqual(codec.causes(first, None), [])
+        self.assertEqual(codec._checked(first), True)
+
+    def test_many_conditions(self) -> None:
+        """Of conditions there may be so many that even a small object is looked at elsewhere."""
+        few = spec_codec(a={"x-orch-int-or-string": True, "anyOf": [INTEGER, {"type": "string"}]})
+        self.assertEqual((few.may_take_long(60_000), spec_codec(a=INTEGER).may_take_long(60_000)), (False, False))
+        item = {**INTEGER, "allOf": [{"not": {"minimum": index}} for index in range(50)]}
+        many = spec_codec(l={"type": "array", "items": item})
+        self.assertEqual((many.may_take_long(1000), many.may_take_long(10_000)), (False, True))
 
     def test_too_costly(self) -> None:
         """A value that cannot be held against its schema in bounded time is refused in words."""

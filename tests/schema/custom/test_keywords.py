@@ -59,9 +59,9 @@ class TypeTests(KeywordsCase):
     def test_format_of_another_type(self) -> None:
         """Where there is a format, it is named in place of the type."""
         schema = {"type": "string", "format": "date"}
-        self.assertTold(schema, 5, 'spec.a: Invalid value: "int64": spec.a in body must be of type date: "int64"')
-        self.assertTold(schema, 0.5, 'spec.a: Invalid value: "float64": spec.a in body must be of type date: "float64"')
-        self.assertTold(schema, True, 'spec.a: Invalid value: "": spec.a in body must be of type date: ""')
+        for value, shown in ((5, "int64"), (0.5, "float64"), (True, "")):
+            why = f'spec.a: Invalid value: "{shown}": spec.a in body must be of type date: "{shown}"'
+            self.assertTold(schema, value, why)
 
 
 class ScalarTests(KeywordsCase):
@@ -205,6 +205,8 @@ class ObjectTests(KeywordsCase):
 
 
 class ConditionTests(KeywordsCase):
+    """Conditions (reference CRD-34)."""
+
     def test_all(self) -> None:
         """Every schema of allOf must hold, and what is wrong with each is told."""
         schema = {**INTEGER, "allOf": [{"minimum": 2}, {"multipleOf": 3}]}
@@ -265,3 +267,21 @@ class AllTests(KeywordsCase):
         """Of very many causes the first are told."""
         found = value_complaints({"type": "array", "items": INTEGER}, ["x"] * 5000)
         self.assertEqual(len(found), 101)
+
+    def test_shown(self) -> None:
+        """Of what is long or deep the beginning is shown, as Go shows it."""
+        deep: Any = [None, True, 1.5, 2, {"b": [], "a": "x"}]
+        schema = {"x-orch-preserve-unknown-fields": True, "enum": [1]}
+        inner = 'map[string]interface {}{"a":"x", "b":[]interface {}{}}'
+        shown = "[]interface {}{interface {}(nil), true, 1.5, 2, " + inner + "}"
+        self.assertTold(schema, deep, f'spec.a: Unsupported value: {shown}: supported values: "1"')
+        for _ in range(150):
+            deep = {"k": [deep, "x" * 10_000]}
+        ((told),) = value_complaints(schema, deep)
+        self.assertLess(len(told), 2000)
+
+    def test_many_alternatives(self) -> None:
+        """Very many conditions are looked at as any."""
+        for key in ("anyOf", "oneOf", "allOf"):
+            schema = {**INTEGER, key: [{"minimum": index, "maximum": index + 4000} for index in range(3000)]}
+            self.assertEqual(bool(value_complaints(schema, 0)), key == "allOf")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
-from orchtw.schema.expressions.rules import OBJECT_STEPS, Rules, rules_of
+from orchtw.schema.expressions import compiler
+from orchtw.schema.expressions.declarations import Extensions
+from orchtw.schema.expressions.frames import STEPS
+from orchtw.schema.expressions.rules import OBJECT_STEPS, Rules, rules_of, variables
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 NAMED = {"type": "object", "properties": {"name": TEXT, "n": NUMBER}}
 KEYED = {"x-orch-list-type": "map", "x-orch-list-map-keys": ["name"]}
+KEYS = Extensions.of(Naming.orch())
 EXCEEDED = (
     "'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost "
     "exceeds limit for rule: "
@@ -336,6 +341,7 @@ class CostTests(SynchronousTestCase):
         "self.s.matches('[a-z]{0,1000}x')",
         "self.n.all(a, !self.s.matches('c'))",
         "self.s.findAll('a.*b?|b').size() > 0",
+        "self.n.all(a, !'x'.matches('a{0,500}b{0,500}c{0,500}' + string(a)))",
         "self.n.map(a, self.s + self.s).size() > 0",
         "self.n.all(a, self.s.replace('', self.s) == '')",
         "self.n.all(a, self.s.replace('ab', self.s) == '')",
@@ -385,3 +391,26 @@ class CostTests(SynchronousTestCase):
         twice = compiled(ruled(self.SCHEMA, "self.n.all(a, self.n.all(b, a >= b))"))
         self.assertLess(3 * twice.steps(1000), twice.steps(2000))
         self.assertEqual(twice.steps(3 << 20), OBJECT_STEPS)
+
+    def test_steps_of_what_is_written_out(self) -> None:
+        """Lists in a rule take their steps in any object, and lists that are added those of each."""
+        numbers = str(list(range(1000)))
+        for source in (numbers, f"({numbers} + self.n)", f"self.n.map(a, a + 1) + {numbers}", f"{numbers}.map(a, a)"):
+            rules = compiled(ruled(self.SCHEMA, f"({source}).all(a, {numbers}.all(b, a + b >= 0))"))
+            self.assertGreater(rules.steps(2), 1_000_000, source)
+            self.assertTrue(rules.may_take_long(2))
+        few = compiled(ruled(self.SCHEMA, "[1, 2].all(a, self.n.all(b, a < b))"))
+        self.assertFalse(few.may_take_long(1000))
+        more = compiled(ruled(self.SCHEMA, "(self.n + self.n).all(b, b > 1)"))
+        self.assertGreater(more.steps(1000), 1.5 * compiled(ruled(self.SCHEMA, "self.n.all(b, b > 1)")).steps(1000))
+
+    def test_steps_of_a_run(self) -> None:
+        """What rules may take is no less than what they do take."""
+        for rule in self.HOSTILE[:4]:
+            for count in (1, 5, 50):
+                value = {**self.VALUE, "n": list(range(count)), "s": "ab", "l": []}
+                expression = compiler.compiled(rule, variables(self.SCHEMA, KEYS, names_itself=True))
+                frame = expression.frame(value, None, OBJECT_STEPS)
+                expression.run(frame)
+                most = compiled(ruled(self.SCHEMA, rule)).steps(len(json.dumps(value)))
+                self.assertGreaterEqual(most, OBJECT_STEPS - frame[STEPS], (rule, count))

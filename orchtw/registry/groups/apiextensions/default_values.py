@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import attrs
 
 from orchtw.errors import Cause
 from orchtw.naming import Naming
-from orchtw.registry.groups.apiextensions.schema_nodes import TYPE_FIELDS, Extensions, Path, Schema, extensions
-from orchtw.registry.groups.apiextensions.values import Checker, TooCostly
-from orchtw.rules.causes import forbidden, invalid, required
+from orchtw.registry.groups.apiextensions.schema_nodes import Path
+from orchtw.rules.causes import forbidden, invalid
 from orchtw.rules.metadata import validate_annotations, validate_labels
-from orchtw.schema.codec.generated import Functions
 from orchtw.schema.codec.json_codec import normalisers
 from orchtw.schema.codec.mismatch import SchemaError
+from orchtw.schema.codec.strict_fields import KnownKeys
 from orchtw.schema.compiler import SchemaCompiler
-from orchtw.schema.nodes import StructSchema
+from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema, extensions
+from orchtw.schema.custom.marked import Marked
+from orchtw.schema.custom.shape import Metadata, Shaper
+from orchtw.schema.custom.validation import TooCostly, Validation
+from orchtw.schema.custom.wording import NOWHERE
 from orchtw.schema.schemas import OBJECT_META
 
 Finding = tuple[Literal["", "unpruned"], Cause]
 """A cause, and the leniency of those that are not told of what a definition did before."""
+
+MAX_STEPS: Final = 200_000
+"""Of one definition: its defaults and their schemas, each of some thousand parts, fit or do not in fewer."""
 
 Steps = tuple["Steps", str] | None
 """The way to a value in an object: the steps before the last one, and that one; "" for an element of a list."""
@@ -39,17 +45,39 @@ class _Place:
     names_itself: bool
 
 
+class _Checker:
+    """Holds defaults against their schemas; one for all of a definition."""
+
+    def __init__(self, keys: Extensions, naming: Naming) -> None:
+        self.keys = keys
+        self.naming = naming
+        self._validation = Validation(keys, MAX_STEPS)
+        self._marked = Marked(keys, naming)
+        self._metadata = _metadata(naming)
+
+    def causes(self, default: Any, schema: Schema, path: Path) -> Iterator[Cause]:
+        """Why a default does not fit its schema. Raises TooCostly."""
+        place = str(path)
+        for cause in self._validation.causes(default, schema, place) + self._marked.causes(default, schema, place):
+            yield cause if cause.field != NOWHERE else Cause(cause.reason, cause.message, place)
+
+    def unknown(self, default: Any, schema: Schema) -> bool:
+        """Whether a default has members that its schema does not know: they would be dropped. Raises SchemaError."""
+        shaper = Shaper(self.keys, self._metadata, fill=False)
+        shaper.value(default, schema)
+        return bool(shaper.lost)
+
+
 def default_findings(schema: Schema, path: Path, naming: Naming) -> Iterator[Finding]:
     """Every reason why defaults in a structural schema are invalid."""
-    keys = extensions(naming)
-    checker = Checker(keys)
+    checker = _Checker(extensions(naming), naming)
     waiting = [_Place(schema, path, None, False, True)]
     try:
         while waiting:
             place = waiting.pop()
-            waiting.extend(_below(place, keys))
+            waiting.extend(_below(place, checker.keys))
             if "default" in place.schema:
-                yield from _findings(place, checker, naming)
+                yield from _findings(place, checker)
     except TooCostly:
         yield "", forbidden(str(path), "its defaults take too much work to be validated")
 
@@ -71,20 +99,18 @@ def _step(place: _Place, schema: Schema, path: Path, step: str, in_metadata: boo
     return _Place(schema, path, (place.steps, step), in_metadata, False)
 
 
-def _findings(place: _Place, checker: Checker, naming: Naming) -> Iterator[Finding]:
+def _findings(place: _Place, checker: _Checker) -> Iterator[Finding]:
     default, path = place.schema["default"], place.path / "default"
-    if place.in_metadata:
-        if why := _metadata_fault(default, place.steps, naming):
-            yield "", invalid(str(path), default, f"must result in valid metadata: {why}")
-            return
-    elif checker.unknown(default, place.schema):
+    try:
+        unknown = not place.in_metadata and checker.unknown(default, place.schema)
+        why = _metadata_fault(default, place.steps, checker.naming) if place.in_metadata else ""
+    except SchemaError as error:
+        unknown, why = False, f"metadata: Invalid value: {error}"
+    if why:
+        yield "", invalid(str(path), default, f"must result in valid metadata: {why}")
+        return
+    if unknown:
         yield "unpruned", invalid(str(path), default, "must not have unknown fields")
-    if place.names_itself and isinstance(default, dict):
-        missing = [key for key in ("apiVersion", "kind") if not default.get(key)]
-        if missing:
-            for key in missing:
-                yield "", required(str(path / key), "must not be empty")
-            return
     for cause in checker.causes(default, place.schema, path):
         yield "", cause
 
@@ -97,10 +123,7 @@ def _metadata_fault(value: Any, steps: Steps, naming: Naming) -> str:
     field = next(iter(value))
     if field != "metadata":
         return "" if isinstance(value[field], str) else f"{field}: Invalid value: must be a string"
-    try:
-        meta = _normalise_metadata(naming)(value[field])
-    except SchemaError as error:
-        return f"metadata: Invalid value: {error}"
+    meta = _metadata(naming).read(value[field], [])
     return "; ".join(f"{each.field}: {each.message}" for each in _metadata_causes(meta))
 
 
@@ -110,10 +133,6 @@ def _metadata_causes(meta: Mapping[str, Any]) -> list[Cause]:
 
 
 @lru_cache(maxsize=4)
-def _metadata_schema(naming: Naming) -> tuple[StructSchema, Functions]:
-    return SchemaCompiler(naming).struct(OBJECT_META), normalisers()
-
-
-def _normalise_metadata(naming: Naming) -> Any:
-    schema, functions = _metadata_schema(naming)
-    return functions[schema]
+def _metadata(naming: Naming) -> Metadata:
+    schema = SchemaCompiler(naming).struct(OBJECT_META)
+    return Metadata(schema, normalisers()[schema], KnownKeys())

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import orjson
+
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.groups.apiextensions.conditions import TERMINATING, Finding, with_condition
-from orchtw.registry.groups.apiextensions.schema_nodes import Path, Schema, extensions, walk
+from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
 from orchtw.registry.kind import Kind
 from orchtw.registry.offload import INLINE_BYTES
@@ -16,6 +18,8 @@ from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
+from orchtw.schema import expressions
+from orchtw.schema.custom.keywords import Schema, extensions
 
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.orch.io"
 """Holds a definition until all of its objects are gone (reference CRD-25)."""
@@ -27,7 +31,7 @@ _PENDING = Finding(
     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
 )
 _ANYWHERE = Path(None, "")
-_WORK_OF_A_BYTE: Final = 8  # beside what is done for every kind
+_WORK_OF_A_BYTE: Final = 8  # of a text of nothing but rules
 _NAMES_TAIL = ("singular", "shortNames", "kind", "listKind", "categories")
 
 
@@ -72,10 +76,14 @@ class DefinitionStrategy(Strategy):
         self.expressions = gates["CustomResourceValidationExpressions"]
 
     def work_bytes(self, obj: Object, size_bytes: int) -> int:
-        """Rules take some microseconds a character to be compiled."""
-        if not INLINE_BYTES < size_bytes * _WORK_OF_A_BYTE <= INLINE_BYTES * _WORK_OF_A_BYTE:
+        """Rules take some microseconds a character to be compiled, those with patterns some milliseconds."""
+        if size_bytes > INLINE_BYTES:
             return size_bytes
-        return INLINE_BYTES + 1 if self._has_expressions(obj) else size_bytes
+        text = orjson.dumps(obj["spec"])
+        if extensions(self.naming).validations.encode() not in text:
+            return size_bytes
+        slow = not expressions.are_loaded() or b"matches(" in text or b"find" in text
+        return INLINE_BYTES + 1 if slow else size_bytes * _WORK_OF_A_BYTE
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)

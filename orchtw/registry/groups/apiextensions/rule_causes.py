@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
 from orchtw.errors import Cause
 from orchtw.naming import Naming
-from orchtw.registry.groups.apiextensions.schema_nodes import Extensions, Path, Schema, extensions
+from orchtw.registry.groups.apiextensions.schema_nodes import Path
 from orchtw.rules.causes import forbidden, go_quote, invalid, required
-from orchtw.schema.expressions import declarations
-from orchtw.schema.expressions.rules import Verdict, judged, variables
-from orchtw.schema.expressions.types import Type
+from orchtw.schema.custom.keywords import Extensions, Schema, extensions
+
+if TYPE_CHECKING:
+    from orchtw.schema.expressions.rules import Verdict
 
 RULE_LIMIT: Final = 10_000_000
 """Of the estimated steps of one rule for all its values in a request."""
@@ -45,20 +46,29 @@ class _Place:
 
 def rule_causes(schema: Schema, path: Path, naming: Naming) -> Iterator[Cause]:
     """Every reason why rules in a structural schema are invalid."""
-    keys, seen = extensions(naming), declarations.Extensions.of(naming)
+    keys = extensions(naming)
     waiting = [_Place(schema, path, True, 1, None)]
     costs: list[tuple[int, Path]] = []
     while waiting:
         place = waiting.pop()
         waiting.extend(reversed(list(_below(place, keys))))
-        rules = place.schema.get(keys.validations) or ()
-        known = variables(place.schema, seen, names_itself=place.names_itself) if rules else {}
-        for index, rule in enumerate(rules):
-            where = place.path.inside(keys.validations, index)
-            yield from _text_causes(rule, where)
-            if rule.get("rule", "").strip():
-                yield from _causes(rule, where, place, known, costs)
+        if rules := place.schema.get(keys.validations):
+            yield from _rules_causes(rules, place, naming, costs)
     yield from _total_causes(costs, path, keys)
+
+
+def _rules_causes(
+    rules: Sequence[Mapping[str, Any]], place: _Place, naming: Naming, costs: list[tuple[int, Path]]
+) -> Iterator[Cause]:
+    """What is wrong with the rules of one schema; their costs go to the others'."""
+    from orchtw.schema.expressions.rules import Judge  # time that the start is spared
+
+    judge = Judge(place.schema, naming, names_itself=place.names_itself)
+    for index, rule in enumerate(rules):
+        where = place.path.inside(extensions(naming).validations, index)
+        yield from _text_causes(rule, where)
+        if rule.get("rule", "").strip():
+            yield from _causes(rule, where, place, judge.verdict(rule["rule"]), costs)
 
 
 def _below(place: _Place, keys: Extensions) -> Iterator[_Place]:
@@ -102,11 +112,10 @@ def _breaks(text: str) -> bool:
 
 
 def _causes(
-    rule: Mapping[str, Any], path: Path, place: _Place, known: Mapping[str, Type], costs: list[tuple[int, Path]]
+    rule: Mapping[str, Any], path: Path, place: _Place, verdict: Verdict, costs: list[tuple[int, Path]]
 ) -> Iterator[Cause]:
-    """What is wrong with the expression; its cost goes to the others'."""
+    """What is wrong with the expression."""
     source, where = rule["rule"], path / "rule"
-    verdict = judged(source, place.schema, known)
     if verdict.fault:
         shown = (
             f"apiextensions.ValidationRule{{Rule:{go_quote(source)}, Message:{go_quote(rule.get('message', ''))}}}"

@@ -5,54 +5,17 @@ Codecs bound the depth of what they let in, and the walk keeps its own stack.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import Any, Final, Literal
+from collections.abc import Iterator
+from typing import Literal
 
 import attrs
 
 from orchtw.errors import MAX_NAME_CHARACTERS
-from orchtw.naming import Naming
 from orchtw.schema.codec.mismatch import shortened
+from orchtw.schema.custom.keywords import EITHER, JUNCTORS, TYPE_FIELDS, Extensions, Schema
 from orchtw.schema.validation.problems import at
 
-Schema = Mapping[str, Any]
 Level = Literal["root", "field", "item", "nested"]
-
-JUNCTORS: Final = ("allOf", "anyOf", "oneOf")
-TYPE_FIELDS: Final = frozenset({"metadata", "kind", "apiVersion"})
-"""What every object has, whatever its schema says."""
-
-_INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
-
-
-@attrs.frozen(slots=True)
-class Extensions:
-    """The keys of the extensions, in the vocabulary that is served."""
-
-    embedded: str
-    int_or_string: str
-    list_keys: str
-    list_type: str
-    map_type: str
-    preserve: str
-    validations: str
-
-
-@lru_cache(maxsize=4)
-def extensions(naming: Naming) -> Extensions:
-    """The keys for `naming`."""
-    names = (
-        "embedded-resource",
-        "int-or-string",
-        "list-map-keys",
-        "list-type",
-        "map-type",
-        "preserve-unknown-fields",
-        "validations",
-    )
-    return Extensions(*(naming.extension_prefix + name for name in names))
-
 
 @attrs.frozen(slots=True)
 class Path:
@@ -144,7 +107,7 @@ def _members(node: Node, keys: Extensions) -> Iterator[Node]:
 def _conditions(node: Node, keys: Extensions) -> Iterator[Node]:
     """The schemas in allOf, anyOf, oneOf and not."""
     schema, path = node.schema, node.path
-    either = schema.get("anyOf") == _INT_OR_STRING
+    either = schema.get("anyOf") == EITHER
     free = node.level != "nested" and bool(schema.get(keys.int_or_string))
     for key in JUNCTORS:
         for index, each in enumerate(schema.get(key) or ()):

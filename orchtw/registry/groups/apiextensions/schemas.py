@@ -12,9 +12,10 @@ from orchtw.naming import Naming
 from orchtw.registry.groups.apiextensions import structural
 from orchtw.registry.groups.apiextensions.default_values import default_findings
 from orchtw.registry.groups.apiextensions.rule_causes import rule_causes
-from orchtw.registry.groups.apiextensions.schema_nodes import Extensions, Path, Schema, extensions, walk
+from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.registry.groups.apiextensions.schema_rules import is_supported, node_findings, root_causes
 from orchtw.rules.causes import invalid, required
+from orchtw.schema.custom.keywords import Extensions, Schema, extensions
 
 Found = dict[str, list[Cause]]
 """Causes by the leniency of their rule: "" for those that hold for all definitions."""

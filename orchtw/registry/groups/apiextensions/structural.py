@@ -7,9 +7,10 @@ from itertools import chain
 from typing import Final
 
 from orchtw.errors import Cause
-from orchtw.registry.groups.apiextensions.schema_nodes import JUNCTORS, Extensions, Node, Path, Schema
+from orchtw.registry.groups.apiextensions.schema_nodes import Node, Path
 from orchtw.rules.causes import forbidden, invalid, required
 from orchtw.rules.regular_expressions import fault
+from orchtw.schema.custom.keywords import JUNCTORS, Extensions, Schema
 
 _UNTYPED: Final = {
     "root": "must not be empty at the root",

@@ -9,8 +9,9 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.groups.apiextensions import structural
 from orchtw.registry.groups.apiextensions.conditions import NON_STRUCTURAL, Finding
-from orchtw.registry.groups.apiextensions.schema_nodes import Path, extensions, walk
+from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.rules.causes import invalid
+from orchtw.schema.custom.keywords import extensions
 
 
 def structure_finding(definition: Object, naming: Naming) -> Finding | None:

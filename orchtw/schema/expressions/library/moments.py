@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchtw.schema.expressions.faults import Failure
@@ -126,7 +126,12 @@ _PARTS: Final[dict[str, Callable[[datetime], int]]] = {
     "getMinutes": lambda at: at.minute,
     "getSeconds": lambda at: at.second,
 }
-_LENGTHS: Final = {"getHours": 3600 * _SECOND, "getMinutes": 60 * _SECOND, "getSeconds": _SECOND}
+_LENGTHS: Final = {
+    "getHours": 3600 * _SECOND,
+    "getMinutes": 60 * _SECOND,
+    "getSeconds": _SECOND,
+    "getMilliseconds": 10**6,
+}
 
 
 def _truncated(number: int, size: int) -> int:
@@ -153,8 +158,7 @@ def _parts() -> list[Overload]:
             return _truncated(span.nanoseconds, size)
 
         found.append(overload(f"duration.{name}() -> int", length))
-    rest: Any = lambda span: _truncated(span.nanoseconds, 10**6)  # noqa: E731
-    return [*found, overload("duration.getMilliseconds() -> int", rest)]
+    return found
 
 
 FUNCTIONS: Final = (
