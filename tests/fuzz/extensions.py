@@ -69,7 +69,7 @@ def redefine(draw: Draw, resource: ResourceType) -> Case:
     value: Any
     if draw.chance(0.05):
         path += "/status"
-        value = {"status": draw.spoil({"conditions": [], "acceptedNames": spec["names"], "storedVersions": ["v1", "v2"]})}
+        value = {"status": draw.spoil({"acceptedNames": spec["names"], "storedVersions": ["v1", "v2"]})}
     elif kind.startswith("json"):
         place = draw.random.choice(("versions/0/schema/openAPIV3Schema/properties/spec", "versions/0/schema", "versions/-"))
         value = [{"op": "add", "path": f"/spec/{place}", "value": shapes.schema()}]
@@ -82,7 +82,7 @@ def redefine(draw: Draw, resource: ResourceType) -> Case:
         if draw.chance(0.1):
             value["spec"]["names"] = draw.spoil({**spec["names"], "shortNames": ["po", "g"], "categories": ["all"]})
         if draw.chance(0.1):
-            value["metadata"] = {"annotations": draw.values.annotations(), "finalizers": [draw.random.choice(words.MEANT)]}
+            value["metadata"] = {"annotations": draw.values.annotations(), "finalizers": []}
     if kind.startswith("apply"):
         value = {**obj, **value} if isinstance(value, dict) else obj
         path += "?fieldManager=m1&force=true"

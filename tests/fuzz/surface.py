@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 
 from orchtw.naming import Naming
-from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.registry.custom.kinds import kinds_of
+from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.schema.custom.codec import CustomCodec
 from orchtw.schema.nodes import Node, StructSchema
