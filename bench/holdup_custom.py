@@ -9,12 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import orjson
 
 from bench.closed_loop import ClosedLoop
-from bench.custom import definition
+from bench.custom import definition, widget
 from bench.holdup import Outcome, Probe, call, figures
 from bench.holdup_case import Step
 from bench.http1 import JSON, Connection
@@ -78,26 +79,37 @@ class _Run:
         found: dict[str, Any] = definition(NAMING, plural, GROUP)
         version = found["spec"]["versions"][0]
         schema = {"type": "object", "properties": {"spec": subject.schema()}}
-        version.update({"schema": {"openAPIV3Schema": schema}, "additionalPrinterColumns": [], "subresources": {}, **subject.more})
+        version.update(
+            {
+                "schema": {"openAPIV3Schema": schema},
+                "additionalPrinterColumns": [],
+                "subresources": {},
+                **subject.more,
+            }
+        )
         name, body = subject.name, orjson.dumps(found)
         outcome = self._measure(f"{name}: define", Step(method="POST", path=DEFINITIONS, body=lambda: body), plural)
         if outcome.status != 201:
             return
         for which in ("first", "second"):
             text = orjson.dumps(self._object(plural, which, subject.spec()))
-            self._measure(f"{name}: create {which}", Step(method="POST", path=self._path(plural), body=lambda: text))
+            step = Step(method="POST", path=self._path(plural), body=partial(bytes, text))
+            self._measure(f"{name}: create {which}", step)
         if subject.reads:
             for what, step in self._reads(plural, subject):
                 self._measure(f"{name}: {what}", step)
-        self._measure(f"{name}: end", Step(method="DELETE", path=f"{DEFINITIONS}/{found['metadata']['name']}"), settle=1)
+        self._measure(
+            f"{name}: end", Step(method="DELETE", path=f"{DEFINITIONS}/{found['metadata']['name']}"), settle=1
+        )
 
     def many_objects(self) -> None:
         """A new schema and the end of a definition that has many objects."""
         plural = "many"
         found: dict[str, Any] = definition(NAMING, plural, GROUP)
-        self._measure("objects: define", Step(method="POST", path=DEFINITIONS, body=lambda: orjson.dumps(found)), plural)
+        self._measure(
+            "objects: define", Step(method="POST", path=DEFINITIONS, body=lambda: orjson.dumps(found)), plural
+        )
         loop = ClosedLoop(self._endpoint, LOADERS)
-        from bench.custom import widget
 
         def make(_worker: int, number: int) -> bytes:
             obj = {**widget({"name": f"n{number}"}), "apiVersion": f"{GROUP}/v1", "kind": "Many"}
@@ -140,8 +152,9 @@ class _Run:
         path = f"{self._path(plural)}/first"
         yield "get", Step(method="GET", path=path)
         yield from self._lists(plural)
-        yield "merge patch", Step(
-            method="PATCH", path=path, body=lambda: b'{"metadata":{"labels":{"a":"b"}}}', content_type=MERGE
+        yield (
+            "merge patch",
+            Step(method="PATCH", path=path, body=lambda: b'{"metadata":{"labels":{"a":"b"}}}', content_type=MERGE),
         )
         applied = orjson.dumps(self._object(plural, "first", subject.spec()))
         query = "?fieldManager=bench&force=true"
@@ -177,7 +190,9 @@ class _Run:
         took_ms = (time.monotonic() - began) * 1000
         time.sleep(settle)
         outcome = Outcome(answer.status, took_ms, self._probe.stop())
-        self._emit(name, outcome, len(data), "" if answer.status < 400 else answer.content[:300].decode(errors="replace"))
+        self._emit(
+            name, outcome, len(data), "" if answer.status < 400 else answer.content[:300].decode(errors="replace")
+        )
         return outcome
 
     def _await(self, path: str) -> None:
@@ -270,31 +285,98 @@ def _keyed_items(count: int) -> Callable[[], Any]:
 
 
 SUBJECTS: tuple[Subject, ...] = (
-    Subject("wide schema", _wide(TEXT), lambda: {f"g{n}": {f"p{m:06d}": "x" for m in range(1000)} for n in range(50)}),
-    Subject("wide schema of objects with defaults", _wide({**_object(a={**TEXT, "default": "x" * 30}), "default": {}}), _SMALL),
+    Subject(
+        "wide schema", _wide(TEXT), lambda: {f"g{n}": {f"p{m:06d}": "x" for m in range(1000)} for n in range(50)}
+    ),
+    Subject(
+        "wide schema of objects with defaults",
+        _wide({**_object(a={**TEXT, "default": "x" * 30}), "default": {}}),
+        _SMALL,
+    ),
     Subject("deep schema", lambda: _deep(TEXT, 90), lambda: _deep_value(90)),
     Subject("thousands of patterns", _patterns, lambda: {f"p{n:05d}": f"abcx{n}" for n in range(4_000)}),
-    Subject("huge enum", lambda: _object(a=_enum(130_000), b=_list(_enum(20_000))), lambda: {"a": "t129999", "b": _texts(20_000)}),
+    Subject(
+        "huge enum",
+        lambda: _object(a=_enum(130_000), b=_list(_enum(20_000))),
+        lambda: {"a": "t129999", "b": _texts(20_000)},
+    ),
     Subject("huge default", lambda: _object(a={**_list(TEXT), "default": _texts(60_000)}), _SMALL),
-    Subject("10,000 columns", lambda: _object(a=TEXT), lambda: {"a": "x"}, _columns(*(f".spec.a{n}" for n in range(10_000))), reads=True),
-    Subject("pattern on each element", lambda: _list({**TEXT, "pattern": "^([a-z0-9]+[-.]?)*[a-z0-9]$"}), _filled("abc-def.ghi")),
-    Subject("format on each element", lambda: _list({**TEXT, "format": "date-time"}), _filled("2026-01-02T03:04:05Z")),
+    Subject(
+        "10,000 columns",
+        lambda: _object(a=TEXT),
+        lambda: {"a": "x"},
+        _columns(*(f".spec.a{n}" for n in range(10_000))),
+        reads=True,
+    ),
+    Subject(
+        "pattern on each element",
+        lambda: _list({**TEXT, "pattern": "^([a-z0-9]+[-.]?)*[a-z0-9]$"}),
+        _filled("abc-def.ghi"),
+    ),
+    Subject(
+        "format on each element", lambda: _list({**TEXT, "format": "date-time"}), _filled("2026-01-02T03:04:05Z")
+    ),
     Subject("wrong format on each element", lambda: _list({**TEXT, "format": "uri"}), _filled("::::")),
-    Subject("set of 100,000", lambda: _list(TEXT, **{f"{EXTENSION}list-type": "set"}), lambda: _texts(100_000), reads=True),
-    Subject("map of 60,000", lambda: _list({**_object(k=TEXT), "required": ["k"]}, **KEYED), _keyed_items(60_000), reads=True),
-    Subject("map with all keys equal", lambda: _list({**_object(k=TEXT), "required": ["k"]}, **KEYED), _filled({"k": "x"})),
+    Subject(
+        "set of 100,000", lambda: _list(TEXT, **{f"{EXTENSION}list-type": "set"}), lambda: _texts(100_000), reads=True
+    ),
+    Subject(
+        "map of 60,000",
+        lambda: _list({**_object(k=TEXT), "required": ["k"]}, **KEYED),
+        _keyed_items(60_000),
+        reads=True,
+    ),
+    Subject(
+        "map with all keys equal", lambda: _list({**_object(k=TEXT), "required": ["k"]}, **KEYED), _filled({"k": "x"})
+    ),
     Subject("anyOf in anyOf", _branching, _filled({"a": "x"})),
-    Subject("oneOf in oneOf", lambda: {**_list(_object(a=TEXT)), "items": {**_object(a=TEXT), **_nested("oneOf", 4, 10)}}, _filled({"a": "x"})),
+    Subject(
+        "oneOf in oneOf",
+        lambda: {**_list(_object(a=TEXT)), "items": {**_object(a=TEXT), **_nested("oneOf", 4, 10)}},
+        _filled({"a": "x"}),
+    ),
     Subject("wrong types everywhere", lambda: _list(_object(a=NUMBER)), _filled({"a": "x"})),
     Subject("unknown everywhere", lambda: _list(_object(a=NUMBER)), _filled({"b": 1})),
     Subject("defaults everywhere", lambda: _list(_object(a={**TEXT, "default": "x" * 20})), _filled({})),
-    Subject("additional properties", lambda: {"type": "object", "additionalProperties": {**TEXT, "pattern": "^x"}}, lambda: dict.fromkeys(_texts(60_000), "x")),
-    Subject("preserved", lambda: ANY, lambda: {"a": _texts(60_000), "b": {t: {"c": 1} for t in _texts(40_000)}}, reads=True),
-    Subject("rule over each element", lambda: _rules(LINEAR, "self.all(i, i.k.startsWith('t'))"), _keyed_items(60_000)),
-    Subject("rule on each element", lambda: {**LINEAR, "items": _rules(_object(k=TEXT), "self.k != ''")}, _keyed_items(60_000)),
-    Subject("rules in macros", lambda: _rules(LINEAR, "self.all(i, self.all(j, self.exists(k, k.k == j.k && i.k == k.k)))"), _keyed_items(3_000)),
-    Subject("rule of joined texts", lambda: _rules(LINEAR, "self.map(i, i.k + i.k).all(t, (t + t + t + t + t).size() > 0)"), _keyed_items(60_000)),
-    Subject("many rules", lambda: _object(**{f"p{n}": _rules(TEXT, f"self != 'x{n}'") for n in range(5_000)}), lambda: {f"p{n}": "x" for n in range(5_000)}),
-    Subject("columns of everything", lambda: ANY, lambda: {"a": [{"b": [{"c": n} for n in range(30)]} for _ in range(1500)]},
-            _columns("..*", "..c", ".spec..*..*", ".spec.a[*].b[*].c", ".spec.a[?(@.b)].b", ".spec.a[?(@.b[0].c==29)]"), reads=True),
-)  # fmt: skip
+    Subject(
+        "additional properties",
+        lambda: {"type": "object", "additionalProperties": {**TEXT, "pattern": "^x"}},
+        lambda: dict.fromkeys(_texts(60_000), "x"),
+    ),
+    Subject(
+        "preserved",
+        lambda: ANY,
+        lambda: {"a": _texts(60_000), "b": {t: {"c": 1} for t in _texts(40_000)}},
+        reads=True,
+    ),
+    Subject(
+        "rule over each element", lambda: _rules(LINEAR, "self.all(i, i.k.startsWith('t'))"), _keyed_items(60_000)
+    ),
+    Subject(
+        "rule on each element",
+        lambda: {**LINEAR, "items": _rules(_object(k=TEXT), "self.k != ''")},
+        _keyed_items(60_000),
+    ),
+    Subject(
+        "rules in macros",
+        lambda: _rules(LINEAR, "self.all(i, self.all(j, self.exists(k, k.k == j.k && i.k == k.k)))"),
+        _keyed_items(3_000),
+    ),
+    Subject(
+        "rule of joined texts",
+        lambda: _rules(LINEAR, "self.map(i, i.k + i.k).all(t, (t + t + t + t + t).size() > 0)"),
+        _keyed_items(60_000),
+    ),
+    Subject(
+        "many rules",
+        lambda: _object(**{f"p{n}": _rules(TEXT, f"self != 'x{n}'") for n in range(5_000)}),
+        lambda: {f"p{n}": "x" for n in range(5_000)},
+    ),
+    Subject(
+        "columns of everything",
+        lambda: ANY,
+        lambda: {"a": [{"b": [{"c": n} for n in range(30)]} for _ in range(1500)]},
+        _columns("..*", "..c", ".spec..*..*", ".spec.a[*].b[*].c", ".spec.a[?(@.b)].b", ".spec.a[?(@.b[0].c==29)]"),
+        reads=True,
+    ),
+)

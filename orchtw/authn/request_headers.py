@@ -57,9 +57,7 @@ class RequestHeaders:
     since the epoch. An authority between the certificate and those of the file must be in the file.
     """
 
-    def __init__(
-        self, path: Path, names: HeaderNames, allowed: Sequence[str], seconds: Callable[[], float]
-    ) -> None:
+    def __init__(self, path: Path, names: HeaderNames, allowed: Sequence[str], seconds: Callable[[], float]) -> None:
         self._path = path
         self._names = names
         self._allowed = frozenset(allowed)
@@ -73,7 +71,7 @@ class RequestHeaders:
         self._known: dict[int, _Known] = {}
 
     def authenticate(self, request: Request) -> UserInfo | None:
-        """The user of the headers; None without a name or such a proxy. The headers are then gone from the request."""
+        """The user of the headers, which are then gone from every request; None without a name or such a proxy."""
         user = self._user(request)
         holds = self._names.holds
         if any(map(holds, request.headers)):

@@ -18,7 +18,9 @@ _EXPECTED_500 = (
     "conversion webhook for ",
     "Internal error occurred: the spec replicas field ",
 )
-"""How answers begin that the API itself gives with this code (reference KIND-23, PROXY-1, PROXY-7, PROXY-8, CRD-24)."""
+"""How answers begin that the API itself gives with this code (reference KIND-23, PROXY-1, PROXY-7, PROXY-8, CRD-24,
+CRD-62).
+"""
 
 
 def problems(case: Case, audit_id: str, answer: Answer, surface: Surface) -> tuple[list[str], Any]:

@@ -148,7 +148,7 @@ class CustomCodec(KindCodec):
         return found if found or self._rules is None else self._rules(new, old)
 
     def work_bytes(self, size_bytes: int) -> int:
-        """See `KindCodec`. A large schema has to be parsed and may have large defaults, patterns are to be compiled."""
+        """See `KindCodec`. A large schema is parsed and may have large defaults; patterns are to be compiled."""
         return size_bytes + self._own_bytes
 
     @cached_property
