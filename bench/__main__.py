@@ -14,6 +14,7 @@ from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
 from bench.fanout import fanout
 from bench.holdup import holdup
+from bench.holdup_custom import holdup_custom
 from bench.holdup_restart import holdup_restart
 from bench.http1 import JSON, BenchError, Endpoint
 from bench.idle import idle
@@ -35,6 +36,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "watch": fanout,
     "list": lists,
     "holdup": holdup,
+    "holdup-custom": holdup_custom,
     "soak": soak,
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from functools import partial
+from secrets import token_hex
 from typing import Any
 
 from twisted.application.service import MultiService
@@ -108,7 +109,12 @@ class Instance:
         authenticator, authorizer = self._authenticator(), self._authorizer()
         origins = AllowedOrigins(config.cors_allowed_origins)
         passing = PassingOn(
-            self._aggregation.backends, reactor, config.request_timeout_s, origins, self._aggregation.suspect
+            self._aggregation.backends,
+            reactor,
+            config.request_timeout_s,
+            origins,
+            self._aggregation.suspect,
+            token_hex(8),
         )
         parts = Parts(
             resources=self.resources,

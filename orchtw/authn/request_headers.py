@@ -57,9 +57,7 @@ class RequestHeaders:
     since the epoch. An authority between the certificate and those of the file must be in the file.
     """
 
-    def __init__(
-        self, path: Path, names: HeaderNames, allowed: Sequence[str], seconds: Callable[[], float]
-    ) -> None:
+    def __init__(self, path: Path, names: HeaderNames, allowed: Sequence[str], seconds: Callable[[], float]) -> None:
         self._path = path
         self._names = names
         self._allowed = frozenset(allowed)
@@ -73,7 +71,14 @@ class RequestHeaders:
         self._known: dict[int, _Known] = {}
 
     def authenticate(self, request: Request) -> UserInfo | None:
-        """The user of the headers, which are then gone from the request; None without a name or such a proxy."""
+        """The user of the headers, which are then gone from every request; None without a name or such a proxy."""
+        user = self._user(request)
+        holds = self._names.holds
+        if any(map(holds, request.headers)):
+            request.headers = {key: text for key, text in request.headers.items() if not holds(key)}
+        return user
+
+    def _user(self, request: Request) -> UserInfo | None:
         certificate = request.peer.certificate
         if certificate is None or isinstance(certificate, UnreadableCertificate):
             return None
@@ -81,8 +86,6 @@ class RequestHeaders:
         if not name or not self._trusts(certificate):
             return None
         user = UserInfo(name=name, groups=tuple(self._groups(request)), extra=self._extra(request))
-        holds = self._names.holds
-        request.headers = {key: text for key, text in request.headers.items() if not holds(key)}
         return authenticated(user)
 
     def _groups(self, request: Request) -> Iterator[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import Protocol
+from typing import Final, Protocol
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -18,12 +20,18 @@ from orchtw.errors import Expired, NotFound, StatusError
 RELIST = Backoff(first_s=0.8, factor=2.0, limit_s=30.0, jitter=0.5)
 """Between attempts at a list or watch that fails."""
 
+TURN_S: Final = 0.008
+"""How long one turn may take in what has been listed, where that may take several."""
+
 
 class Sink(Protocol):
     """What a reflector keeps up to date with one resource."""
 
-    def replaced(self, items: Sequence[Item]) -> None:
-        """That is all there is now: after the start, and when the watch has missed something."""
+    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
+        """That is all there is now: after the start, and when the watch has missed something.
+
+        A step takes in one of them; nothing else is told before the last step.
+        """
 
     def changed(self, item: Item) -> None:
         """The object is new, or changed."""
@@ -35,16 +43,26 @@ class Sink(Protocol):
 class Reflector:
     """Lists a resource, watches it from there, and lists again when the watch has expired (410).
 
-    `synced` says whether the first list has reached the sink.
+    `synced` says whether the first list has reached the sink. `in_turns`: long lists reach it in several turns.
     """
 
     _log = Logger()
 
-    def __init__(self, client: Client, resource: Resource, sink: Sink, clock: IReactorTime, random: Random) -> None:
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource,
+        sink: Sink,
+        clock: IReactorTime,
+        random: Random,
+        *,
+        in_turns: bool = False,
+    ) -> None:
         self.synced = False
         self.resource = resource
         self._client = client
         self._sink = sink
+        self._in_turns = in_turns
         self._clock = clock
         self._random = random
         self._watch: Watch | None = None
@@ -55,7 +73,7 @@ class Reflector:
         self._stopped = False
 
     def start(self) -> None:
-        """Begin; where client and server are one process, the sink is filled when this returns."""
+        """Begin; where client and server are one process, the sink is filled when this returns, unless in turns."""
         self._stopped = False
         self._relist()
 
@@ -100,9 +118,20 @@ class Reflector:
     async def _list(self) -> None:
         listing = await self._client.list(self.resource)
         self._version = listing.version
-        self._sink.replaced(listing.items)
+        steps = self._sink.replaced(listing.items)
+        if self._in_turns:
+            await self._take_turns(steps)
+        else:
+            deque(steps, maxlen=0)
         self.synced = True
         self._rewatch()
+
+    async def _take_turns(self, steps: Iterator[None]) -> None:
+        until = self._clock.seconds() + TURN_S
+        for _ in steps:
+            if self._clock.seconds() >= until:
+                await deferLater(self._clock, 0)
+                until = self._clock.seconds() + TURN_S
 
     def _list_failed(self, failure: Failure) -> None:
         if self._stopped or isinstance(failure.value, CancelledError):
@@ -169,7 +198,7 @@ class Informer:
             self._resync.cancel()
             self._resync = None
 
-    def replaced(self, items: Sequence[Item]) -> None:
+    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
         """See `Sink`, as `changed` and `removed`: only what differs is handed on."""
         gone = set(self.items)
         for item in items:
@@ -177,6 +206,7 @@ class Informer:
             known = self.items.get(item.key)
             if known is None or known.version != item.version:
                 self.changed(item)
+            yield
         for key in gone:
             self.removed(self.items[key])
 

@@ -6,7 +6,7 @@ deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -66,13 +66,14 @@ class Monitor:
         self._graph = graph
         self._resource = resource
 
-    def replaced(self, items: Sequence[Item]) -> None:
+    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
         """See `Sink`, as `changed` and `removed`: nodes that are not on the list are of objects that went unseen."""
         present = set()
         for item in items:
             meta = item.owner_metadata()
             present.add(meta.uid)
             self._graph.changed(self._resource, item.namespace, item.name, meta)
+            yield
         for node in list(self._graph.of_resource(self._resource)):
             if node.uid not in present:
                 self._graph.removed(node.uid)
@@ -160,7 +161,7 @@ class GarbageCollector(Controller):
         }
         for resource in found - self._monitors.keys():
             monitor = Monitor(self.graph, resource)
-            reflector = Reflector(self.client, resource, monitor, self.host.clock, self.host.random)
+            reflector = Reflector(self.client, resource, monitor, self.host.clock, self.host.random, in_turns=True)
             self._monitors[resource] = reflector
             reflector.start()
         for resource in self._monitors.keys() - found:

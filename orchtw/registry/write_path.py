@@ -85,7 +85,8 @@ class WritePath:
         Raises AlreadyExists (409), Invalid (422, a cause per field), Forbidden (403), NotFound (404, the namespace),
         RequestEntityTooLarge (413), MethodNotAllowed (405, nothing new is stored any more).
         """
-        target, stored, size = write.target, write.target.stored, write.size_bytes
+        target, stored = write.target, write.target.stored
+        size = target.codec.work_bytes(write.size_bytes)
         _check_open(stored)
         await self._run(size, lambda: self._drafts.arriving(write, obj))
         size = target.strategy.work_bytes(obj, size)
@@ -155,7 +156,7 @@ class WritePath:
         resource = write.target.resource
         if write.subresource or not _may_create(write):
             raise NotFound.of(resource.plural, resource.group, write.name)
-        obj = await self._run(write.size_bytes, lambda: transform(None))
+        obj = await self._run(write.target.codec.work_bytes(write.size_bytes), lambda: transform(None))
         meta = own_metadata(obj)
         match_name(write, meta)
         if write.applies and meta.get("resourceVersion"):
@@ -170,7 +171,8 @@ class WritePath:
 
     async def _try_update(self, write: Write, transform: Transform, live: Entry) -> Written | None:
         """One round of the loop; None: another writer was faster and the round may be repeated."""
-        target, stored, size = write.target, write.target.stored, write.size_bytes + len(live.raw)
+        target, stored = write.target, write.target.stored
+        size = target.codec.work_bytes(write.size_bytes + len(live.raw))
         change = await self._run(size, lambda: self._drafts.change(write, transform, live))
         size = target.strategy.work_bytes(change.wanted, size)
         old, asked_version = change.old, change.asked_version

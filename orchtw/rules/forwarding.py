@@ -26,7 +26,7 @@ _SECRETS: Final = ("authorization", "impersonate-", "x-remote-")
 """What begins so told this server who asks, and is nobody else's business."""
 
 _OURS: Final = frozenset({"content-length", "expect", "host", "x-forwarded-for", "x-forwarded-uri"})
-_ABOUT_CLIENT: Final = frozenset({"audit-id", "x-forwarded-host", "x-forwarded-proto"})
+_ABOUT_CLIENT: Final = frozenset({"audit-id", "via", "x-forwarded-host", "x-forwarded-proto"})
 _PROTOCOLS: Final = "x-stream-protocol-version"
 """Node agents of the release read each line of it as one protocol, so that it is not sent joined."""
 
@@ -61,10 +61,15 @@ def request_headers(headers: Mapping[str, str], *, client: str, host: str, size:
     return [*lines, ("Connection", "close")]
 
 
+def has_passed(headers: Mapping[str, str], name: str) -> bool:
+    """Whether a request has been passed on by the server of that name before (RFC 9110 §7.6.3)."""
+    return "via" in headers and any(entry.split()[1:2] == [name] for entry in _entries(headers["via"]))
+
+
 def aggregated_headers(
-    headers: Mapping[str, str], *, client: str, host: str, audit_id: str, size: int, upgrade: bool
+    headers: Mapping[str, str], *, client: str, host: str, name: str, audit_id: str, size: int, upgrade: bool
 ) -> Lines:
-    """The headers for another API server that stands behind this one (reference AGG-5).
+    """The headers for another API server that stands behind this one, which calls itself `name` (reference AGG-5).
 
     Who asks is yet to be added. The connection may be used again.
     """
@@ -75,6 +80,7 @@ def aggregated_headers(
         ("X-Forwarded-Host", headers.get("host", "")),
         ("X-Forwarded-Proto", "https"),
         ("Audit-Id", audit_id),
+        ("Via", f"{passed}, 1.1 {name}" if (passed := headers.get("via", "")) else f"1.1 {name}"),
     ]
     if size or headers.get("content-length"):
         lines.append(("Content-Length", str(size)))
@@ -86,7 +92,8 @@ def _kept(headers: Mapping[str, str], ours: frozenset[str], *, upgrade: bool) ->
     dropped = _HOP | ours | (frozenset() if upgrade else _tokens(headers.get("connection", "")))
     lines: Lines = []
     for name, value in headers.items():
-        if name in dropped or name.startswith(_SECRETS):
+        # Some servers take an underline for a hyphen.
+        if name in dropped or name.replace("_", "-").startswith(_SECRETS):
             continue
         if name == _PROTOCOLS:
             lines += [(name, each.strip()) for each in value.split(",")]

@@ -13,7 +13,7 @@ from orchtw.outbound.exchange import Exchange, Head, Outcome
 from orchtw.registry.aggregation.backends import Ask, Backends, NoAnswer
 from orchtw.registry.aggregation.services import ApiService, ApiServices
 from orchtw.request import Request, RequestInfo, Response
-from orchtw.rules.forwarding import aggregated_headers, response_headers, wants_upgrade
+from orchtw.rules.forwarding import aggregated_headers, has_passed, response_headers, wants_upgrade
 from orchtw.rules.front_proxy import identity_headers
 from orchtw.rules.options import request_timeout_s
 from orchtw.rules.origins import AllowedOrigins
@@ -24,6 +24,7 @@ from orchtw.verbs.passing_on import switched
 
 TEXT: Final = "text/plain; charset=utf-8"
 UNAVAILABLE: Final = "service unavailable"
+LOOP: Final = b"this request has been passed on by this server before\n"
 REDIRECTED: Final = b"the backend attempted to redirect this request, which is not permitted"
 
 _NO_SNIFFING: Final = ("X-Content-Type-Options", "nosniff")
@@ -55,7 +56,8 @@ class PassingOn:
     """Passes requests on to the servers of APIServices.
 
     `limit_s` is the time for a head of an answer, but of watches and the like; pages of `origins` may ask for
-    upgrades. `suspect` is told who does not answer.
+    upgrades. `suspect` is told who does not answer. By its `name`, which no other process has, the server knows what
+    it has passed on itself.
     """
 
     def __init__(
@@ -65,7 +67,9 @@ class PassingOn:
         limit_s: float,
         origins: AllowedOrigins,
         suspect: Callable[[ApiService], None],
+        name: str,
     ) -> None:
+        self._name = name
         self._backends = backends
         self._suspect = suspect
         self._clock = clock
@@ -81,6 +85,8 @@ class PassingOn:
         assert service.backend is not None and request.user is not None and request.info is not None
         if not service.available:
             return refusal(UNAVAILABLE)
+        if has_passed(request.headers, self._name):
+            return Response(code=508, content_type=TEXT, headers=[_NO_SNIFFING], body=LOOP)
         _check_path(request.info.path)
         upgrade = wants_upgrade(request.headers)
         if upgrade:
@@ -88,7 +94,7 @@ class PassingOn:
         ask = Ask(
             method=request.method,
             target=f"{request.path}?{request.query}" if request.query else request.path,
-            headers=_headers(request, service, upgrade=upgrade),
+            headers=_headers(request, service, self._name, upgrade=upgrade),
             body=request.body,
         )
         try:
@@ -146,13 +152,14 @@ def _is_read_by_people(request: Request) -> bool:
     return request.info.verb == "proxy" or request.info.subresource in PASSED_ON
 
 
-def _headers(request: Request, service: ApiService, *, upgrade: bool) -> list[tuple[str, str]]:
+def _headers(request: Request, service: ApiService, name: str, *, upgrade: bool) -> list[tuple[str, str]]:
     assert service.backend is not None and request.user is not None
     backend = service.backend
     lines = aggregated_headers(
         request.headers,
         client=request.peer.address,
         host=backend.url.removeprefix("https://"),
+        name=name,
         audit_id=request.audit_id,
         size=len(request.body),
         upgrade=upgrade,

@@ -35,7 +35,8 @@ async def read(
     offload: Offload, request: Request, codec: KindCodec, negotiator: Negotiator, versions: Sequence[KindCodec] = ()
 ) -> Object:
     """As `decode`; a large body is read off the reactor."""
-    return await offload.run(len(request.body), partial(decode, request, codec, negotiator, versions))
+    size = codec.work_bytes(len(request.body))
+    return await offload.run(size, partial(decode, request, codec, negotiator, versions))
 
 
 async def read_optional(

@@ -16,8 +16,11 @@ _EXPECTED_500 = (
     "error dialing backend: ",
     'Get "https://',
     "conversion webhook for ",
+    "Internal error occurred: the spec replicas field ",
 )
-"""How answers begin that the API itself gives with this code (reference KIND-23, PROXY-1, PROXY-7, PROXY-8, CRD-24)."""
+"""How answers begin that the API itself gives with this code (reference KIND-23, PROXY-1, PROXY-7, PROXY-8, CRD-24,
+CRD-62).
+"""
 
 
 def problems(case: Case, audit_id: str, answer: Answer, surface: Surface) -> tuple[list[str], Any]:
@@ -42,8 +45,11 @@ def _of_code(answer: Answer, value: Any) -> list[str]:
     """What is wrong between the code and the body."""
     code = answer.code
     if code == 500:
-        message = value.get("message", "") if isinstance(value, dict) else answer.body[:200].decode(errors="replace")
-        return [] if message.startswith(_EXPECTED_500) else [f"500: {message}"]
+        if isinstance(value, dict):
+            message = value.get("message", "")
+            return [] if message.startswith(_EXPECTED_500) else [f"500: {message}"]
+        text = answer.body[:500].decode(errors="replace")
+        return [] if any(words in text for words in _EXPECTED_500) else [f"500: {text}"]
     if code < 400 or not isinstance(value, dict) or set(value) == {"paths"}:
         return []
     if (value.get("kind"), value.get("status"), value.get("code")) != ("Status", "Failure", code):

@@ -21,34 +21,53 @@ _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "format": "int32", "minimum": 0, "maximum": 100}
 PATTERNS = (
     "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "a|b|web-1", "", ".*", "(a+)+$", "^(?:[a-z]{1,63}\\.){1,200}$", "[", "(?=a)",
-    "\\p{L}+", "(?i)A", "\\1", "^\\S{1000}$", "(((((((((((a{50}){50}", "\\bx\\b", "\u00fc", "a{1001}", "(?P<n>a)", "\x00",
+    "\\p{L}+", "(?i)A", "\\1", "^\\S{1000}$", "(((((((((((a{50}){50}", "\\bx\\b", "\u00fc", "a{1001}", "(?P<n>a)",
+    "\x00",
 )  # fmt: skip
 FORMATS = (
-    "date-time", "date", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "byte", "uuid", "int32", "int64", "double",
+    "date-time", "date", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "byte", "uuid", "int32", "int64",
+    "double",
     "duration", "password", "bsonobjectid", "mac", "isbn", "creditcard", "hexcolor", "nope", "",
 )  # fmt: skip
 COLUMNS = (
     ".spec.count", ".metadata.name", ".spec.items[0].name", ".spec.items[*].name", "..name", ".spec.*", ".spec",
-    '.spec.items[?(@.name=="a")].value', ".spec.items[-1:]", ".spec['count']", ".spec.items[0,1].name", "{.spec.count}",
+    '.spec.items[?(@.name=="a")].value', ".spec.items[-1:]", ".spec['count']", ".spec.items[0,1].name",
+    "{.spec.count}",
     ".spec.items[?(@.a>1)]", ".spec.items[::0]", ".spec.items[9999999999999999999]", ".", "..", ".spec..", "[", ".[",
     '.spec.items[?(@..a==@..b)]', ".a[?(@.b[?(@.c)])]", "..*..*..*", ".spec.text", ".\u00fc", ".spec.map.a\\.b",
-    '.spec.items[?(@.name=~"a")]', ".spec.items[?(", "$", "@", "", "spec", ".status.conditions[?(@.type=='Ready')].status",
+    '.spec.items[?(@.name=~"a")]', ".spec.items[?(", "$", "@", "", "spec",
+    ".status.conditions[?(@.type=='Ready')].status",
 )  # fmt: skip
 RULES = (
     "self.count >= 0", "self.count >= oldSelf.count", "has(self.text)", "self.items.all(i, i.name != '')",
-    "self.items.exists(i, self.items.all(j, j.name == i.name))", "size(self.map) < 10", "self == oldSelf", "true", "1", "",
+    "self.items.exists(i, self.items.all(j, j.name == i.name))", "size(self.map) < 10", "self == oldSelf", "true",
+    "1", "",
     "self.nope", "self.map.all(k, k.matches('^a+$'))", "self.text.matches('(a+)+$')", "self.count / 0 == 1", "self.",
-    "self.items.map(i, i.name).filter(n, n.startsWith('a')).size() >= 0", "duration('1s') < duration('2s')", "oldSelf",
-    "self.count + 9223372036854775807 > 0", "'\\u00fc' in self.map", "(" * 60 + "true" + ")" * 60, "self.items[99].name == ''",
+    "self.items.map(i, i.name).filter(n, n.startsWith('a')).size() >= 0", "duration('1s') < duration('2s')",
+    "oldSelf",
+    "self.count + 9223372036854775807 > 0", "'\\u00fc' in self.map", "(" * 60 + "true" + ")" * 60,
+    "self.items[99].name == ''",
     "[1,2,3].exists_one(x, x == self.count)", "type(self) == map", "string(self.count) == '1'", "int(self.text) > 1",
-    "timestamp(self.text) > timestamp('2026-01-01T00:00:00Z')", "self.items.isSorted()", "self.text.split('')[0] == 'a'",
-    "self.both > 1", "has(self.embedded.metadata.name)", "{'a': 1}['b'] == 1", "b'a' == bytes(self.text)", "!has(self.nope)",
-    "'" + "a" * 5000 + "' == self.text", "self.text.replace('', 'xxxxxxxxxxxxxxxx').size() < 100", " && ".join(["true"] * 300),
+    "timestamp(self.text) > timestamp('2026-01-01T00:00:00Z')", "self.items.isSorted()",
+    "self.text.split('')[0] == 'a'",
+    "self.both > 1", "has(self.embedded.metadata.name)", "{'a': 1}['b'] == 1", "b'a' == bytes(self.text)",
+    "!has(self.nope)",
+    "'" + "a" * 5000 + "' == self.text", "self.text.replace('', 'xxxxxxxxxxxxxxxx').size() < 100",
+    " && ".join(["true"] * 300),
 )  # fmt: skip
-_ENUMS: tuple[list[Any], ...] = (["a", "b"], ["a", "web-1", None], [1, 2, 1.5], [{"a": 1}, [1]], [True], [], ["a", "a"])
+_ENUMS: tuple[list[Any], ...] = (
+    ["a", "b"],
+    ["a", "web-1", None],
+    [1, 2, 1.5],
+    [{"a": 1}, [1]],
+    [True],
+    [],
+    ["a", "a"],
+)
 _DEFAULTS: tuple[Any, ...] = ("a", 1, {}, [], None, {"a": "b"}, [{"name": "a"}], True, 1.5, "x" * 3000)
 _SCALE_PATHS = (
-    ".spec.replicas", ".status.replicas", ".status.selector", ".spec.count", "", ".", "spec.replicas", ".spec.items[0]",
+    ".spec.replicas", ".status.replicas", ".status.selector", ".spec.count", "", ".", "spec.replicas",
+    ".spec.items[0]",
     ".metadata.name", ".spec.a.b.c.d", ".spec", "..spec", ".spec.\u00fc",
 )  # fmt: skip
 
@@ -198,8 +217,10 @@ class Shapes:
         """What an anyOf may hold, or nearly."""
         choice = self._random.choice
         return choice(
-            ({"required": ["spec"]}, {"pattern": choice(PATTERNS)}, {"enum": choice(_ENUMS)}, {"minimum": 1}, {"maxItems": 2},
-             {"properties": {choice(_FIELDS): {"minLength": 1}}}, {"type": "string"}, {"anyOf": [{"format": choice(FORMATS)}]})
+            ({"required": ["spec"]}, {"pattern": choice(PATTERNS)}, {"enum": choice(_ENUMS)}, {"minimum": 1},
+            {"maxItems": 2},
+             {"properties": {choice(_FIELDS): {"minLength": 1}}}, {"type": "string"},
+             {"anyOf": [{"format": choice(FORMATS)}]})
         )  # fmt: skip
 
     def rule(self) -> dict[str, Any]:
@@ -225,7 +246,9 @@ class Shapes:
         if kind == "array":
             return [self.value(schema.get("items"), depth + 1) for _ in range(choice((0, 1, 2, 3, 3)))]
         if kind == "string":
-            return choice(words.TIMES) if schema.get("format") == "date-time" else choice((*words.NAMES, *words.TEXTS))
+            return (
+                choice(words.TIMES) if schema.get("format") == "date-time" else choice((*words.NAMES, *words.TEXTS))
+            )
         if kind in ("integer", "number"):
             return choice((0, 1, 2, 3, 50, 1.0, 0.5, -1, 2**31, 2**63, 1e300))
         return choice((True, False)) if kind == "boolean" else copy.deepcopy(choice(_DEFAULTS))
@@ -253,7 +276,12 @@ class Shapes:
         elif what == "columns":
             kinds = ("string", "integer", "date", "boolean", "number", "x")
             version["additionalPrinterColumns"] = [
-                {"name": choice(words.TEXTS), "type": choice(kinds), "jsonPath": choice(COLUMNS), "priority": choice((0, 1))}
+                {
+                    "name": choice(words.TEXTS),
+                    "type": choice(kinds),
+                    "jsonPath": choice(COLUMNS),
+                    "priority": choice((0, 1)),
+                }
                 for _ in range(choice((1, 2, 5)))
             ]
         elif what == "scale":

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.request import UserInfo
-from orchtw.rules.forwarding import aggregated_headers
+from orchtw.rules.forwarding import aggregated_headers, has_passed
 from orchtw.rules.front_proxy import escaped_key, identity_headers, unescaped_key
 
 
@@ -40,6 +40,8 @@ class HeaderTests(SynchronousTestCase):
             "accept": "application/json",
             "authorization": "Bearer x",
             "x-remote-user": "root",
+            "x_remote_group": "system:masters",
+            "via": "1.1 before",
             "impersonate-user": "root",
             "x-forwarded-for": "1.2.3.4",
             "x-forwarded-proto": "ftp",
@@ -47,7 +49,9 @@ class HeaderTests(SynchronousTestCase):
             "connection": "keep-alive, x-hop",
             "x-hop": "y",
         }
-        lines = aggregated_headers(given_, client="10.0.0.9", host="there:443", audit_id="id", size=0, upgrade=False)
+        lines = aggregated_headers(
+            given_, client="10.0.0.9", host="there:443", name="me", audit_id="id", size=0, upgrade=False
+        )
         self.assertEqual(
             lines,
             [
@@ -57,5 +61,12 @@ class HeaderTests(SynchronousTestCase):
                 ("X-Forwarded-Host", "front:6443"),
                 ("X-Forwarded-Proto", "https"),
                 ("Audit-Id", "id"),
+                ("Via", "1.1 before, 1.1 me"),
             ],
         )
+
+    def test_passed(self) -> None:
+        """A server knows what it has passed on before (reference AGG-16)."""
+        self.assertFalse(has_passed({}, "me"))
+        self.assertFalse(has_passed({"via": "1.1 before, 1.1 mean, me"}, "me"))
+        self.assertTrue(has_passed({"via": "1.1 before,1.1 me (words), 1.1 after"}, "me"))

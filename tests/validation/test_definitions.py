@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.errors import MAX_CAUSES
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.groups.apiextensions.schemas import schema_causes
 from orchtw.registry.groups.apiextensions.validation import validate_definition, validate_definition_status
 from orchtw.schema.nodes import StructSchema
 from tests.properties import examples
@@ -327,6 +328,33 @@ class DefaultsTests(DefinitionCase):
         )
         self.assertEqual(field, SCHEMA)
         self.assertIn("too much work", message)
+
+    def test_multiplying(self) -> None:
+        """Defaults in defaults are counted as they come into objects, and refused before they are many
+        (reference CRD-64).
+        """
+        schema: Any = {"type": "object", "properties": {"a": {"type": "string"}}}
+        for _ in range(6):
+            items = {"type": "array", "items": schema, "default": [{}] * 100}
+            schema = {"type": "object", "properties": {"l": items}}
+        ((field, message),) = self.causes(schema)
+        self.assertEqual(field, SCHEMA)
+        self.assertIn("its defaults take more than 262144 bytes", message)
+
+    def test_states(self) -> None:
+        """So are the states of patterns, of all versions together (reference CRD-64)."""
+
+        def told(*letters: str) -> list[str]:
+            versions = []
+            for letter in letters:
+                some = {str(at): {"type": "string", "pattern": rf"[{letter}{at}]\pL{{20}}"} for at in range(30)}
+                schema = {"openAPIV3Schema": {"type": "object", "properties": some}}
+                versions.append({"name": letter, "schema": schema})
+            return [str(cause) for cause in schema_causes({"versions": versions}, None, Naming.orch())]
+
+        self.assertEqual(told("a"), [])
+        why = "spec.versions[1].schema.openAPIV3Schema: Forbidden: its patterns take too much work to be compiled"
+        self.assertEqual(told("a", "b", "c"), [why])
 
 
 class Small(Arbitrary):

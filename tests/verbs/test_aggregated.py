@@ -168,6 +168,16 @@ class TroubleTests(AggregatedCase):
         text = "error trying to reach service: dial tcp 10.1.0.1:8443: connect: connection refused\n"
         self.assertText(self.send("GET", LAMPS), 503, text)
 
+    def test_loop(self) -> None:
+        """A request that comes back to the server that has passed it on goes no further (reference AGG-16)."""
+        self.done("GET", LAMPS)
+        (via,) = (line for line in self.asked() if line.startswith("Via: "))
+        self.backend.transports.clear()
+        text = "this request has been passed on by this server before\n"
+        self.assertText(self.send("GET", LAMPS, None, {"via": via.partition(": ")[2]}), 508, text)
+        self.assertEqual(self.backend.transports, [])
+        self.assertEqual(self.send("GET", LAMPS, None, {"via": "1.1 another"}).code, 200)
+
     def test_cut_off(self) -> None:
         """So is that of an answer that does not come (reference AGG-6)."""
         self.reply = b""

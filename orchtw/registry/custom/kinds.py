@@ -38,7 +38,9 @@ def kinds_of(definition: Object, schemas: Schemas, *, rules: bool = True) -> lis
     for version in versions:
         resource = _resource(definition, version, preferred, naming)
         source = _source(version, naming, rules=rules)
-        found.append((resource, CustomSchema(resource.message, source, metadata, naming)))
+        schema = CustomSchema(resource.message, source, metadata, naming)
+        _ = schema.keys  # made here, where nobody waits for it
+        found.append((resource, schema))
     return found
 
 

@@ -230,6 +230,10 @@ class KindCodec(MessageCodec):
         """An object that another version became, as canonical dict of this one, without defaults."""
         return self.normalise(obj)
 
+    def work_bytes(self, size_bytes: int) -> int:
+        """The size by which it is decided whether others wait while an object of `size_bytes` is read."""
+        return size_bytes
+
     def refresh(self, obj: dict[str, Any]) -> dict[str, Any]:
         """An object of the store as canonical dict with its declared defaults, as the schema is today."""
         obj = self.normalise(obj)

@@ -6,7 +6,8 @@ An object is encoded before its revision is known; the store gives the revision,
 from __future__ import annotations
 
 import re
-from typing import Any
+from json import JSONDecoder
+from typing import Any, Final
 
 import orjson
 
@@ -18,6 +19,10 @@ _STRING = rb'"(?:[^"\\]|\\.)*"'
 _NAMES_BEFORE = (b"name", b"generateName", b"namespace", b"selfLink", b"uid")
 _BEFORE = b"".join(rb'(?:"%b":%b(?:,|(?=\})))?' % (name, _STRING) for name in _NAMES_BEFORE)
 _JSON_VERSION = re.compile(rb'"metadata":\{' + _BEFORE + rb'("resourceVersion":%b(,)?)?' % _STRING)
+
+_METADATA: Final = b'"metadata":'
+_FIRST: Final = JSONDecoder()
+_LARGE_BYTES: Final = 32 * 1024
 
 _OWNERS = b',"managedFields":['
 _OWNERS_END = b']},"'  # of the entries, of metadata, and the next key
@@ -83,7 +88,8 @@ def _after(raw: bytes, position: int) -> int:
 def metadata_of(tail: bytes, *, owned: bool = True) -> dict[str, Any]:
     """The metadata of a JSON tail, mostly without parsing what comes after it; `owned` False: without managedFields.
 
-    Where metadata has none, the cut is behind it: what is left is whole, or no JSON. Raises ValueError.
+    Where metadata has none, the cut is behind it: what is left is whole, or no JSON; then a large object is parsed as
+    far as its metadata goes, which stands first. Raises ValueError.
     """
     start = tail.find(_OWNERS)
     end = tail.find(_OWNERS_END, start) + 2 if start > 0 else 0
@@ -93,6 +99,8 @@ def metadata_of(tail: bytes, *, owned: bool = True) -> dict[str, Any]:
             return orjson.loads(head)["metadata"]  # type: ignore[no-any-return]
         except orjson.JSONDecodeError:
             pass
+    if len(tail) > _LARGE_BYTES and tail.startswith(_METADATA):
+        return _FIRST.raw_decode(tail.decode(), len(_METADATA))[0]  # type: ignore[no-any-return]
     return load_json(b"{" + tail)["metadata"]  # type: ignore[no-any-return]
 
 

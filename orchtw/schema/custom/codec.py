@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
 
@@ -15,13 +15,13 @@ from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.mismatch import Mismatch, SchemaError
 from orchtw.schema.codec.refusals import unrecognized
 from orchtw.schema.codec.strict_fields import IGNORE, repeated_keys
-from orchtw.schema.custom import wording
+from orchtw.schema.custom import patterns, wording
 from orchtw.schema.custom.check_code import checks
 from orchtw.schema.custom.keywords import Extensions, extensions
 from orchtw.schema.custom.marked import Marked
 from orchtw.schema.custom.parts import Parts, Unsure
 from orchtw.schema.custom.schemas import CustomSchema
-from orchtw.schema.custom.shape import Metadata, Shaper
+from orchtw.schema.custom.shape import Metadata, Overfilled, Shaper
 from orchtw.schema.custom.shape_code import Misfit, shapes
 from orchtw.schema.custom.validation import INLINE_STEPS, TooCostly, Validation, most_conditions
 from orchtw.schema.validation.validators import Validator
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from orchtw.schema.expressions.rules import Rules
 
 _TOO_DEEP = "nested too deeply"
+LARGE_SCHEMA_BYTES: Final = 128 * 1024  # parsed in a few milliseconds
 _MOST_COMPILED_BYTES = 8 * 1024  # of a schema of nothing but rules without patterns: in 30 ms
 _WRONG_TYPE = "FieldValueTypeInvalid"
 
@@ -105,7 +106,10 @@ class CustomCodec(KindCodec):
         return self._fill if self._has_defaults else _nothing
 
     def refresh(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """An object from the store as the schema is now: pruned, with defaults. What no longer fits stays."""
+        """An object from the store as the schema is now: pruned, with defaults unless they are far too many.
+
+        What no longer fits stays.
+        """
         return self._in_shape(obj, fill=True)
 
     def pruned(self, obj: dict[str, Any]) -> dict[str, Any]:
@@ -116,10 +120,18 @@ class CustomCodec(KindCodec):
         try:
             if self._is_used():
                 return self._typed(self._shaped(obj, fill, []))
+        except Overfilled:
+            return self._in_shape_directly(obj, fill=False)
         except (Misfit, Unsure, SchemaError):
             pass
-        shaper = Shaper(self._keys, self._metadata, fill=fill, lenient=True)
-        return self._typed(shaper.root(obj, self.structure.structure()))
+        return self._in_shape_directly(obj, fill=fill)
+
+    def _in_shape_directly(self, obj: dict[str, Any], *, fill: bool) -> dict[str, Any]:
+        try:
+            shaper = Shaper(self._keys, self._metadata, fill=fill, lenient=True)
+            return self._typed(shaper.root(obj, self.structure.structure()))
+        except Overfilled:
+            return self._in_shape_directly(obj, fill=False)
 
     def _is_used(self) -> bool:
         """Whether so many objects have been looked at that functions for them are worth it; this one counts too."""
@@ -145,6 +157,16 @@ class CustomCodec(KindCodec):
         """Every cause why `new` may not replace `old` (None: it is created), of very many the first."""
         found = [] if self._is_certain(new) else self._direct_causes(new, self.structure.structure(), "", old)
         return found if found or self._rules is None else self._rules(new, old)
+
+    def work_bytes(self, size_bytes: int) -> int:
+        """See `KindCodec`. A large schema is parsed and may have large defaults; patterns are to be compiled."""
+        return size_bytes + self._own_bytes
+
+    @cached_property
+    def _own_bytes(self) -> int:
+        source = self.structure.source
+        slow = len(source) > LARGE_SCHEMA_BYTES or patterns.are_heavy(source)
+        return max(len(source), LARGE_SCHEMA_BYTES) if slow else 0
 
     def may_take_long(self, size_bytes: int) -> bool:
         """Whether an object of that size may make others wait: by many conditions, by rules or compiling them."""
@@ -215,6 +237,8 @@ class CustomCodec(KindCodec):
             return self._typed(self._shaped(value, fill, lost))
         except (Misfit, Unsure, SchemaError) as doubt:
             return self._read_directly(value, lost, fill=fill, wrong=isinstance(doubt, Misfit))
+        except Overfilled:
+            raise self._overfilled(value) from None
         except RecursionError:
             raise self.refusal(_TOO_DEEP) from None
 
@@ -226,6 +250,8 @@ class CustomCodec(KindCodec):
             causes = self._direct_causes(obj, self.structure.structure(), "")
         except SchemaError as error:
             raise self.refusal(str(error)) from None
+        except Overfilled:
+            raise self._overfilled(value) from None
         except RecursionError:
             raise self.refusal(_TOO_DEEP) from None
         lost += shaper.lost
@@ -259,6 +285,9 @@ class CustomCodec(KindCodec):
         if type(api_version) is str and type(kind) is str and kind != self.kind:
             raise self._invalid(value, [wording.invalid("kind", kind, f"must be {self.kind}")])
         self.check_type(api_version, kind)
+
+    def _overfilled(self, value: dict[str, Any]) -> Invalid:
+        return self._invalid(value, [forbidden(wording.NOWHERE, "its defaults would take too much room")])
 
     def _invalid(self, obj: dict[str, Any], causes: Sequence[Cause]) -> Invalid:
         meta = obj.get("metadata")

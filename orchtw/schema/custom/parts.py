@@ -93,10 +93,13 @@ class Parts:
     """The functions of one purpose for the parts of one schema, in one namespace that starts out with `given`.
 
     `write` puts the source of a part's function into the collector. Threads may ask at once. Calling them is calling
-    the function of the whole; all of them may raise Unsure.
+    the function of the whole; all of them may raise Unsure. Before that `begin` is called.
     """
 
-    def __init__(self, source: bytes, write: Write, given: Mapping[str, Any]) -> None:
+    def __init__(
+        self, source: bytes, write: Write, given: Mapping[str, Any], begin: Callable[[], object] = lambda: None
+    ) -> None:
+        self._begin = begin
         self._source = source
         self._write = write
         self._namespace: dict[str, Any] = dict(given)
@@ -110,6 +113,7 @@ class Parts:
         if isinstance(self._root, _Stub):
             self._root = self.compiled("root", ())
         self._lines_left = _LINES_AT_ONCE
+        self._begin()
         return self._root(*args)
 
     def compiled(self, name: str, place: Place) -> Callable[..., Any]:

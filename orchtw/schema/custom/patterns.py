@@ -5,40 +5,90 @@ RE2 knows the same expressions as the API and bounds its own memory. Python's ow
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any, Final
 
 import re2
 
-_MEMORY_BYTES: Final = 2 << 20  # of one pattern, its automaton included; real ones take some KiB
-_PATTERNS: Final = 256
+_SMALL_BYTES: Final = 256 * 1024  # of one pattern, its automaton included; real ones take some KiB
+_LARGE_BYTES: Final = 2 << 20
+_SMALL_KEPT: Final = 256
+_LARGE_KEPT: Final = 16
+_LONGEST: Final = 32 * 1024  # characters: what is longer is refused whatever it says, and nothing is kept of it
 _SHORT_CHARACTERS: Final = 64
 _REMEMBERED: Final = 4096
+_TOO_LARGE: Final = "pattern too large - compile failed"
+_QUICK: Final = 64
+"""Patterns that are compiled in some milliseconds together, if none of them is heavy."""
 
-_OPTIONS: Final = re2.Options()
-_OPTIONS.max_mem = _MEMORY_BYTES
-_OPTIONS.log_errors = False
-_OPTIONS.never_capture = True
+_PATTERN: Final = re.compile(rb'"pattern":"((?:[^"\\\\]|\\\\.)*)"')
+_HEAVY: Final = re.compile(rb"\\\\[pP]|\{\d*,?\d{3,}|\)\{\d*,?\d{2,}")
+"""In JSON: classes of Unicode, hundreds of repetitions, tens of groups. Such patterns may take 30 ms each."""
 
 
-@lru_cache(maxsize=_PATTERNS)
-def _compiled(pattern: str) -> Any:
+def _options(max_bytes: int) -> Any:
+    options = re2.Options()
+    options.max_mem = max_bytes
+    options.log_errors = False
+    options.never_capture = True
+    return options
+
+
+_SMALL: Final = _options(_SMALL_BYTES)
+_LARGE: Final = _options(_LARGE_BYTES)
+
+
+@lru_cache(maxsize=_SMALL_KEPT)
+def _small(pattern: str) -> Any:
+    """The pattern; None: it is none, or a large one."""
+    try:
+        return re2.compile(pattern.encode("utf-8", "surrogatepass"), _SMALL)
+    except re2.error:
+        return None
+
+
+@lru_cache(maxsize=_LARGE_KEPT)
+def _large(pattern: str) -> Any:
     """The pattern, or why it is none, as text."""
     try:
-        return re2.compile(pattern.encode(), _OPTIONS)
+        return re2.compile(pattern.encode("utf-8", "surrogatepass"), _LARGE)
     except re2.error as error:
         why = error.args[0]
         return why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
 
 
+def _compiled(pattern: str) -> Any:
+    """The pattern, or why it is none, as text."""
+    return _small(pattern) or _large(pattern)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _judged(pattern: str) -> tuple[str, int]:
+    found = _compiled(pattern)
+    return (found, 0) if isinstance(found, str) else ("", found._regexp.ProgramSize())  # noqa: SLF001
+
+
 def fault(pattern: str) -> str:
     """Why a pattern cannot be matched: its syntax, or its size; empty: it can."""
-    found = _compiled(pattern)
-    return found if isinstance(found, str) else ""
+    return _TOO_LARGE if len(pattern) > _LONGEST else _judged(pattern)[0]
+
+
+def size(pattern: str) -> int:
+    """How many states a pattern has: what it takes to compile it."""
+    return 0 if len(pattern) > _LONGEST else _judged(pattern)[1]
+
+
+def are_heavy(schema: bytes) -> bool:
+    """Whether the patterns in a schema's JSON may take long to be compiled, together."""
+    found = set(_PATTERN.findall(schema))
+    return len(found) > _QUICK or any(_HEAVY.search(each) for each in found)
 
 
 def matches(pattern: str, text: str) -> bool:
     """Whether the pattern is found in the text; one that cannot be matched is not."""
+    if len(pattern) > _LONGEST:
+        return False
     if len(text) <= _SHORT_CHARACTERS:
         return _remembered(pattern, text)
     return _search(pattern, text)

@@ -6,6 +6,7 @@ way for values that fit is written in `shape_code.py` and comes to the same.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,7 +18,33 @@ from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
 from orchtw.schema.nodes import MISSING, StructSchema
 from orchtw.schema.values import any_value, in_order
 
+MAX_FILLED_BYTES: Final = 4 << 20
+"""Of defaults that come into one object, in JSON: it could not be stored with as many."""
+
 _EXACT: Final = 2**53
+_OVERHEAD_BYTES: Final = 32  # of each default, which may be empty
+
+
+class Overfilled(Exception):
+    """An object would get more defaults than may be stored."""
+
+
+class Filling(threading.local):
+    """Counts the defaults that come into one object, in each thread by itself."""
+
+    def __init__(self, most_bytes: int = MAX_FILLED_BYTES) -> None:
+        self._most = self._left = most_bytes
+
+    def begin(self) -> None:
+        """A new object comes."""
+        self._left = self._most
+
+    def fresh(self, text: bytes) -> Any:
+        """The value of a default's JSON. Raises Overfilled."""
+        self._left -= len(text) + _OVERHEAD_BYTES
+        if self._left < 0:
+            raise Overfilled
+        return orjson.loads(text)
 
 
 class Metadata:
@@ -59,15 +86,25 @@ class Shaper:
     """Shapes values of one schema, or parts of it.
 
     `fill`: with defaults. `lenient`: metadata of wrong types loses what does not fit, which otherwise raises
-    SchemaError. `lost` are the first fields that were dropped, as a strict reader tells them.
+    SchemaError. `lost` are the first fields that were dropped, as a strict reader tells them. With `fill` it
+    raises Overfilled after defaults of `most_bytes`.
     """
 
-    def __init__(self, keys: Extensions, metadata: Metadata, *, fill: bool, lenient: bool = False) -> None:
+    def __init__(
+        self,
+        keys: Extensions,
+        metadata: Metadata,
+        *,
+        fill: bool,
+        lenient: bool = False,
+        most_bytes: int = MAX_FILLED_BYTES,
+    ) -> None:
         self.lost: list[str] = []
         self._keys = keys
         self._metadata = metadata
         self._fill = fill
         self._lenient = lenient
+        self._filling = Filling(most_bytes)
 
     def root(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
         """A whole object without apiVersion and kind; the metadata stands first."""
@@ -151,7 +188,7 @@ class Shaper:
 
     def default(self, schema: Schema) -> Any:
         """A fresh default, with the defaults that are in it."""
-        return self.value(orjson.loads(orjson.dumps(schema["default"])), schema)
+        return self.value(self._filling.fresh(orjson.dumps(schema["default"])), schema)
 
     def _list(self, value: list[Any], schema: Schema | None, path: Path, skip: bool) -> list[Any]:
         items = None if schema is None else schema.get("items")

@@ -12,10 +12,11 @@ import orjson
 
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema
 from orchtw.schema.custom.parts import Parts, Source, Unsure
-from orchtw.schema.custom.shape import Metadata, Shaper, kept, plain_number
+from orchtw.schema.custom.shape import Filling, Metadata, Shaper, kept, plain_number
 from orchtw.schema.values import in_order
 
 _WIDEST: Final = 256  # members of a struct that is compiled: some 10 ms; others take the direct way
+_SHORT: Final = 64  # characters of a default that need not be counted
 _LARGEST: Final = 2**63 - 1
 _SMALLEST: Final = -(2**63)
 
@@ -29,13 +30,13 @@ def shapes(source: bytes, keys: Extensions, metadata: Metadata) -> Parts:
 
     Each gives a new value. They raise Misfit and Unsure, and SchemaError for metadata and what nests too deeply.
     """
-    writer = _Shapes(keys, metadata)
+    writer, filling = _Shapes(keys, metadata), Filling()
     given = {
         "Misfit": Misfit,
         "bare": _Bare(keys, metadata).bare,
         "Unsure": Unsure,
         "embedded": metadata.embedded,
-        "fresh": orjson.loads,
+        "fresh": filling.fresh,
         "in_order": in_order,
         "integer": _integer,
         "kept": kept,
@@ -45,7 +46,7 @@ def shapes(source: bytes, keys: Extensions, metadata: Metadata) -> Parts:
         "either": _either,
         "boolean": _boolean,
     }
-    return Parts(source, writer.write, given)
+    return Parts(source, writer.write, given, filling.begin)
 
 
 def _string(value: Any) -> str:
@@ -111,7 +112,7 @@ class _Shapes:
 
     def __init__(self, keys: Extensions, metadata: Metadata) -> None:
         self._keys = keys
-        self._direct = Shaper(keys, metadata, fill=True)
+        self._metadata = metadata
 
     def write(self, schema: Schema, w: Source) -> None:
         """The function of a part that is no scalar."""
@@ -231,7 +232,7 @@ class _Shapes:
 
     def _default(self, schema: Schema, w: Source) -> str:
         """The expression of a fresh default."""
-        value = self._direct.default(schema)
-        if type(value) in (dict, list) and value:
+        value = Shaper(self._keys, self._metadata, fill=True).default(schema)
+        if (type(value) in (dict, list) and value) or (type(value) is str and len(value) > _SHORT):
             return f"fresh({w.constant(orjson.dumps(value))})"
         return repr(value)

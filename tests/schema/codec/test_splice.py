@@ -99,7 +99,8 @@ class MetadataTests(SynchronousTestCase):
             {"name": "a", "managedFields": entries},
             {"name": "a", "managedFields": [{"fieldsV1": {'f:]},"': {}}}]},
         ):
-            for rest in ({}, {"spec": {"x": [1]}}, {"spec": inner}, {"a": 1, "managedFields": entries}):
+            large = {"x": "\u00fc" * 40_000}
+            for rest in ({}, {"spec": {"x": [1]}}, {"spec": inner}, {"a": 1, "managedFields": entries}, large):
                 tail = orjson.dumps({"metadata": meta, **rest})[1:]
                 self.assertEqual(metadata_of(tail), meta)
                 found = metadata_of(tail, owned=False)

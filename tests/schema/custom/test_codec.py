@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest, Invalid
-from orchtw.schema.custom.codec import CustomCodec
+from orchtw.schema.custom.codec import LARGE_SCHEMA_BYTES, CustomCodec
 from orchtw.schema.custom.parts import Unsure
 from tests.registry.widgets import GROUP, widget
 from tests.schema.custom.made import CODECS, TYPE, codec_of, schema_of, spec_codec, widget_of
@@ -153,6 +155,34 @@ class CostTests(SynchronousTestCase):
         obj = codec.normalise(widget_of(spec={"l": [[700] * 3000, [-1]]}))
         told = [str(each) for each in codec.causes(obj, None)]
         self.assertEqual(told, ["<nil>: Forbidden: it takes too much work to be validated"])
+
+    def test_defaults_without_end(self) -> None:
+        """Small objects do not become huge ones by their defaults: they are refused, and read without (reference
+        CRD-64).
+        """
+        for default in ({"a": "x" * 1000}, ["x" * 1000], "x" * 1000):
+            kind = {dict: "object", list: "array", str: "string"}[type(default)]
+            part: Any = {"type": kind, "default": default}
+            if kind == "array":
+                part["items"] = {"type": "string"}
+            if kind == "object":
+                part["additionalProperties"] = {"type": "string"}
+            codec = spec_codec(l={"type": "array", "items": {"type": "object", "properties": {"d": part}}})
+            few, many = widget_of(spec={"l": [{}] * 1000}), widget_of(spec={"l": [{}] * 10_000})
+            for _ in range(2):
+                self.assertEqual(codec.fit(few, "Ignore")[0]["spec"]["l"][999], {"d": default})
+                refusal = self.assertRaises(Invalid, codec.fit, many, "Ignore")
+                self.assertIn("its defaults would take too much room", refusal.message)
+            self.assertEqual(codec.refresh(many)["spec"], many["spec"])
+
+    def test_work(self) -> None:
+        """Objects of large schemas, and of patterns that take long to compile, count as large ones."""
+        self.assertEqual(spec_codec(a={"type": "string", "pattern": "^[a-z]{1,63}$"}).work_bytes(10), 10)
+        for codec in (
+            spec_codec(a={"type": "string", "pattern": "^.{1,900}$"}),
+            spec_codec(a={"type": "string", "description": "x" * LARGE_SCHEMA_BYTES}),
+        ):
+            self.assertGreater(codec.work_bytes(10), LARGE_SCHEMA_BYTES)
 
 
 class FirstObjectsTests(SynchronousTestCase):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -19,7 +20,7 @@ from orchtw.schema.codec.strict_fields import KnownKeys
 from orchtw.schema.compiler import SchemaCompiler
 from orchtw.schema.custom.keywords import TYPE_FIELDS, Extensions, Schema, extensions
 from orchtw.schema.custom.marked import Marked
-from orchtw.schema.custom.shape import Metadata, Shaper
+from orchtw.schema.custom.shape import Metadata, Overfilled, Shaper
 from orchtw.schema.custom.validation import TooCostly, Validation
 from orchtw.schema.custom.wording import NOWHERE
 from orchtw.schema.schemas import OBJECT_META
@@ -29,6 +30,9 @@ Finding = tuple[Literal["", "unpruned"], Cause]
 
 MAX_STEPS: Final = 200_000
 """Of one definition: its defaults and their schemas, each of some thousand parts, fit or do not in fewer."""
+
+MAX_BYTES: Final = 256 * 1024
+"""Of all defaults of a definition in JSON, with the defaults that come into them."""
 
 Steps = tuple["Steps", str] | None
 """The way to a value in an object: the steps before the last one, and that one; "" for an element of a list."""
@@ -54,6 +58,12 @@ class _Checker:
         self._validation = Validation(keys, MAX_STEPS)
         self._marked = Marked(keys, naming)
         self._metadata = _metadata(naming)
+        self._filler = Shaper(keys, self._metadata, fill=True, lenient=True, most_bytes=MAX_BYTES)
+
+    def fill(self, schema: Schema) -> None:
+        """Fill the default of a schema with those in it. Raises Overfilled once they are too many altogether."""
+        with suppress(SchemaError):  # which is told of the default itself
+            self._filler.default(schema)
 
     def causes(self, default: Any, schema: Schema, path: Path) -> Iterator[Cause]:
         """Why a default does not fit its schema. Raises TooCostly."""
@@ -77,7 +87,10 @@ def default_findings(schema: Schema, path: Path, naming: Naming) -> Iterator[Fin
             place = waiting.pop()
             waiting.extend(_below(place, checker.keys))
             if "default" in place.schema:
+                checker.fill(place.schema)
                 yield from _findings(place, checker)
+    except Overfilled:
+        yield "", forbidden(str(path), f"its defaults take more than {MAX_BYTES} bytes")
     except TooCostly:
         yield "", forbidden(str(path), "its defaults take too much work to be validated")
 

@@ -19,6 +19,7 @@ from orchtw.registry.system_metadata import ordered
 from orchtw.registry.traits import SPEC
 from orchtw.request import UserInfo
 from orchtw.schema import expressions
+from orchtw.schema.custom import patterns
 from orchtw.schema.custom.keywords import Schema, extensions
 
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.orch.io"
@@ -76,10 +77,12 @@ class DefinitionStrategy(Strategy):
         self.expressions = gates["CustomResourceValidationExpressions"]
 
     def work_bytes(self, obj: Object, size_bytes: int) -> int:
-        """Rules take some microseconds a character to be compiled, those with patterns some milliseconds."""
+        """Rules take some microseconds a character to be compiled, and some patterns milliseconds."""
         if size_bytes > INLINE_BYTES:
             return size_bytes
         text = orjson.dumps(obj["spec"])
+        if patterns.are_heavy(text):
+            return INLINE_BYTES + 1
         if extensions(self.naming).validations.encode() not in text:
             return size_bytes
         slow = not expressions.are_loaded() or b"matches(" in text or b"find" in text

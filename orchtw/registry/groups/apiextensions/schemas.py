@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, Cause
 from orchtw.naming import Naming
@@ -14,13 +14,17 @@ from orchtw.registry.groups.apiextensions.default_values import default_findings
 from orchtw.registry.groups.apiextensions.rule_causes import rule_causes
 from orchtw.registry.groups.apiextensions.schema_nodes import Path, walk
 from orchtw.registry.groups.apiextensions.schema_rules import is_supported, node_findings, root_causes
-from orchtw.rules.causes import invalid, required
+from orchtw.rules.causes import forbidden, invalid, required
+from orchtw.schema.custom import patterns
 from orchtw.schema.custom.keywords import Extensions, Schema, extensions
 
 Found = dict[str, list[Cause]]
 """Causes by the leniency of their rule: "" for those that hold for all definitions."""
 
 _STRUCTURAL = "structural"
+
+MAX_STATES: Final = 1_000_000
+"""Of all patterns of a definition: about a second of a processor, whenever their first values come."""
 
 
 def schema_causes(spec: Mapping[str, Any], old: Mapping[str, Any] | None, naming: Naming) -> list[Cause]:
@@ -41,6 +45,7 @@ def schema_causes(spec: Mapping[str, Any], old: Mapping[str, Any] | None, naming
 
 def _found(spec: Mapping[str, Any], naming: Naming) -> Found:
     found: Found = defaultdict(list)
+    states_left = MAX_STATES
     for index, version in enumerate(spec.get("versions") or ()):
         if sum(map(len, found.values())) > MAX_CAUSES:
             break
@@ -48,31 +53,44 @@ def _found(spec: Mapping[str, Any], naming: Naming) -> Found:
         if schema is not None:
             has_status = (version.get("subresources") or {}).get("status") is not None
             path = Path(None, f"spec.versions[{index}].schema.openAPIV3Schema")
-            _find(schema, path, has_status, found, naming)
+            states_left = _find(schema, path, has_status, found, naming, states_left)
+            if states_left < 0:
+                found[""].append(forbidden(str(path), "its patterns take too much work to be compiled"))
+                break
     return found
 
 
-def _find(schema: Schema, path: Path, has_status: bool, found: Found, naming: Naming) -> None:
-    """Add what is wrong with one schema. Defaults are looked at once all has a type."""
+def _find(
+    schema: Schema, path: Path, has_status: bool, found: Found, naming: Naming, states_left: int
+) -> int:
+    """Add what is wrong with one schema. Defaults are looked at once all has a type.
+
+    Returns how many states are left to the patterns of further ones; below zero it has not been looked at as a whole.
+    """
     keys = extensions(naming)
     found[""] += root_causes(schema, path, keys, has_status)
     supported, unstructured = True, list[Cause]()
     for node in walk(schema, path, keys):
         if len(unstructured) > MAX_CAUSES or any(len(causes) > MAX_CAUSES for causes in found.values()):
             break
+        if pattern := node.schema.get("pattern"):
+            states_left -= patterns.size(pattern)
+            if states_left < 0:
+                return states_left
         supported = supported and is_supported(node.schema)
         for leniency, cause in node_findings(node, keys):
             found[leniency].append(cause)
         if supported:
             unstructured += structural.node_causes(node, keys)
     if not supported:
-        return
+        return states_left
     unstructured += islice(structural.completeness_causes(schema, path), MAX_CAUSES)
     found[_STRUCTURAL] += unstructured
     if not unstructured:
         for lenient, cause in islice(default_findings(schema, path, naming), MAX_CAUSES):
             found[lenient].append(cause)
         found[""] += islice(rule_causes(schema, path, naming), MAX_CAUSES)
+    return states_left
 
 
 def _schema_of(version: Mapping[str, Any]) -> Schema | None:
