@@ -296,6 +296,41 @@ class Config:
         default=2.0, metadata=_about("Controllers", "Time between attempts at the Lease.", DURATION)
     )
 
+    cluster_signing_cert_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM certificate of the CA that signs for every signer; empty: the server's own.", PATH)
+    )
+    cluster_signing_key_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM private key of --cluster-signing-cert-file.", PATH)
+    )
+    cluster_signing_orch_apiserver_client_cert_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM certificate of the CA for clients alone; the others' do not sign then.", PATH)
+    )
+    cluster_signing_orch_apiserver_client_key_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM private key of --cluster-signing-orch-apiserver-client-cert-file.", PATH)
+    )
+    cluster_signing_orchlet_client_cert_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM certificate of the CA for nodes' client certificates alone; the others' do not sign then.", PATH)
+    )
+    cluster_signing_orchlet_client_key_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM private key of --cluster-signing-orchlet-client-cert-file.", PATH)
+    )
+    cluster_signing_orchlet_serving_cert_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM certificate of the CA for nodes' serving certificates alone; the others' do not sign then.", PATH)
+    )
+    cluster_signing_orchlet_serving_key_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM private key of --cluster-signing-orchlet-serving-cert-file.", PATH)
+    )
+    cluster_signing_legacy_unknown_cert_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM certificate of the CA for the legacy signer alone; the others' do not sign then.", PATH)
+    )
+    cluster_signing_legacy_unknown_key_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM private key of --cluster-signing-legacy-unknown-cert-file.", PATH)
+    )
+    cluster_signing_duration_s: float = attrs.field(
+        default=8760 * 3600.0,
+        metadata=_about("Certificate signing", "Longest life of a certificate that is signed.", DURATION),
+    )
+
     @property
     def public_address(self) -> str:
         """The address clients are sent to: advertised, else the bound one, else (bound to all) loopback."""

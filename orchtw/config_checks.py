@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
@@ -57,6 +58,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_modes(config.authorization_mode, choices.authorization_modes),
         *_controllers(config.controllers, choices.controllers),
         *_election(config),
+        *_signing(config),
         *(
             _one_of("orchlet-preferred-address-types", each, ADDRESS_TYPES)
             for each in config.orchlet_preferred_address_types
@@ -73,6 +75,29 @@ def check(config: Config, choices: Choices) -> list[str]:
     if config.data_dir is None or not str(config.data_dir):
         problems.append("--data-dir: must not be empty")
     return [problem for problem in problems if problem]
+
+
+def _signing(config: Config) -> list[str]:
+    """Problems of the authorities that sign: halves of pairs, and one for all beside ones of their own."""
+    names = ("orch-apiserver-client", "orchlet-client", "orchlet-serving", "legacy-unknown")
+    own = [(f"cluster-signing-{name}", _signing_pair(config, f"_{name.replace('-', '_')}")) for name in names]
+    common = _signing_pair(config, "")
+    problems = [
+        f"--{name}-cert-file and --{name}-key-file must be given together"
+        for name, pair in (("cluster-signing", common), *own)
+        if len({path is None for path in pair}) > 1
+    ]
+    if any(common) and any(path for _, pair in own for path in pair):
+        problems.append(
+            "cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags "
+            "at the same time"
+        )
+    return problems
+
+
+def _signing_pair(config: Config, name: str) -> tuple[Path | None, Path | None]:
+    certificate, key = (getattr(config, f"cluster_signing{name}_{part}_file") for part in ("cert", "key"))
+    return certificate, key
 
 
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> str:
@@ -107,6 +132,7 @@ def _numbers(config: Config) -> list[str]:
         ("concurrent-namespace-syncs", config.concurrent_namespace_syncs),
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),
         ("namespace-sync-period", config.namespace_sync_period_s),
+        ("cluster-signing-duration", config.cluster_signing_duration_s),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
 

@@ -22,6 +22,7 @@ from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.outbound.dialer import MOST
 from orchtw.pki import certificates, files, first_start
+from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.first_start import Pki
 from orchtw.pki.front_proxy import given_authorities
 from orchtw.serving.limits import EdgeLimits
@@ -90,6 +91,7 @@ class APIServer(Service):
             secret=pki.derived_key(b"continue"),
             client_ca_pem=pki.client_ca_pem,
             front_proxy=pki.front_proxy,
+            signing=ClusterSigning(config, pki.own_signing),
         )
         self._address = host_and_port(config.public_address, port)
         self._tls = ServingTLS(self._tls_options())

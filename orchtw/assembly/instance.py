@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import timedelta
 from functools import partial
 from secrets import token_hex
 from typing import Any
@@ -29,12 +30,14 @@ from orchtw.authz.decision import Host as AuthzHost
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
+from orchtw.controllers.csr_signing import Means
 from orchtw.controllers.embedded import embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
+from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.front_proxy import FrontProxy
 from orchtw.registry.aggregation.registration import Registration
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
@@ -55,7 +58,7 @@ class Instance:
     `app` answers requests; `screen` looks at heads whose bodies are yet to come. `store` is what `claim_store`
     returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
     bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
-    certificates; `front_proxy` is how requests are passed on to aggregated servers. `reactor` measures every
+    certificates; `front_proxy` is how requests are passed on to aggregated servers; `signing` whose certificates it issues. `reactor` measures every
     duration: its time should be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
     """
 
@@ -73,6 +76,7 @@ class Instance:
         secret: bytes,
         client_ca_pem: str = "",
         front_proxy: FrontProxy | None = None,
+        signing: ClusterSigning | None = None,
     ) -> None:
         self._config = config
         self._reactor = reactor
@@ -81,13 +85,14 @@ class Instance:
         self._services = MultiService()  # type: ignore[no-untyped-call]
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
-        admissions = admission(self.resources, config)
+        authenticator, authorizer = self._authenticator(), self._authorizer()
+        admissions = admission(self.resources, config, authorizer)
         self.writes = write_path(self.resources, config, admissions)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
         )
-        controllers = self._controllers(registry)
+        controllers = self._controllers(registry, authorizer, signing)
         steps = STEPS if config.bootstrap else ()
         self._readiness = Readiness(self.resources, controllers, steps, reactor)
         self._client_ca_pem = client_ca_pem
@@ -106,7 +111,6 @@ class Instance:
             self._bootstrap = self._made_bootstrap(maker, service)
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
-        authenticator, authorizer = self._authenticator(), self._authorizer()
         origins = AllowedOrigins(config.cors_allowed_origins)
         passing = PassingOn(
             self._aggregation.backends,
@@ -160,9 +164,22 @@ class Instance:
 
         return Bootstrap(maker, service, info, registration, self._readiness.step_ended, self._reactor)
 
-    def _controllers(self, registry: Registry) -> Manager:
-        resources = self.resources
-        made = embedded(self._config, resources.naming, registry, self._reactor, self._reactor.stop)
+    def _controllers(
+        self, registry: Registry, authorizer: Authorizer, signing: ClusterSigning | None
+    ) -> Manager:
+        resources, config = self.resources, self._config
+        authorities = signing or ClusterSigning(config)
+        if authorities.from_files:
+            self.reloads.add("authorities that sign certificates", authorities.read)
+        made = embedded(
+            config,
+            resources.naming,
+            registry,
+            self._reactor,
+            self._reactor.stop,
+            authorizer=authorizer,
+            signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
+        )
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made
 

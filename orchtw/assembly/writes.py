@@ -10,6 +10,7 @@ from orchtw.admission.chain import Chain
 from orchtw.admission.host import Host
 from orchtw.admission.selection import selected
 from orchtw.assembly.resources import Resources
+from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
 from orchtw.registry import reservations
 from orchtw.registry.admissions import Admissions
@@ -20,9 +21,9 @@ from orchtw.registry.write_path import WritePath
 from orchtw.rules.uuids import SIZE, uuid_text
 
 
-def admission(resources: Resources, config: Config) -> Admissions:
+def admission(resources: Resources, config: Config, authorizer: Authorizer) -> Admissions:
     """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
-    host = Host(naming=resources.naming, clock=resources.clock, targets=resources.targets)
+    host = Host(naming=resources.naming, clock=resources.clock, targets=resources.targets, authorizer=authorizer)
     chain = Chain(selected(host, config))
     surface = ServedSurface(resources.targets, resources.naming, resources.offload)
     return Admissions(chain, surface, resources.offload)

@@ -6,7 +6,7 @@ RBAC objects are not evaluated here: whatever these roles do not grant gets no o
 
 from __future__ import annotations
 
-from orchtw.authz.decision import NO_OPINION, Decision, PathRule, ResourceRule, Rules
+from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, PathRule, ResourceRule, Rules
 from orchtw.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 
@@ -16,6 +16,8 @@ _DISCOVERY_BELOW = ("/api/", "/apis/", "/openapi/")
 _SELF_REVIEWS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews")
 _EVERYBODY = frozenset({"system:authenticated", "system:unauthenticated"})
 _AUTHENTICATED = "system:authenticated"
+_APPROVED = "orch.io/orch-apiserver-client-orchlet"
+_SIGNERS = ("orch.io/orch-apiserver-client", _APPROVED, "orch.io/orchlet-serving", "orch.io/legacy-unknown")
 
 
 def _by(role: str, group: str) -> Decision:
@@ -28,11 +30,18 @@ _AS_BASIC_USER = _by("system:basic-user", _AUTHENTICATED)
 
 
 class BootstrapRights:
-    """Allows GET of health and version to everybody; discovery and questions about oneself to authenticated users."""
+    """Allows GET of health and version to everybody; discovery and questions about oneself to authenticated users.
+
+    The certificate controller may approve and sign what the built-in signers do.
+    """
 
     def __init__(self, naming: Naming) -> None:
         self._naming = naming
         self._reviews_group = naming.group("authorization.orch.io")
+        self._certificates_group = naming.group("certificates.orch.io")
+        self._certificate_controller = f"system:serviceaccount:{naming.system_namespace}:certificate-controller"
+        self._signing = {("sign", naming.translate(signer)) for signer in _SIGNERS}
+        self._signing.add(("approve", naming.translate(_APPROVED)))
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
         """Allowed, or no opinion."""
@@ -44,6 +53,8 @@ class BootstrapRights:
         asked = info.resource in _SELF_REVIEWS and info.verb == "create" and not info.subresource
         if asked and info.group == self._reviews_group and _AUTHENTICATED in user.groups:
             return _AS_BASIC_USER
+        if user.name == self._certificate_controller and info.group == self._certificates_group:
+            return ALLOWED if (info.verb, info.name) in self._signing else NO_OPINION
         foreign = self._naming.foreign(info.group)
         return Decision(None, foreign) if foreign else NO_OPINION
 

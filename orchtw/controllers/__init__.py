@@ -8,11 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.csr_approving import Approver
+from orchtw.controllers.csr_cleaner import Cleaner
+from orchtw.controllers.csr_signing import Signer
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Settings
 from orchtw.controllers.namespace import NamespaceController
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
+    "csrapproving": lambda host, settings: Approver(host),
+    "csrcleaner": lambda host, settings: Cleaner(host),
+    "csrsigning": lambda host, settings: Signer(host, settings.signing),
     "garbagecollector": lambda host, settings: GarbageCollector(host, settings.concurrent_gc_syncs),
     "namespace": lambda host, settings: NamespaceController(
         host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s

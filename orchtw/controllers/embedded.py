@@ -8,31 +8,44 @@ from collections.abc import Callable
 from random import SystemRandom
 from uuid import uuid4
 
+import attrs
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.authz.decision import Authorizer, Decision
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Client
 from orchtw.client.leader_election import Terms
 from orchtw.config import Config
 from orchtw.controllers import chosen, enabled
 from orchtw.controllers.controller import Host
+from orchtw.controllers.csr_approving import Approver
+from orchtw.controllers.csr_cleaner import Cleaner
+from orchtw.controllers.csr_signing import Means, Signer
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.controllers.namespace import NamespaceController
 from orchtw.naming import Naming
-from orchtw.request import UserInfo
+from orchtw.request import RequestInfo, UserInfo
 
 
 def embedded(
-    config: Config, naming: Naming, registry: Registry, clock: IReactorTime, lost: Callable[[], None]
+    config: Config,
+    naming: Naming,
+    registry: Registry,
+    clock: IReactorTime,
+    lost: Callable[[], None],
+    *,
+    authorizer: Authorizer,
+    signing: Means,
 ) -> Manager:
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
-    host = host_of(naming, registry, clock)
+    host = attrs.evolve(host_of(naming, registry, clock), access=AskedAccess(authorizer))
     settings = Settings(
-        enabled=chosen(config.controllers) - _idle(config, registry),
+        enabled=chosen(config.controllers) - _idle(config, naming, registry),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
         concurrent_gc_syncs=config.concurrent_gc_syncs,
         namespace_sync_period_s=config.namespace_sync_period_s,
+        signing=signing,
     )
     election = _terms(config, naming) if config.leader_elect else None
     return Manager(host, enabled(host, settings), election, lost)
@@ -47,14 +60,29 @@ def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Host:
     return Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
 
 
-def _idle(config: Config, registry: Registry) -> frozenset[str]:
+class AskedAccess:
+    """Asks the authorizer that requests pass."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    async def allowed(self, user: UserInfo, asked: RequestInfo) -> bool:
+        """See `Access`."""
+        decision = self._authorizer.authorize(user, asked)
+        return bool((decision if isinstance(decision, Decision) else await decision).allowed)
+
+
+def _idle(config: Config, naming: Naming, registry: Registry) -> frozenset[str]:
     """The controllers that would have nothing to do.
 
-    Where namespaces are not served, none is ever deleted; without a garbage collector's finalizers there is none.
+    Where namespaces or requests for certificates are not served, there are none; nor are there a garbage collector's
+    finalizers where it is switched off.
     """
     idle = set()
     if registry.targets.find("", "v1", "namespaces") is None:
         idle.add(NamespaceController.name)
+    if registry.targets.find(naming.group("certificates.orch.io"), "v1", "certificatesigningrequests") is None:
+        idle.update((Approver.name, Cleaner.name, Signer.name))
     if not config.enable_garbage_collector:
         idle.add(GarbageCollector.name)
     return frozenset(idle)

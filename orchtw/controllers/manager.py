@@ -10,18 +10,23 @@ from twisted.internet.defer import Deferred
 
 from orchtw.client.leader_election import LeaderElector, Terms
 from orchtw.controllers.controller import Controller, Host, Unhealthy
+from orchtw.controllers.csr_signing import Means
 
 ELECTION_ACCOUNT = "leader-election"
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Settings:
-    """The controllers' flags. `enabled` are names; `election` is None when this host need not be elected."""
+    """The controllers' flags. `enabled` are names; `signing` is what certificates are issued with.
+
+    `election` is None when this host need not be elected.
+    """
 
     enabled: frozenset[str]
     concurrent_namespace_syncs: int = 10
     concurrent_gc_syncs: int = 20
     namespace_sync_period_s: float = 300.0
+    signing: Means = attrs.field(factory=Means.none)
     election: Terms | None = None
 
 

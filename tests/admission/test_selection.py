@@ -13,12 +13,14 @@ from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
+from orchtw.authz.fixed import AlwaysDeny
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.registry.targets import Targets
 from tests.admission.asked import CATALOGUE, CODECS, NAMING
 
-HOST = Host(naming=NAMING, clock=Clock(), targets=Targets(CATALOGUE, CODECS, CATALOGUE.resources))
+TARGETS = Targets(CATALOGUE, CODECS, CATALOGUE.resources)
+HOST = Host(naming=NAMING, clock=Clock(), targets=TARGETS, authorizer=AlwaysDeny())
 
 
 class SelectionTests(SynchronousTestCase):
