@@ -46,7 +46,7 @@ def _node_serving(asked: CertificateRequest, usages: Collection[str]) -> str:
 
 
 def _why_no_node(asked: CertificateRequest) -> str:
-    return "" if asked.common_name.startswith(_NODE) else f"subject common name does not begin with {_NODE} "
+    return "" if asked.common_name.startswith(_NODE) else f"subject common name does not begin with {_NODE}"
 
 
 def _why_other_usages(usages: Collection[str], purpose: str) -> str:

@@ -9,6 +9,9 @@ from orchtw.admission import selection
 from orchtw.admission.chain import Plugin
 from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
+from orchtw.admission.plugins.certificate_approval import CertificateApproval
+from orchtw.admission.plugins.certificate_signing import CertificateSigning
+from orchtw.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
 from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
@@ -22,12 +25,21 @@ from tests.admission.asked import CATALOGUE, CODECS, NAMING
 TARGETS = Targets(CATALOGUE, CODECS, CATALOGUE.resources)
 HOST = Host(naming=NAMING, clock=Clock(), targets=TARGETS, authorizer=AlwaysDeny())
 
+DEFAULTS = [
+    NamespaceLifecycle,
+    Priority,
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+    DefaultIngressClass,
+]
+
 
 class SelectionTests(SynchronousTestCase):
     def test_default(self) -> None:
         """Without flags the default plugins run, as far as they are there."""
         found = selected(HOST, Config())
-        self.assertEqual([type(plugin) for plugin in found], [NamespaceLifecycle, Priority, DefaultIngressClass])
+        self.assertEqual([type(plugin) for plugin in found], DEFAULTS)
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""
