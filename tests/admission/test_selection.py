@@ -62,6 +62,10 @@ class SelectionTests(SynchronousTestCase):
 
     def test_wrong_names(self) -> None:
         """Every unknown name, one that is not here, and one that is on and off has its line."""
+        available = (
+            "available are NamespaceLifecycle, CertificateApproval, CertificateSigning, "
+            "CertificateSubjectRestriction, DefaultIngressClass, Priority"
+        )
         config = Config(
             enable_admission_plugins=("Nope", "NodeRestriction", "ServiceAccount", "NamespaceLifecycle"),
             disable_admission_plugins=("Neither", "NamespaceLifecycle"),
@@ -72,10 +76,8 @@ class SelectionTests(SynchronousTestCase):
             [
                 '--enable-admission-plugins: plugin "Nope" is unknown',
                 '--disable-admission-plugins: plugin "Neither" is unknown',
-                '--enable-admission-plugins: plugin "NodeRestriction" is not available; '
-                "available are NamespaceLifecycle, DefaultIngressClass, Priority",
-                '--enable-admission-plugins: plugin "ServiceAccount" is not available; '
-                "available are NamespaceLifecycle, DefaultIngressClass, Priority",
+                f'--enable-admission-plugins: plugin "NodeRestriction" is not available; {available}',
+                f'--enable-admission-plugins: plugin "ServiceAccount" is not available; {available}',
                 '--enable-admission-plugins: plugin "NamespaceLifecycle" is in --disable-admission-plugins too',
             ],
         )
