@@ -277,7 +277,7 @@ def _columns(*paths: str) -> dict[str, Any]:
 ANY: Schema = {"type": "object", f"{EXTENSION}preserve-unknown-fields": True}
 KEYED: Schema = {"maxItems": 100_000, f"{EXTENSION}list-type": "map", f"{EXTENSION}list-map-keys": ["k"]}
 LINEAR = {**_list(_object(k=TEXT, v=TEXT)), "maxItems": 100_000}
-_SMALL = lambda: {}  # noqa: E731
+_SMALL: Callable[[], dict[str, Any]] = dict
 
 
 def _keyed_items(count: int) -> Callable[[], Any]:
