@@ -75,7 +75,7 @@ def main() -> int:
 
 
 def _measure(family: str, options: Options, emit: Emit) -> None:
-    """One family: on a fresh server, or on the one that was named."""
+    """One family: on a fresh server for each kind that is asked for, or on the one that was named."""
     naming = next(
         each for each in (Naming.orch(), Naming.kubernetes()) if options.meta_group in ("", each.meta_group)
     )
@@ -86,22 +86,23 @@ def _measure(family: str, options: Options, emit: Emit) -> None:
     if options.against:
         endpoint, machine = Endpoint.parse(options.against, options.token), Machine(options.pid)
         if family not in STARTING:
-            bench = Bench(options, endpoint, machine, emit, types)
+            bench = Bench(options, endpoint, machine, emit, types, options.kinds)
             _define(bench, naming)
             FAMILIES[family](bench)
     elif family in STARTING:
         STARTING[family](options, emit)
     else:
-        with running(options.server_flag) as server:
-            bench = Bench(options, server.endpoint, Machine((server.pid,)), emit, types)
-            _define(bench, naming)
-            bench.warm_up()
-            FAMILIES[family](bench)
+        for kinds in [[kind] for kind in options.kinds] or [[]]:
+            with running(options.server_flag) as server:
+                bench = Bench(options, server.endpoint, Machine((server.pid,)), emit, types, kinds)
+                _define(bench, naming)
+                bench.warm_up()
+                FAMILIES[family](bench)
 
 
 def _define(bench: Bench, naming: Naming) -> None:
     """See to it that there is the custom kind, if it is asked for."""
-    if PLURAL in bench.options.kinds:
+    if PLURAL in bench.kinds:
         define(bench.endpoint, naming, PLURAL, GROUP)
 
 

@@ -11,7 +11,7 @@ import orjson
 from bench.closed_loop import ClosedLoop, percentile_ms
 from bench.custom import VERSION, definition, widget
 from bench.http1 import JSON, BenchError, Connection, Endpoint
-from bench.machine import Machine
+from bench.machine import Machine, cpu_s, rss_mib
 from bench.options import Options
 from bench.server import Server, data_directory
 from bench.session import Emit
@@ -42,7 +42,7 @@ def define(endpoint: Endpoint, naming: Naming, plural: str, group: str) -> float
 
 
 def definitions(options: Options, emit: Emit) -> None:
-    """Some definitions alone, then the rest at once; discovery and OpenAPI; an object of each; starts with them."""
+    """Some definitions alone, then the rest at once; discovery and OpenAPI; a start; an object of each; a start."""
     naming = Naming.of("orch")
     kinds = [(f"group{i // GROUP_SIZE}.bench.example.com", f"kind{i:04d}s") for i in range(options.definitions)]
     with data_directory() as directory:
@@ -52,17 +52,18 @@ def definitions(options: Options, emit: Emit) -> None:
 
         start().stop()
         without = [_once(start) for _ in range(options.starts)]
-        server = start()
-        try:
-            _installed(server, naming, kinds, emit)
-        finally:
-            server.stop()
-        starts = [_once(start, kinds[-1]) for _ in range(options.starts)]
-    emit("definitions_start", {**_starts("_without", without), **_starts("", starts), "errors": 0})
+        for measure, scenario in ((_installed, "definitions_start"), (_used, "definitions_start_used")):
+            server = start()
+            try:
+                measure(server, naming, kinds, emit)
+            finally:
+                server.stop()
+            starts = [_once(start, kinds[-1]) for _ in range(options.starts)]
+            emit(scenario, {**_starts("_without", without), **_starts("", starts), "errors": 0})
 
 
 def _installed(server: Server, naming: Naming, kinds: Sequence[Kind], emit: Emit) -> None:
-    """Everything on one server."""
+    """Create them, and read what tells of them."""
     endpoint, machine = server.endpoint, Machine((server.pid,))
     time.sleep(REST_S)
     rss = machine.rss_mib()
@@ -80,6 +81,13 @@ def _installed(server: Server, naming: Naming, kinds: Sequence[Kind], emit: Emit
         before = machine.snapshot()
         length = _read(endpoint, paths)
         emit(f"definitions_{name}", {"bytes": length, **machine.usage(before), **_memory(machine, rss, len(kinds))})
+
+
+def _used(server: Server, naming: Naming, kinds: Sequence[Kind], emit: Emit) -> None:
+    """Create an object of each."""
+    endpoint, machine = server.endpoint, Machine((server.pid,))
+    time.sleep(REST_S)
+    rss = machine.rss_mib()
     loop = ClosedLoop(endpoint, CONNECTIONS)
 
     def make(worker: int, number: int) -> bytes:
@@ -172,8 +180,8 @@ def _memory(machine: Machine, before: float, count: int) -> dict[str, object]:
     }
 
 
-def _once(start: Callable[[], Server], kind: Kind | None = None) -> tuple[float, float, float]:
-    """A start: ms to ready, ms until the kind is served, MiB."""
+def _once(start: Callable[[], Server], kind: Kind | None = None) -> tuple[float, float, float, float]:
+    """A start: ms to ready, ms until the kind is served, MiB and CPU seconds then."""
     began = time.monotonic()
     server = start()
     try:
@@ -182,15 +190,16 @@ def _once(start: Callable[[], Server], kind: Kind | None = None) -> tuple[float,
             _await_served(server.endpoint, connection, kind)
             connection.close()
         served_ms = (time.monotonic() - began) * 1000
-        return server.ready_s * 1000, served_ms, Machine((server.pid,)).rss_mib()
+        return server.ready_s * 1000, served_ms, rss_mib(server.pid), cpu_s(server.pid)
     finally:
         server.stop()
 
 
-def _starts(suffix: str, starts: Sequence[tuple[float, float, float]]) -> Mapping[str, object]:
-    ready, served, memory = (median(values) for values in zip(*starts, strict=True))
+def _starts(suffix: str, starts: Sequence[tuple[float, float, float, float]]) -> Mapping[str, object]:
+    ready, served, memory, cpu = (median(values) for values in zip(*starts, strict=True))
     return {
         f"ready_ms{suffix}": round(ready),
         f"served_ms{suffix}": round(served),
         f"rss_mib{suffix}": round(memory, 1),
+        f"cpu_s{suffix}": round(cpu, 2),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -37,7 +37,16 @@ class MediaTypes:
 class Bench:
     """A server under measurement."""
 
-    def __init__(self, options: Options, endpoint: Endpoint, machine: Machine, emit: Emit, types: MediaTypes) -> None:
+    def __init__(
+        self,
+        options: Options,
+        endpoint: Endpoint,
+        machine: Machine,
+        emit: Emit,
+        types: MediaTypes,
+        kinds: Sequence[str],
+    ) -> None:
+        self.kinds = kinds
         self.options = options
         self.endpoint = endpoint
         self.machine = machine
@@ -53,7 +62,7 @@ class Bench:
 
     def subjects(self, *usual: str) -> list[Subject]:
         """The kinds that were asked for; the usual ones if none were."""
-        return [self._subjects[plural] for plural in self.options.kinds or usual]
+        return [self._subjects[plural] for plural in self.kinds or usual]
 
     def namespace(self) -> str:
         """Make a namespace, with the service account that some servers want before any Pod; returns its path."""

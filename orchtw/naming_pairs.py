@@ -130,6 +130,7 @@ PAIRS: tuple[tuple[str, str], ...] = (
     ("node.orch.io/windows-build", "node.kubernetes.io/windows-build"),
     ("non-convertible.orch.io", "non-convertible.kubernetes.io"),
     ("orch", "kubernetes"),
+    ("orch-aggregator.orch.io/automanaged", "kube-aggregator.kubernetes.io/automanaged"),
     ("orch-api-access-", "kube-api-access-"),
     ("orch-apiserver", "kube-apiserver"),
     ("orch-controller-manager", "kube-controller-manager"),

@@ -31,7 +31,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 OTHERS_FLAGS = frozenset(
     "pidfile logfile syslog reactor output out-dir kind api-version check help version image replicas watch "
     "show-labels from-literal kubeconfig cacert cert key data-binary config-settings exclude flag server-side "
-    "all-namespaces standalone".split()
+    "all-namespaces standalone for api-group type subresource".split()
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -249,16 +249,36 @@ class TourTests(ConsoleCase):
                 await self.run_step(prelude, _ported(step, "6443", server))
 
     async def test_kubernetes_names(self) -> None:
-        """The second part: commands that send typed Protobuf, and a token."""
-        setting, console = _part("kubernetes")
+        """The second part: commands that send typed Protobuf, a token, and a type of one's own."""
+        setting, console, *more = _part("kubernetes")
         tokens, start = setting.text.splitlines()
         await self.run_step(tokens, steps(_part("orch")[1])[0])  # the file that both parts use
         flags = start.partition("orch-apiserver ")[2].replace("tokens.csv", str(self.folder / "tokens.csv"))
         flags = re.sub(r"--(?:data-dir|secure-port) \S+ ?", "", flags)
         server = await self.server("k8s-data", *flags.split())
         prelude, *rest = steps(console)
+        for block in more:
+            rest += [Step(block.text, "")] if block.language == "sh" else steps(block)
         for step in rest:
             await self.run_step(prelude.command, _ported(step, "6444", server))
+
+
+class CustomResourceTests(ConsoleCase):
+    """docs/custom-resources.md."""
+
+    if kubectl.minor_version() < 31:
+        skip = "kubectl is not on the PATH or older than 1.31, whose words the page shows: not run"
+
+    async def test_commands(self) -> None:
+        """Every command prints what the page shows, errors included."""
+        server = ServerProcess(reactor, self.folder / "crd-data", "--vocabulary=kubernetes")
+        await server.start()
+        self.addCleanup(server.terminate)
+        page = (ROOT / "docs/custom-resources.md").read_text()
+        for name, text in re.findall(r"<!-- example: (\S+) -->\n```yaml\n(.*?)^```", page, re.M | re.S):
+            (self.folder / name).write_text(text)
+        for step in [step for console in consoles_of("custom-resources") for step in steps(console)]:
+            await self.run_step(f"export KUBECONFIG={server.kubeconfig}; exec 2>&1", step)
 
 
 def _ported(step: Step, port: str, server: ServerProcess) -> Step:

@@ -49,7 +49,8 @@ async def update_scale(context: Writing, call: Call) -> Response:
 
 async def patch_scale(context: Writing, call: Call) -> Response:
     """200 and the patched Scale. Raises as `update_scale` does, and UnsupportedMediaType (415)."""
-    if patch_type(call.request.headers.get("content-type", "")) == "apply":
+    sent = call.request.headers.get("content-type", "")
+    if patch_type(sent, strategic=call.target.codec.protobuf) == "apply":
         return await _apply(context, call)
     options = patch_options(call.request.params, context.naming, apply=False)
     changes = await read_changes(context, call.request, context.kinds.scale)

@@ -460,6 +460,19 @@ class DiscoveryTests(GarbageCollectorCase):
         self.world.settle(5)
         self.assertEqual(self.left(), [])
 
+    def test_owner_that_ends_with_its_kind(self) -> None:
+        """An owner that was seen to go is gone, although nobody serves its kind any more."""
+        self.world.add_widgets()
+        self.world.settle(DISCOVERY_DELAY_S)
+        owner = self.widget("owner")
+        self.world.config_map("dependent", owner)
+        self.world.settle()
+        widgets = self.world.client.resource(GROUP, "v1", "widgets")
+        self.world.run(self.world.client.delete(widgets, "a", "owner"))
+        self.world.targets.remove(GROUP, "widgets")
+        self.world.settle(5)
+        self.assertEqual(self.left(), [])
+
     def test_nothing_is_remembered_of_a_removed_resource(self) -> None:
         """The graph forgets the objects of a resource that is gone."""
         self.world.add_widgets()

@@ -10,6 +10,7 @@ from orchtw.objects import Object
 from tests.end_to_end.case import ServerCase, reactor
 from tests.end_to_end.client import Answer
 
+DEFINITION = "CustomResourceDefinition"
 PATIENCE = 200
 STEP_S = 0.05
 
@@ -137,3 +138,8 @@ def condition(obj: Object, type_: str) -> Object:
     """The condition of that type, or {}."""
     conditions = obj.get("status", {}).get("conditions") or ()
     return next((each for each in conditions if each["type"] == type_), {})
+
+
+def is_served(definition: Object) -> bool:
+    """Whether the server has said all that it has to say of a definition that it serves."""
+    return all(condition(definition, each).get("status") == "True" for each in ("NamesAccepted", "Established"))

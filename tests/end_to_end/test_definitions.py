@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.internet.task import deferLater
+
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from tests.definitions.build import definition, in_vocabulary, part, text, version, whole
-from tests.end_to_end.case import full_size
-from tests.end_to_end.definitions import DefinitionCase, gizmo, is_true
+from tests.end_to_end.case import full_size, reactor
+from tests.end_to_end.definitions import PAUSE_S, DefinitionCase, gizmo, is_true
 from tests.end_to_end.test_controllers import reference
+from tests.end_to_end.test_start import ProcessCase
 
 MANY = 500 if full_size("ORCHTW_FULL_DEFINITIONS") else 40
 WRITERS = 4
 WRITES = 25
 FINALIZER = "example.com/hold"
+DEFINITIONS = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
+AGAIN = "/apis/again.example.com/v1/namespaces/default"
 
 
 def thing(definition: Object, name: str, size: int = 1, **metadata: Any) -> Object:
@@ -281,6 +287,33 @@ class EndTests(DefinitionCase):
         await self.created(self.core("configmaps"), {"metadata": meta})
         await self.uninstall(kind["metadata"]["name"])
         await self.until_code(self.core("configmaps", "owned"), 404)
+
+
+class RestartTests(ProcessCase):
+    async def test_killed(self) -> None:
+        """A server that was killed serves all kinds and their objects when it is ready again."""
+        server = self.server()
+        await server.start()
+        client = self.client(server)
+        naming = Naming.orch()
+        kinds = [in_vocabulary(numbered("again.example.com", number), naming) for number in range(20)]
+        collections = [f"{AGAIN}/{each['spec']['names']['plural']}" for each in kinds]
+        for kind, collection in zip(kinds, collections, strict=True):
+            self.assertEqual((await client.post(DEFINITIONS, kind)).code, 201)
+            while (await client.get(collection)).code != 200:
+                await deferLater(reactor, PAUSE_S, lambda: None)
+            made = await client.post(collection, {**thing(kind, "a"), "spec": {}})
+            self.assertEqual(made.code, 201, made)
+        self.assertEqual(await server.kill9(), -9)
+        await server.start()
+        client = self.client(server)
+        while (await client.get("/readyz")).code != 200:
+            await deferLater(reactor, PAUSE_S, lambda: None)
+        for number, collection in enumerate(collections):
+            answer = await client.get(f"{collection}/a")
+            self.assertEqual((answer.code, answer.json.get("spec")), (200, {"size": number}))
+        found = (await client.get("/apis/again.example.com/v1")).json["resources"]
+        self.assertEqual(len(found), len(kinds))
 
 
 def _spec(definition: Object) -> Object:

@@ -9,6 +9,7 @@ from twisted.internet.threads import deferToThread
 from orchtw.objects import Object
 from orchtw.schema.catalogue import ResourceType
 from tests.end_to_end.case import ServerCase, surface
+from tests.end_to_end.custom_case import DEFINITION, is_served
 from tests.end_to_end.minimal import Minimal
 
 kubernetes: Any
@@ -45,6 +46,8 @@ class DynamicClientTests(ServerCase):
         found = client.resources.get(api_version=resource.api_version, kind=resource.kind)
         where = {"namespace": self.namespace} if resource.namespaced else {}
         made = found.create(body=obj, **where).to_dict()
+        while resource.kind == DEFINITION and not is_served(made):
+            made = found.get(name=obj["metadata"]["name"], **where).to_dict()  # the server writes to it as well
         made["metadata"].setdefault("labels", {})["updated"] = "yes"
         made = found.replace(body=made, **where).to_dict()
         self.assertEqual(made["metadata"]["labels"]["updated"], "yes", resource)

@@ -33,6 +33,8 @@ FAULTS: Mapping[str, list[tuple[str, Object, list[str]]]] = {
     ],
     "databases": [
         ("Cluster", {"instances": 0}, ["spec.instances"]),
+        ("Cluster", {"minSyncReplicas": 4}, ["spec"]),
+        ("Cluster", {"storage": {}}, ["spec.storage"]),
         ("Cluster", {"extraObjects": [{"metadata": {}}]}, [
             "spec.extraObjects[0].apiVersion", "spec.extraObjects[0].kind",
         ]),

@@ -14,6 +14,7 @@ from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import Plugin
 from orchtw.admission.plugins import PLUGINS
 from orchtw.objects import Object
+from orchtw.registry.offload import Offload
 from orchtw.schema.catalogue import ResourceType
 from orchtw.testing import in_process
 from orchtw.testing.in_process import Answer, InProcessServer
@@ -79,6 +80,7 @@ class ServedCase(SynchronousTestCase):
         self.clock = Host()
         self.store = MemoryStore(self.clock)
         self.patch(in_process, "claim_store", lambda config, naming, reactor: self.store)
+        self.patch(Offload, "start", lambda offload: None)  # no threads: large work is done at once as well
         settings: dict[str, Any] = {"enable_admission_plugins": (PLUGIN,), "controllers": (), **self.more}
         self.server = InProcessServer(self.clock, self.mktemp(), **settings)
         self.run_async(self.server.start())

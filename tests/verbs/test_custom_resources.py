@@ -62,7 +62,7 @@ class TypeTests(CustomCase):
         for body, text in (
             ({"apiVersion": f"{GROUP}/v1", "spec": {}}, "Object 'Kind' is missing in '{"),
             ({"kind": "Lamp"}, "Object 'apiVersion' is missing in '{"),
-            ({**lamp(), "apiVersion": "v1"}, "v1"),
+            ({**lamp(), "apiVersion": "v1"}, f"(v1) does not match the expected API version ({GROUP}/v1)"),
             ({**lamp(), "kind": 5}, "kind"),
         ):
             self.assertIn(text, (await self.ask("POST", LAMPS, body, 400))["message"])
@@ -189,7 +189,7 @@ class FormTests(CustomCase):
         """Strategic merge patches are refused with the types that there are (reference CRD-18)."""
         await serve(self.server)
         await self.create()
-        for path in ("", "/status"):
+        for path in ("", "/status", "/scale"):
             sent = "application/strategic-merge-patch+json"
             refused = await self.ask("PATCH", f"{LAMPS}/a{path}", b"{}", 415, content_type=sent)
             self.assertEqual(

@@ -287,8 +287,12 @@ class KindCodec(MessageCodec):
             raise mishandled(found_version, found, self.kind, why)
         if found != self.kind:
             raise mishandled(found_version, found, self.kind, f"it is not a {self.kind}")
-        raise BadRequest(
-            f"the API version in the data ({found_version}) does not match "
+        raise self.other_version(found_version)
+
+    def other_version(self, found: str) -> BadRequest:
+        """The refusal of a body in another version (reference WRITE-7)."""
+        return BadRequest(
+            f"the API version in the data ({shortened(found)}) does not match "
             f"the expected API version ({self.api_version})"
         )
 

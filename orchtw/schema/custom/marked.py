@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from orchtw.errors import MAX_CAUSES, MAX_NAME_CHARACTERS, Cause
@@ -27,15 +28,16 @@ class Marked:
         self._keys = keys
         self._naming = naming
 
-    def causes(self, value: Any, schema: Schema, path: str = "") -> list[Cause]:
-        """Why the value at `path` is not what the extensions ask; of very many the first."""
-        found: list[Cause] = []
-        for each in (self._resources, self._lists):
-            for cause in each(value, schema, path):
-                found.append(cause)
-                if len(found) > MAX_CAUSES:
-                    return found
-        return found
+    def causes(self, value: Any, schema: Schema, path: str = "", old: Any = None) -> list[Cause]:
+        """Why the value at `path` is not what the extensions ask; of very many the first.
+
+        Nothing is said of lists if those of `old`, the value before, have faults as well (reference CRD-37).
+        """
+        found = list(islice(self._resources(value, schema, path), MAX_CAUSES + 1))
+        lists = list(islice(self._lists(value, schema, path), MAX_CAUSES + 1))
+        if lists and old is not None and any(self._lists(old, schema, path)):
+            lists = []
+        return [*found, *lists][: MAX_CAUSES + 1]
 
     def resource(self, value: dict[str, Any], path: str) -> Iterator[Cause]:
         """Why an object within another one does not name itself well."""

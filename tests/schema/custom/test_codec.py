@@ -183,3 +183,16 @@ class CostTests(SynchronousTestCase):
             spec_codec(a={"type": "string", "description": "x" * LARGE_SCHEMA_BYTES}),
         ):
             self.assertGreater(codec.work_bytes(10), LARGE_SCHEMA_BYTES)
+
+class FirstObjectsTests(SynchronousTestCase):
+    def test_same(self) -> None:
+        """The first objects, for which no functions are written yet, are read and validated like all others."""
+        codec = spec_codec(a={**INTEGER, "maximum": 5}, b={"type": "string", "default": "x"})
+        codec.direct_looks = 6
+        for _ in range(6):
+            obj, lost = codec.fit(widget_of(spec={"a": 7, "c": 1}), "Warn")
+            self.assertEqual((obj["spec"], lost), ({"a": 7, "b": "x"}, ['unknown field "spec.c"']))
+            (cause,) = codec.causes(obj, None)
+            self.assertEqual(cause.field, "spec.a")
+            self.assertEqual(codec.refresh(widget_of(spec={}))["spec"], {"b": "x"})
+            self.assertRaises(Invalid, codec.fit, widget_of(spec={"a": "x"}), "Warn")
