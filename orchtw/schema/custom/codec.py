@@ -120,10 +120,10 @@ class CustomCodec(KindCodec):
         try:
             if self._is_used():
                 return self._typed(self._shaped(obj, fill, []))
+        except Overfilled:
+            return self._in_shape_directly(obj, fill=False)
         except (Misfit, Unsure, SchemaError):
             pass
-        except Overfilled:
-            fill = False
         return self._in_shape_directly(obj, fill=fill)
 
     def _in_shape_directly(self, obj: dict[str, Any], *, fill: bool) -> dict[str, Any]:

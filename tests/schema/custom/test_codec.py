@@ -184,6 +184,7 @@ class CostTests(SynchronousTestCase):
         ):
             self.assertGreater(codec.work_bytes(10), LARGE_SCHEMA_BYTES)
 
+
 class FirstObjectsTests(SynchronousTestCase):
     def test_same(self) -> None:
         """The first objects, for which no functions are written yet, are read and validated like all others."""
