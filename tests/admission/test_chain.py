@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission import chain as chain_module
+from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import Chain
 from orchtw.errors import Forbidden
 from orchtw.schema.catalogue import ResourceType
@@ -88,6 +88,6 @@ class ChainTests(SynchronousTestCase):
         self.patch(chain_module, "MAX_PLANS", 2)
         plugin = Mutator("a", self.seen)
         chain = Chain([plugin])
-        for plural in ("a", "b", "c", "a"):
+        for plural in ("pods", "services", "secrets", "pods"):
             chain.plan("CREATE", resource(plural))
         self.assertEqual(plugin.asked, 4)
