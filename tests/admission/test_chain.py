@@ -88,6 +88,6 @@ class ChainTests(SynchronousTestCase):
         self.patch(chain_module, "MAX_PLANS", 2)
         plugin = Mutator("a", self.seen)
         chain = Chain([plugin])
-        for plural in ("a", "b", "c", "a"):
+        for plural in ("pods", "services", "secrets", "pods"):
             chain.plan("CREATE", resource(plural))
         self.assertEqual(plugin.asked, 4)
