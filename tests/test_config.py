@@ -116,6 +116,12 @@ class ParseTests(SynchronousTestCase):
             ("--orchlet-timeout=0s", "--orchlet-timeout: must be greater than 0"),
             ("--orchlet-port=0", "--orchlet-port: 0 must be between 1 and 65535"),
             ("--orchlet-client-key=k", "--orchlet-client-key must be given together"),
+            ("--cluster-signing-key-file=k", "--cluster-signing-key-file must be given together"),
+            (
+                "--cluster-signing-kubelet-serving-cert-file=c",
+                "--cluster-signing-orchlet-serving-cert-file and --cluster-signing-orchlet-serving-key-file must be",
+            ),
+            ("--cluster-signing-duration=0", "--cluster-signing-duration: must be greater than 0"),
             ("--proxy-client-cert-file=c", "--proxy-client-key-file must be given together"),
             ("--requestheader-client-ca-file=c", "--requestheader-username-headers must be given together"),
             ("--orchlet-preferred-address-types=MAC", '--orchlet-preferred-address-types: "MAC" is not one of'),
@@ -136,6 +142,14 @@ class ParseTests(SynchronousTestCase):
         ):
             (problem,) = self.problems(argument)
             self.assertIn(text, problem)
+
+    def test_signing_authorities(self) -> None:
+        """One authority signs for all, or each signer has its own (reference CSR-15)."""
+        common = ("--cluster-signing-cert-file=c", "--cluster-signing-key-file=k")
+        own = ("--cluster-signing-legacy-unknown-cert-file=c", "--cluster-signing-legacy-unknown-key-file=k")
+        (problem,) = self.problems(*common, *own)
+        others = "--cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags"
+        self.assertEqual(problem, f"cannot specify {others} at the same time")
 
     def test_node_ports(self) -> None:
         """A range of ports has an end, a length, or one port."""

@@ -53,8 +53,9 @@ class BootstrapRights:
         asked = info.resource in _SELF_REVIEWS and info.verb == "create" and not info.subresource
         if asked and info.group == self._reviews_group and _AUTHENTICATED in user.groups:
             return _AS_BASIC_USER
-        if user.name == self._certificate_controller and info.group == self._certificates_group:
-            return ALLOWED if (info.verb, info.name) in self._signing else NO_OPINION
+        signers = info.resource == "signers" and info.group == self._certificates_group
+        if signers and user.name == self._certificate_controller and (info.verb, info.name) in self._signing:
+            return ALLOWED
         foreign = self._naming.foreign(info.group)
         return Decision(None, foreign) if foreign else NO_OPINION
 

@@ -83,5 +83,5 @@ def _expired(issued: str, now: datetime) -> bool:
         return False
     try:
         return x509.load_pem_x509_certificate(b64decode(issued)).not_valid_after_utc < now
-    except ValueError:
+    except (ValueError, x509.InvalidVersion):
         return False

@@ -26,7 +26,7 @@ class CertificateRequest:
         return any(isinstance(each, kinds) for each in self.alternatives)
 
 
-MAX_BYTES: Final = 64 * 1024
+MAX_BYTES: Final = 16 * 1024
 """Of a request that is judged: what is longer has more names than can be read at once."""
 
 DNS, IP, EMAIL, URI = x509.DNSName, x509.IPAddress, x509.RFC822Name, x509.UniformResourceIdentifier

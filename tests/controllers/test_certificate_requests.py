@@ -202,7 +202,7 @@ class SignerTests(RequestCase):
         """What cannot be judged fails too (reference CSR-17)."""
         self.ask("a", pem("jane", ("x" * 60,) * 1200), CLIENT, ["client auth"])
         self.decide("a")
-        message = "unable to parse request: the request has more than 65536 bytes"
+        message = "unable to parse request: the request has more than 16384 bytes"
         self.assertEqual(self.outcome("a")[1:], [("Failed", "SignerValidationFailure", message)])
 
     def test_left_alone(self) -> None:

@@ -20,9 +20,10 @@ class FlagTests(SynchronousTestCase):
 
     def test_selection(self) -> None:
         """`*` is all, a name is that one, -name is all but it (reference CTRL-2)."""
-        self.assertEqual(self.enabled(), ["garbagecollector", "namespace"])
-        self.assertEqual(self.enabled("--controllers=*,-namespace"), ["garbagecollector"])
-        self.assertEqual(self.enabled("--controllers=-namespace,*"), ["garbagecollector"])
+        requests = ["csrapproving", "csrcleaner", "csrsigning"]
+        self.assertEqual(self.enabled(), [*requests, "garbagecollector", "namespace"])
+        self.assertEqual(self.enabled("--controllers=*,-namespace"), [*requests, "garbagecollector"])
+        self.assertEqual(self.enabled("--controllers=-namespace,*"), [*requests, "garbagecollector"])
         self.assertEqual(self.enabled("--controllers=namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=-namespace"), [])
         self.assertEqual(self.enabled("--controllers="), [])
@@ -36,7 +37,7 @@ class FlagTests(SynchronousTestCase):
     def test_unknown_names(self) -> None:
         """An unknown name is refused, and the known ones are listed."""
         error = self.assertRaises(ConfigError, parse, ["--controllers=*,-jobs,cron"])
-        known = "garbagecollector, namespace"
+        known = "csrapproving, csrcleaner, csrsigning, garbagecollector, namespace"
         self.assertEqual(error.problems, (
             f'--controllers: "-jobs" is not in the list of known controllers: {known}',
             f'--controllers: "cron" is not in the list of known controllers: {known}',
