@@ -170,6 +170,18 @@ class Config:
             "Authentication", "Beginnings of headers with the user's extra attributes, such as X-Remote-Extra-.", LIST
         ),
     )
+    authentication_token_webhook_config_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Authentication", "Client configuration of a webhook that is asked about tokens.", PATH),
+    )
+    authentication_token_webhook_cache_ttl_s: float = attrs.field(
+        default=120.0,
+        metadata=_about("Authentication", "Time for which that webhook's answers are kept; 0: not at all.", DURATION),
+    )
+    authentication_token_webhook_version: str = attrs.field(
+        default="v1beta1",
+        metadata=_about("Authentication", "Version of TokenReview for that webhook: v1beta1 or v1.", TEXT),
+    )
     authorization_mode: tuple[str, ...] = attrs.field(
         default=("Node", "RBAC"),
         metadata=_about(

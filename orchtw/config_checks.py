@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 VOCABULARIES = ("orch", "kubernetes")
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+REVIEW_VERSIONS = ("v1beta1", "v1")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 # Modes that the field knows beside those of this server: to name one is another mistake than to misspell one.
 _OTHER_MODES = frozenset({"ABAC", "Webhook"})
@@ -55,6 +56,9 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_service_ranges(config.service_cluster_ip_range),
         _node_ports(config.service_node_port_range),
         *_modes(config.authorization_mode, choices.authorization_modes),
+        _one_of(
+            "authentication-token-webhook-version", config.authentication_token_webhook_version, REVIEW_VERSIONS
+        ),
         *_controllers(config.controllers, choices.controllers),
         *_election(config),
         *(
