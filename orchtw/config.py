@@ -170,6 +170,43 @@ class Config:
             "Authentication", "Beginnings of headers with the user's extra attributes, such as X-Remote-Extra-.", LIST
         ),
     )
+    oidc_issuer_url: str = attrs.field(
+        default="",
+        metadata=_about("Authentication", "https URL of the OpenID Connect issuer whose ID tokens are taken.", TEXT),
+    )
+    oidc_client_id: str = attrs.field(
+        default="", metadata=_about("Authentication", "Audience that ID tokens must be for.", TEXT)
+    )
+    oidc_ca_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Authentication", "PEM CAs of the issuer's certificate; empty: the machine's.", PATH),
+    )
+    oidc_username_claim: str = attrs.field(
+        default="sub", metadata=_about("Authentication", "Claim of ID tokens with the user's name.", TEXT)
+    )
+    oidc_username_prefix: str = attrs.field(
+        default="",
+        metadata=_about(
+            "Authentication",
+            "Put before that name; empty: the issuer's URL and #, but nothing for email; - is nothing.",
+            TEXT,
+        ),
+    )
+    oidc_groups_claim: str = attrs.field(
+        default="", metadata=_about("Authentication", "Claim of ID tokens with the user's groups.", TEXT)
+    )
+    oidc_groups_prefix: str = attrs.field(
+        default="", metadata=_about("Authentication", "Put before each of those groups.", TEXT)
+    )
+    oidc_required_claim: tuple[tuple[str, str], ...] = attrs.field(
+        default=(), metadata=_about("Authentication", "Claims that ID tokens must have: name=value.", PAIRS)
+    )
+    oidc_signing_algs: tuple[str, ...] = attrs.field(
+        default=("RS256",),
+        metadata=_about(
+            "Authentication", "Algorithms that ID tokens may be signed with: RS, ES or PS with 256, 384 or 512.", LIST
+        ),
+    )
     authentication_token_webhook_config_file: Path | None = attrs.field(
         default=None,
         metadata=_about("Authentication", "Client configuration of a webhook that is asked about tokens.", PATH),

@@ -24,8 +24,8 @@ class Host:
     """What the process gives to its authentication methods.
 
     `seconds` is the time since the epoch, `clock` the reactor, which measures durations, `key` 32 random bytes.
-    `reloads` gets what can be read again; `targets` lead to the stored objects that credentials depend on. By `caller`
-    others are asked; what works in the background is a child of `services`.
+    `reloads` gets what can be read again; `targets` lead to the stored objects that credentials depend on. `caller`
+    asks others; what works in the background is a child of `services`.
     """
 
     naming: Naming
