@@ -170,6 +170,10 @@ class Config:
             "Authentication", "Beginnings of headers with the user's extra attributes, such as X-Remote-Extra-.", LIST
         ),
     )
+    enable_bootstrap_token_auth: bool = attrs.field(
+        default=False,
+        metadata=_about("Authentication", "Secrets of the system's namespace hold tokens for joining.", BOOLEAN),
+    )
     oidc_issuer_url: str = attrs.field(
         default="",
         metadata=_about("Authentication", "https URL of the OpenID Connect issuer whose ID tokens are taken.", TEXT),
@@ -313,8 +317,8 @@ class Config:
         default=("*",),
         metadata=_about(
             "Controllers",
-            "Controllers to run: * for all, names, -name for all but it, -* for none but those named; "
-            "there are {controllers}.",
+            "Controllers to run: * for all but bootstrapsigner and tokencleaner, names, -name for all but it, "
+            "-* for none but those named; there are {controllers}.",
             LIST,
         ),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from orchtw.authn import oidc, request_headers, tokens, webhook_tokens
+from orchtw.authn import bootstrap_tokens, oidc, request_headers, tokens, webhook_tokens
 from orchtw.authn.client_certificates import ClientCertificates
 from orchtw.authn.method import Authenticator, Host, TokenMethod
 from orchtw.config import Config
@@ -25,6 +25,7 @@ METHODS: Mapping[str, Callable[[Host, Config], Authenticator | None]] = MappingP
 TOKENS: Mapping[str, Callable[[Host, Config], TokenMethod | None]] = MappingProxyType(
     {
         "token-file": tokens.from_flags,
+        "bootstrap": bootstrap_tokens.from_flags,
         "oidc": oidc.from_flags,
         "webhook": webhook_tokens.from_flags,
     }
