@@ -11,10 +11,10 @@ from orchtw.errors import Unauthorized
 from orchtw.request import UserInfo
 
 TOKENS: Final = 20_000
-"""Of which verdicts are kept at most: clients choose tokens."""
+"""Of which verdicts are kept at most, of each kind: clients choose tokens."""
 
 CHARACTERS: Final = 16 << 20
-"""Of all names that are kept: whoever answers about tokens chooses those."""
+"""Of all names and reasons that are kept, of each kind: whoever answers about tokens chooses those."""
 
 
 class Refused(NamedTuple):
@@ -32,20 +32,39 @@ class _Kept(NamedTuple):
     characters: int
 
 
+class _Shelf:
+    """Verdicts of one kind, the oldest first."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[bytes, _Kept] = OrderedDict()
+        self._characters = 0
+
+    def put(self, digest: bytes, kept: _Kept) -> None:
+        self.drop(digest)
+        self.kept[digest] = kept
+        self._characters += kept.characters
+        while len(self.kept) > TOKENS or self._characters > CHARACTERS:
+            self.drop(next(iter(self.kept)))
+
+    def drop(self, digest: bytes) -> None:
+        if (kept := self.kept.pop(digest, None)) is not None:
+            self._characters -= kept.characters
+
+
 class Verdicts:
     """Verdicts by keyed digest: no token is kept, and how long a search takes tells nothing of one.
 
-    `seconds` measures the time for which they are kept. When there are too many, the oldest go.
+    `seconds` measures the time for which they are kept. When there are too many, the oldest go; users and refusals
+    have room of their own, so that nobody's guesses push out those who are known.
     """
 
     def __init__(self, key: bytes, seconds: Callable[[], float]) -> None:
         self._key = key
         self._seconds = seconds
-        self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
-        self._characters = 0
+        self._users, self._refused = _Shelf(), _Shelf()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._users.kept) + len(self._refused.kept)
 
     def digest(self, token: str) -> bytes:
         """What stands for a token."""
@@ -53,7 +72,7 @@ class Verdicts:
 
     def known(self, digest: bytes) -> Verdict | None:
         """The verdict, if there is one that still holds."""
-        kept = self._kept.get(digest)
+        kept = self._users.kept.get(digest) or self._refused.kept.get(digest)
         if kept is None:
             return None
         if self._seconds() >= kept.until:
@@ -65,16 +84,13 @@ class Verdicts:
         """Remember a verdict; not at all if `ttl_s` is zero."""
         self._drop(digest)
         characters = _characters(verdict)
-        if ttl_s <= 0 or characters > CHARACTERS:
-            return
-        self._kept[digest] = _Kept(self._seconds() + ttl_s, verdict, characters)
-        self._characters += characters
-        while len(self._kept) > TOKENS or self._characters > CHARACTERS:
-            self._drop(next(iter(self._kept)))
+        if ttl_s > 0 and characters <= CHARACTERS:
+            shelf = self._refused if isinstance(verdict, Refused) else self._users
+            shelf.put(digest, _Kept(self._seconds() + ttl_s, verdict, characters))
 
     def _drop(self, digest: bytes) -> None:
-        if (kept := self._kept.pop(digest, None)) is not None:
-            self._characters -= kept.characters
+        self._users.drop(digest)
+        self._refused.drop(digest)
 
 
 def user_of(verdict: Verdict) -> UserInfo:

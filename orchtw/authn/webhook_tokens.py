@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import orjson
+from twisted.internet.defer import DeferredSemaphore
 
 from orchtw.authn.method import Host, authenticated
 from orchtw.authn.shared_calls import SharedCalls
@@ -26,6 +27,9 @@ ANSWER_BYTES: Final = 1 << 20
 
 _SHOWN: Final = 200
 """Characters of the webhook's own error that the log gets."""
+
+CALLS: Final = 100
+"""At a time; further tokens wait. Each is a connection, and anybody can think of tokens."""
 
 Ask = Callable[[bytes], Awaitable[bytes]]
 
@@ -50,6 +54,7 @@ class WebhookTokens:
         self._ttl_s = ttl_s
         self._audiences = tuple(audiences)
         self._calls: SharedCalls[bytes, Verdict] = SharedCalls()
+        self._seats = DeferredSemaphore(CALLS)
 
     def find(self, token: str) -> UserInfo | Awaitable[UserInfo]:
         """The token's user. Raises Unauthorized (401) if the webhook does not know it or cannot be asked."""
@@ -65,10 +70,13 @@ class WebhookTokens:
             body = orjson.dumps(self._question(token))
         except TypeError:
             return Refused("webhook: the token is not UTF-8 text")
+        await self._seats.acquire()
         try:
             verdict = verdict_of(await self._ask(body), self._api_version, self._audiences)
         except (CallFailed, BadAnswer) as problem:
             raise Unauthorized(f"webhook: {problem}") from None
+        finally:
+            self._seats.release()
         self._verdicts.keep(digest, verdict, self._ttl_s)
         return verdict
 

@@ -50,6 +50,22 @@ class VerdictsTests(SynchronousTestCase):
             self.kept.keep(digest, ALICE, 10)
         self.assertEqual([self.kept.known(each) is not None for each in digests], [False, False, True, True, True])
 
+    def test_guesses(self) -> None:
+        """However many tokens are refused, the users stay."""
+        self.patch(verdicts, "TOKENS", 3)
+        known = self.kept.digest("known")
+        self.kept.keep(known, ALICE, 10)
+        for number in range(9):
+            self.kept.keep(self.kept.digest(str(number)), Refused(""), 10)
+        self.assertEqual((self.kept.known(known), len(self.kept)), (ALICE, 4))
+
+    def test_changed(self) -> None:
+        """The latest verdict on a token counts, whichever kind it is."""
+        digest = self.kept.digest("t")
+        for verdict in (ALICE, Refused(""), ALICE):
+            self.kept.keep(digest, verdict, 10)
+            self.assertEqual((self.kept.known(digest), len(self.kept)), (verdict, 1))
+
     def test_large(self) -> None:
         """Users with many groups put out the oldest, and one that is too large for all is not kept."""
         self.patch(verdicts, "CHARACTERS", 100)

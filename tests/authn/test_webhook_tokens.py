@@ -9,10 +9,11 @@ from typing import Any
 
 import attrs
 import orjson
-from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.defer import CancelledError, Deferred, ensureDeferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.authn import webhook_tokens
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.union import chain
 from orchtw.authn.verdicts import Refused, Verdicts
@@ -175,6 +176,17 @@ class CacheTests(SynchronousTestCase):
         self.assertEqual(len(self.bodies), 1)
         self.pending[0].callback(review({"authenticated": True, "user": USER}))
         self.assertEqual([self.successResultOf(each) for each in asked], [ALICE] * 3)
+
+    def test_so_many(self) -> None:
+        """Only so many calls run at a time; the next begins when one has ended, or when nobody waits for it."""
+        self.patch(webhook_tokens, "CALLS", 2)
+        method = self.method()
+        asked = [self.begin(method, str(number)) for number in range(4)]
+        self.assertEqual(len(self.bodies), 2)
+        asked[2].cancel()
+        self.failureResultOf(asked[2], CancelledError)
+        self.pending[0].callback(review({"authenticated": True, "user": USER}))
+        self.assertEqual([orjson.loads(body)["spec"]["token"] for body in self.bodies], ["0", "1", "3"])
 
     def test_no_text(self) -> None:
         """A token that is not UTF-8 is nobody's; it cannot be asked about."""

@@ -37,7 +37,7 @@ class TokenCase(TestCase):
         self.addCleanup(self.issuer.server.stop)
         self.webhook = WebhookServer(reactor, self.answer)
         self.addCleanup(self.webhook.stop)
-        folder = Path(self.mktemp())
+        folder = Path(self.mktemp()).absolute()
         folder.mkdir()
         (folder / "issuer.pem").write_bytes(self.issuer.server.ca_pem)
         (folder / "webhook.yaml").write_text(json.dumps(self.webhook_config()))
@@ -96,7 +96,7 @@ class TokenCase(TestCase):
 
     def id_token(self, **more: Any) -> str:
         """A token of the issuer that holds now."""
-        return signed(self.issuer.claims(exp=time.time() + 600, **more))
+        return signed(self.issuer.claims(**{"exp": time.time() + 600, **more}))
 
 
 class TokenTests(TokenCase):
@@ -155,7 +155,7 @@ class TokenTests(TokenCase):
         payload = jwt.utils.base64url_encode(data["kubeconfig"].encode()).decode()
         token = data["jws-kubeconfig-abcdef"].replace("..", f".{payload}.")
         key = self.naming.signing_key(*BOOTSTRAP.split("."))
-        jwt.PyJWS({"enforce_minimum_key_length": False}).decode(token, key, ["HS256"])
+        jwt.PyJWS(options={"enforce_minimum_key_length": False}).decode(token, key, ["HS256"])
 
     async def until(self, path: str, good: Any) -> Object:
         """What is there once it is good."""
