@@ -170,6 +170,59 @@ class Config:
             "Authentication", "Beginnings of headers with the user's extra attributes, such as X-Remote-Extra-.", LIST
         ),
     )
+    enable_bootstrap_token_auth: bool = attrs.field(
+        default=False,
+        metadata=_about("Authentication", "Secrets of the system's namespace hold tokens for joining.", BOOLEAN),
+    )
+    oidc_issuer_url: str = attrs.field(
+        default="",
+        metadata=_about("Authentication", "https URL of the OpenID Connect issuer whose ID tokens are taken.", TEXT),
+    )
+    oidc_client_id: str = attrs.field(
+        default="", metadata=_about("Authentication", "Audience that ID tokens must be for.", TEXT)
+    )
+    oidc_ca_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Authentication", "PEM CAs of the issuer's certificate; empty: the machine's.", PATH),
+    )
+    oidc_username_claim: str = attrs.field(
+        default="sub", metadata=_about("Authentication", "Claim of ID tokens with the user's name.", TEXT)
+    )
+    oidc_username_prefix: str = attrs.field(
+        default="",
+        metadata=_about(
+            "Authentication",
+            "Put before that name; empty: the issuer's URL and #, but nothing for email; - is nothing.",
+            TEXT,
+        ),
+    )
+    oidc_groups_claim: str = attrs.field(
+        default="", metadata=_about("Authentication", "Claim of ID tokens with the user's groups.", TEXT)
+    )
+    oidc_groups_prefix: str = attrs.field(
+        default="", metadata=_about("Authentication", "Put before each of those groups.", TEXT)
+    )
+    oidc_required_claim: tuple[tuple[str, str], ...] = attrs.field(
+        default=(), metadata=_about("Authentication", "Claims that ID tokens must have: name=value.", PAIRS)
+    )
+    oidc_signing_algs: tuple[str, ...] = attrs.field(
+        default=("RS256",),
+        metadata=_about(
+            "Authentication", "Algorithms that ID tokens may be signed with: RS, ES or PS with 256, 384 or 512.", LIST
+        ),
+    )
+    authentication_token_webhook_config_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Authentication", "Client configuration of a webhook that is asked about tokens.", PATH),
+    )
+    authentication_token_webhook_cache_ttl_s: float = attrs.field(
+        default=120.0,
+        metadata=_about("Authentication", "Time for which that webhook's answers are kept; 0: not at all.", DURATION),
+    )
+    authentication_token_webhook_version: str = attrs.field(
+        default="v1beta1",
+        metadata=_about("Authentication", "Version of TokenReview for that webhook: v1beta1 or v1.", TEXT),
+    )
     authorization_mode: tuple[str, ...] = attrs.field(
         default=("Node", "RBAC"),
         metadata=_about(
@@ -264,8 +317,8 @@ class Config:
         default=("*",),
         metadata=_about(
             "Controllers",
-            "Controllers to run: * for all, names, -name for all but it, -* for none but those named; "
-            "there are {controllers}.",
+            "Controllers to run: * for all but bootstrapsigner and tokencleaner, names, -name for all but it, "
+            "-* for none but those named; there are {controllers}.",
             LIST,
         ),
     )

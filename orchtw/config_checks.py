@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 VOCABULARIES = ("orch", "kubernetes")
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
+REVIEW_VERSIONS = ("v1beta1", "v1")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 # Modes that the field knows beside those of this server: to name one is another mistake than to misspell one.
 _OTHER_MODES = frozenset({"ABAC", "Webhook"})
@@ -56,6 +59,10 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_service_ranges(config.service_cluster_ip_range),
         _node_ports(config.service_node_port_range),
         *_modes(config.authorization_mode, choices.authorization_modes),
+        _one_of(
+            "authentication-token-webhook-version", config.authentication_token_webhook_version, REVIEW_VERSIONS
+        ),
+        *_oidc(config),
         *_controllers(config.controllers, choices.controllers),
         *_election(config),
         *_signing(config),
@@ -204,6 +211,26 @@ def _modes(modes: tuple[str, ...], available: tuple[str, ...]) -> list[str]:
         for mode in modes
         if mode not in available
     ]
+
+
+def _oidc(config: Config) -> list[str]:
+    """Problems of the `--oidc` flags (reference AUTHN-32)."""
+    problems = [_one_of("oidc-signing-algs", each, SIGNING_ALGORITHMS) for each in config.oidc_signing_algs]
+    url = config.oidc_issuer_url
+    if bool(url) != bool(config.oidc_client_id):
+        problems.append("--oidc-issuer-url and --oidc-client-id must be given together")
+    if not url:
+        return problems
+    try:
+        parts = urlsplit(url)
+        good = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return [*problems, f'--oidc-issuer-url: "{url}" is no URL']
+    if parts.scheme != "https":
+        problems.append(f"'oidc-issuer-url' (\"{url}\") has invalid scheme (\"{parts.scheme}\"), require 'https'")
+    elif not good or parts.query or parts.fragment or parts.username is not None:
+        problems.append(f'--oidc-issuer-url: "{url}" must be a URL such as https://host:port/path')
+    return problems
 
 
 def _controllers(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:

@@ -170,6 +170,31 @@ class ParseTests(SynchronousTestCase):
             (problem,) = self.problems(f"--authorization-mode={value}")
             self.assertIn(text, problem)
 
+    def test_token_flags(self) -> None:
+        """What the flags of ID tokens and of the token webhook refuse (reference AUTHN-32, AUTHN-36)."""
+        good = ["--oidc-issuer-url=https://h/p", "--oidc-client-id=c", "--oidc-signing-algs=ES256,PS512"]
+        self.assertEqual(parse(good).oidc_signing_algs, ("ES256", "PS512"))
+        for flags, why in (
+            (["--oidc-issuer-url=https://h"], "--oidc-issuer-url and --oidc-client-id must be given together"),
+            (["--oidc-client-id=c"], "--oidc-issuer-url and --oidc-client-id must be given together"),
+            (
+                ["--oidc-issuer-url=http://h", "--oidc-client-id=c"],
+                "'oidc-issuer-url' (\"http://h\") has invalid scheme (\"http\"), require 'https'",
+            ),
+            (
+                ["--oidc-issuer-url=https://h?a=b", "--oidc-client-id=c"],
+                '--oidc-issuer-url: "https://h?a=b" must be a URL such as https://host:port/path',
+            ),
+            (["--oidc-issuer-url=https://[", "--oidc-client-id=c"], '--oidc-issuer-url: "https://[" is no URL'),
+            (
+                ["--authentication-token-webhook-version=v2"],
+                '--authentication-token-webhook-version: "v2" is not one of v1beta1, v1',
+            ),
+        ):
+            self.assertEqual(self.assertRaises(ConfigError, parse, flags).problems, (why,))
+        for name in ("none", "HS256", "EdDSA"):
+            self.assertRaises(ConfigError, parse, [f"--oidc-signing-algs={name}"])
+
     def test_origins(self) -> None:
         """Each origin is a regular expression; a malformed one is one line that names the flag (reference REQ-28)."""
         given = parse(["--cors-allowed-origins=//a.example$,//b.example$", "--cors-allowed-origins", "localhost"])

@@ -6,6 +6,7 @@ import os
 import time
 from datetime import timedelta
 from functools import partial
+from random import SystemRandom
 from secrets import token_hex
 from typing import Any
 
@@ -188,9 +189,13 @@ class Instance:
         host = AuthnHost(
             naming=self.resources.naming,
             seconds=time.time,
+            clock=self._reactor,
+            random=SystemRandom(),
             key=os.urandom(32),
             reloads=self.reloads,
             targets=self.resources.targets,
+            caller=self.caller,
+            services=self._services,
         )
         return authenticators(host, self._config, refused=RefusedLog(self._reactor).refused)
 

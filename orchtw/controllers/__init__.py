@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from orchtw.controllers.bootstrap_signer import BootstrapSigner
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.csr_approving import Approver
 from orchtw.controllers.csr_cleaner import Cleaner
@@ -14,23 +15,31 @@ from orchtw.controllers.csr_signing import Signer
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Settings
 from orchtw.controllers.namespace import NamespaceController
+from orchtw.controllers.token_cleaner import TokenCleaner
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     "csrapproving": lambda host, settings: Approver(host),
     "csrcleaner": lambda host, settings: Cleaner(host),
     "csrsigning": lambda host, settings: Signer(host, settings.signing),
+    BootstrapSigner.name: lambda host, settings: BootstrapSigner(host),
     "garbagecollector": lambda host, settings: GarbageCollector(host, settings.concurrent_gc_syncs),
     "namespace": lambda host, settings: NamespaceController(
         host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
     ),
+    TokenCleaner.name: lambda host, settings: TokenCleaner(host),
 }
 """What `--controllers` can name, in the order in which they start."""
 
+BY_NAME_ONLY = frozenset({BootstrapSigner.name, TokenCleaner.name})
+"""Those that `*` does not ask for (reference CTRL-2)."""
+
 
 def chosen(asked: Sequence[str]) -> frozenset[str]:
-    """The controllers that `--controllers` asks for: `*` is all, `-name` all but it, `-*` none but those named."""
-    others = "*" in asked and "-*" not in asked
-    return frozenset(name for name in CONTROLLERS if name in asked or (others and f"-{name}" not in asked))
+    """The controllers that `--controllers` asks for: `*` is all but BY_NAME_ONLY, `-name` all but it, `-*` none but
+    those named.
+    """
+    others = CONTROLLERS.keys() - BY_NAME_ONLY if "*" in asked and "-*" not in asked else frozenset()
+    return frozenset(name for name in CONTROLLERS if name in asked or (name in others and f"-{name}" not in asked))
 
 
 def enabled(host: Host, settings: Settings) -> list[Controller]:
