@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 VOCABULARIES = ("orch", "kubernetes")
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
-# Modes that the field knows beside those of this server: to name one is another mistake than to misspell one.
-_OTHER_MODES = frozenset({"ABAC", "Webhook"})
+REVIEW_VERSIONS = ("v1beta1", "v1")
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
@@ -55,6 +54,8 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_service_ranges(config.service_cluster_ip_range),
         _node_ports(config.service_node_port_range),
         *_modes(config.authorization_mode, choices.authorization_modes),
+        *_files_of_modes(config),
+        _one_of("authorization-webhook-version", config.authorization_webhook_version, REVIEW_VERSIONS),
         *_controllers(config.controllers, choices.controllers),
         *_election(config),
         *(
@@ -162,22 +163,31 @@ def _node_ports(text: str) -> str:
     return ""
 
 
-def _modes(modes: tuple[str, ...], available: tuple[str, ...]) -> list[str]:
-    """Problems of `--authorization-mode`: unknown or repeated modes, or ones that are not here
-    (reference AUTHZ-7).
-    """
-    unknown = [mode for mode in modes if mode not in available and mode not in _OTHER_MODES]
+def _modes(modes: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
+    """Problems of `--authorization-mode`: unknown or repeated modes (reference AUTHZ-7)."""
+    unknown = [mode for mode in modes if mode not in known]
     if unknown:
         return [f'--authorization-mode: "{mode}" is not a valid mode' for mode in unknown]
     if len(set(modes)) != len(modes):
         return [f"--authorization-mode: {','.join(modes)} has mode specified more than once"]
-    if not modes:
-        return ["--authorization-mode: at least one mode must be given"]
-    return [
-        f'--authorization-mode: "{mode}" is not available; available are {", ".join(available)}'
-        for mode in modes
-        if mode not in available
-    ]
+    return [] if modes else ["--authorization-mode: at least one mode must be given"]
+
+
+def _files_of_modes(config: Config) -> list[str]:
+    """A mode without its file, or a file without its mode (reference AUTHZ-36)."""
+    modes, policies = config.authorization_mode, config.authorization_policy_file
+    webhook = config.authorization_webhook_config_file
+    problems = []
+    if "ABAC" in modes and policies is None:
+        problems.append("--authorization-mode: mode ABAC needs --authorization-policy-file")
+    if "Webhook" in modes and webhook is None:
+        problems.append("--authorization-mode: mode Webhook needs --authorization-webhook-config-file")
+    if policies is not None and "ABAC" not in modes:
+        problems.append("--authorization-policy-file: cannot be given without mode ABAC in --authorization-mode")
+    if webhook is not None and "Webhook" not in modes:
+        text = "cannot be given without mode Webhook in --authorization-mode"
+        problems.append(f"--authorization-webhook-config-file: {text}")
+    return problems
 
 
 def _controllers(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:

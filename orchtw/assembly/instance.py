@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from functools import partial
+from random import SystemRandom
 from secrets import token_hex
 from typing import Any
 
@@ -178,7 +179,14 @@ class Instance:
 
     def _authorizer(self) -> Authorizer:
         resources = self.resources
-        host = AuthzHost(naming=resources.naming, clock=self._reactor, targets=resources.targets)
+        host = AuthzHost(
+            naming=resources.naming,
+            clock=self._reactor,
+            random=SystemRandom(),
+            targets=resources.targets,
+            caller=self.caller,
+            services=self._services,
+        )
         return authorizers(host, self._config)
 
     async def start(self) -> None:

@@ -81,7 +81,7 @@ class ImpersonationStage:
         if not isinstance(decision, Decision):
             decision = await decision
         if not decision.allowed:
-            raise forbidden(user, part, decision.reason)
+            raise forbidden(user, part, decision.why)
 
 
 def _wanted(request: Request) -> Wanted:
