@@ -51,7 +51,7 @@ class _Call(Generic[T]):
         self._ended()
         waiting, self._waiting = self._waiting, set()
         for each in waiting:
-            each.callback(result)  # type: ignore[arg-type]
+            each.callback(result)
 
     async def wait(self) -> T:
         waiter: Deferred[T] = Deferred()
