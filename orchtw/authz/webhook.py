@@ -51,7 +51,8 @@ class Settings:
 class Webhook:
     """Asks whoever `ask` leads to, once for all who have the same question at the same time.
 
-    A webhook that cannot be asked has no opinion; that is not remembered.
+    A webhook that cannot be asked has no opinion; that is not remembered. Permissions are kept apart from the rest, so
+    that whoever is allowed nothing cannot push them out.
     """
 
     _log = Logger()
@@ -60,7 +61,7 @@ class Webhook:
         self._ask = ask
         self._settings = settings
         self._clock = clock
-        self._remembered = Remembered(clock.seconds)
+        self._allowed, self._others = Remembered(clock.seconds), Remembered(clock.seconds)
         self._calls: SharedCalls[bytes, Decision] = SharedCalls()
         self._silent_until_s = 0.0
 
@@ -71,7 +72,7 @@ class Webhook:
             key = sha256(orjson.dumps(spec)).digest()
         except TypeError:
             return self._unanswered("the question is not UTF-8 text")
-        known = self._remembered.find(key)
+        known = self._allowed.find(key) or self._others.find(key)
         if known is not None:
             return known
         return self._calls.result(key, lambda: self._asked(key, spec, remember=_length(info) < LONG_QUESTION))
@@ -88,9 +89,10 @@ class Webhook:
         except (CallFailed, BadAnswer) as problem:
             return self._unanswered(str(problem))
         if remember:
-            allowed = decision.allowed is True
-            ttl_s = settings.authorized_ttl_s if allowed else settings.unauthorized_ttl_s
-            self._remembered.keep(key, decision, ttl_s)
+            if decision.allowed:
+                self._allowed.keep(key, decision, settings.authorized_ttl_s)
+            else:
+                self._others.keep(key, decision, settings.unauthorized_ttl_s)
         return decision
 
     def _unanswered(self, why: str) -> Decision:

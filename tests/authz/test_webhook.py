@@ -17,7 +17,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.authz.decision import Decision, Host
-from orchtw.authz.remembered import MAX_REASON, Remembered
+from orchtw.authz.remembered import MAX_DECISIONS, MAX_REASON, Remembered
 from orchtw.authz.webhook import Settings, Webhook, from_flags
 from orchtw.authz.webhook_review import BadAnswer, decision_of, review, spec_of
 from orchtw.config import Config
@@ -168,6 +168,17 @@ class WebhookTests(WebhookCase):
         for user in (attrs.evolve(BOB, uid="8"), attrs.evolve(BOB, groups=("dev",)), attrs.evolve(BOB, extra={})):
             self.question(user)
         self.assertEqual(len(self.asked), 7)
+
+    def test_refusals_push_out_no_permission(self) -> None:
+        """However much is asked that is not allowed, permissions stay remembered (reference AUTHZ-37)."""
+        first = self.question()
+        self.asked[-1].callback(status(allowed=True))
+        self.successResultOf(first)
+        for number in range(MAX_DECISIONS + 1):
+            asked = self.question(info=attrs.evolve(LOG, name=str(number)))
+            self.asked.pop().callback(status())
+            self.successResultOf(asked)
+        self.assertEqual(self.webhook.authorize(BOB, LOG), Decision(True))
 
     def test_long_questions(self) -> None:
         """The answer to a long question is not remembered (reference AUTHZ-35)."""
