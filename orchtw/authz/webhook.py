@@ -51,8 +51,8 @@ class Settings:
 class Webhook:
     """Asks whoever `ask` leads to, once for all who have the same question at the same time.
 
-    A webhook that cannot be asked has no opinion; that is not remembered. Permissions are kept apart from the rest, so
-    that whoever is allowed nothing cannot push them out.
+    A webhook that cannot be asked has no opinion; that is not remembered. Permissions are kept apart from the rest:
+    whoever is allowed nothing cannot push them out.
     """
 
     _log = Logger()
