@@ -10,6 +10,8 @@ from typing import Any, cast
 import attrs
 import orjson
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.application.service import MultiService
 from twisted.internet import reactor as installed_reactor
 from twisted.internet.defer import CancelledError, Deferred
@@ -28,6 +30,7 @@ from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.testing.webhook import HANG_UP, Asked, Reply, WebhookServer
 from tests.outbound.doubles import Cluster
+from tests.properties import examples
 
 reactor: Any = installed_reactor
 
@@ -38,6 +41,14 @@ LOG = RequestInfo(
     subresource="log", name="p",
 )  # fmt: skip
 VERSION = RequestInfo(is_resource=False, verb="get", path="/version")
+
+SCALARS = st.sampled_from((None, True, False, 0, 1.5, "", "true", V1, "SubjectAccessReview"))
+NAMES = st.sampled_from(("kind", "apiVersion", "allowed", "reason", "x"))
+STATUSES = st.dictionaries(NAMES, SCALARS | st.lists(SCALARS, max_size=2), max_size=4)
+JSON = SCALARS | st.lists(SCALARS, max_size=3) | st.fixed_dictionaries(
+    {}, optional={"kind": SCALARS, "apiVersion": SCALARS, "status": SCALARS | STATUSES}
+)
+"""Answers near a review, and others."""
 
 
 def status(**fields: Any) -> bytes:
@@ -87,6 +98,17 @@ class ReviewTests(SynchronousTestCase):
             status(allowed=True).replace(b"/v1", b"/v1beta1"), status(allowed=True).replace(b"SubjectA", b"SelfA"),
         ):  # fmt: skip
             self.assertRaises(BadAnswer, decision_of, answer, V1)
+
+
+    @examples(300)
+    @given(JSON)
+    def test_anything(self, value: Any) -> None:
+        """Whatever JSON is answered, it is a decision or a bad answer, and allows only by `true` (AUTHZ-37)."""
+        try:
+            decision = decision_of(orjson.dumps(value), V1)
+        except BadAnswer:
+            return
+        self.assertEqual(decision.allowed is True, (value.get("status") or {}).get("allowed") is True)
 
 
 class RememberedTests(SynchronousTestCase):
