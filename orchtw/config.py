@@ -229,6 +229,27 @@ class Config:
             "Authorization", "Modes in the order in which they are asked: {authorization_modes}.", LIST
         ),
     )
+    authorization_policy_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Authorization", "Policies of mode ABAC: a JSON object on each line, read once.", PATH),
+    )
+    authorization_webhook_config_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Authorization", "Client configuration (kubeconfig) of the server that mode Webhook asks.", PATH
+        ),
+    )
+    authorization_webhook_version: str = attrs.field(
+        default="v1beta1",
+        metadata=_about("Authorization", "Version of SubjectAccessReview that it is asked in: v1beta1 or v1.", TEXT),
+    )
+    authorization_webhook_cache_authorized_ttl_s: float = attrs.field(
+        default=300.0, metadata=_about("Authorization", "Time for which its permissions are remembered.", DURATION)
+    )
+    authorization_webhook_cache_unauthorized_ttl_s: float = attrs.field(
+        default=30.0,
+        metadata=_about("Authorization", "Time for which its other answers are remembered.", DURATION),
+    )
 
     enable_admission_plugins: tuple[str, ...] = attrs.field(
         default=(),

@@ -23,8 +23,7 @@ ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "Extern
 SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 REVIEW_VERSIONS = ("v1beta1", "v1")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
-# Modes that the field knows beside those of this server: to name one is another mistake than to misspell one.
-_OTHER_MODES = frozenset({"ABAC", "Webhook"})
+REVIEW_VERSIONS = ("v1beta1", "v1")
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
@@ -63,6 +62,8 @@ def check(config: Config, choices: Choices) -> list[str]:
             "authentication-token-webhook-version", config.authentication_token_webhook_version, REVIEW_VERSIONS
         ),
         *_oidc(config),
+        *_files_of_modes(config),
+        _one_of("authorization-webhook-version", config.authorization_webhook_version, REVIEW_VERSIONS),
         *_controllers(config.controllers, choices.controllers),
         *_election(config),
         *_signing(config),
@@ -195,22 +196,31 @@ def _node_ports(text: str) -> str:
     return ""
 
 
-def _modes(modes: tuple[str, ...], available: tuple[str, ...]) -> list[str]:
-    """Problems of `--authorization-mode`: unknown or repeated modes, or ones that are not here
-    (reference AUTHZ-7).
-    """
-    unknown = [mode for mode in modes if mode not in available and mode not in _OTHER_MODES]
+def _modes(modes: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
+    """Problems of `--authorization-mode`: unknown or repeated modes (reference AUTHZ-7)."""
+    unknown = [mode for mode in modes if mode not in known]
     if unknown:
         return [f'--authorization-mode: "{mode}" is not a valid mode' for mode in unknown]
     if len(set(modes)) != len(modes):
         return [f"--authorization-mode: {','.join(modes)} has mode specified more than once"]
-    if not modes:
-        return ["--authorization-mode: at least one mode must be given"]
-    return [
-        f'--authorization-mode: "{mode}" is not available; available are {", ".join(available)}'
-        for mode in modes
-        if mode not in available
-    ]
+    return [] if modes else ["--authorization-mode: at least one mode must be given"]
+
+
+def _files_of_modes(config: Config) -> list[str]:
+    """A mode without its file, or a file without its mode (reference AUTHZ-36)."""
+    modes, policies = config.authorization_mode, config.authorization_policy_file
+    webhook = config.authorization_webhook_config_file
+    problems = []
+    if "ABAC" in modes and policies is None:
+        problems.append("--authorization-mode: mode ABAC needs --authorization-policy-file")
+    if "Webhook" in modes and webhook is None:
+        problems.append("--authorization-mode: mode Webhook needs --authorization-webhook-config-file")
+    if policies is not None and "ABAC" not in modes:
+        problems.append("--authorization-policy-file: cannot be given without mode ABAC in --authorization-mode")
+    if webhook is not None and "Webhook" not in modes:
+        text = "cannot be given without mode Webhook in --authorization-mode"
+        problems.append(f"--authorization-webhook-config-file: {text}")
+    return problems
 
 
 def _oidc(config: Config) -> list[str]:

@@ -201,7 +201,14 @@ class Instance:
 
     def _authorizer(self) -> Authorizer:
         resources = self.resources
-        host = AuthzHost(naming=resources.naming, clock=self._reactor, targets=resources.targets)
+        host = AuthzHost(
+            naming=resources.naming,
+            clock=self._reactor,
+            random=SystemRandom(),
+            targets=resources.targets,
+            caller=self.caller,
+            services=self._services,
+        )
         return authorizers(host, self._config)
 
     async def start(self) -> None:
