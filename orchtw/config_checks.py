@@ -23,7 +23,6 @@ ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "Extern
 SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 REVIEW_VERSIONS = ("v1beta1", "v1")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
-REVIEW_VERSIONS = ("v1beta1", "v1")
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
