@@ -26,6 +26,8 @@ from orchtw.authn.refused_log import RefusedLog
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.decision import Host as AuthzHost
+from orchtw.authz.escalation import GrantChecks
+from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
@@ -82,7 +84,10 @@ class Instance:
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         admissions = admission(self.resources, config)
-        self.writes = write_path(self.resources, config, admissions)
+        self._roles = LiveRoles(self.resources.targets, naming)
+        authorizer = self._authorizer()
+        grants = GrantChecks(authorizer=authorizer, roles=self._roles, run=self.resources.offload.run)
+        self.writes = write_path(self.resources, config, admissions, grants)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
@@ -106,7 +111,7 @@ class Instance:
             self._bootstrap = self._made_bootstrap(maker, service)
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
-        authenticator, authorizer = self._authenticator(), self._authorizer()
+        authenticator = self._authenticator()
         origins = AllowedOrigins(config.cors_allowed_origins)
         passing = PassingOn(
             self._aggregation.backends,
@@ -178,7 +183,9 @@ class Instance:
 
     def _authorizer(self) -> Authorizer:
         resources = self.resources
-        host = AuthzHost(naming=resources.naming, clock=self._reactor, targets=resources.targets)
+        host = AuthzHost(
+            naming=resources.naming, clock=self._reactor, targets=resources.targets, roles=self._roles
+        )
         return authorizers(host, self._config)
 
     async def start(self) -> None:
@@ -188,6 +195,7 @@ class Instance:
         """
         await self.resources.start()
         self._aggregation.api_services.open()
+        self._roles.follow()
         self._readiness.caches_filled()
         await self._presence.start()
         if self._bootstrap is not None:

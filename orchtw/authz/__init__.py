@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from orchtw.authz.bootstrap_rights import BootstrapRights
 from orchtw.authz.decision import Authorizer, Host
 from orchtw.authz.fixed import AlwaysAllow, AlwaysDeny
+from orchtw.authz.rbac import RBAC
 from orchtw.config import Config
 
 MODES: Mapping[str, Callable[[Host, Config], Authorizer | None]] = MappingProxyType(
     {
         "Node": lambda host, config: None,
-        "RBAC": lambda host, config: BootstrapRights(host.naming),
+        "RBAC": lambda host, config: RBAC(host.roles, host.naming),
         "AlwaysAllow": lambda host, config: AlwaysAllow(),
         "AlwaysDeny": lambda host, config: AlwaysDeny(),
     }

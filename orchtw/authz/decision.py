@@ -8,6 +8,7 @@ from typing import Protocol
 import attrs
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.authz.live_roles import LiveRoles
 from orchtw.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo
@@ -72,11 +73,16 @@ EVERYTHING = Rules(
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Host:
-    """What the process gives to its authorizers: `targets` lead to the stored rules."""
+    """What the process gives to its authorizers: `targets` lead to stored objects, `roles` say who has which."""
 
     naming: Naming
     clock: IReactorTime
     targets: Targets
+    roles: LiveRoles = attrs.field()
+
+    @roles.default
+    def _roles(self) -> LiveRoles:
+        return LiveRoles(self.targets, self.naming)
 
 
 class Authorizer(Protocol):

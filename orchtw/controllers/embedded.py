@@ -15,6 +15,7 @@ from orchtw.client.interface import Client
 from orchtw.client.leader_election import Terms
 from orchtw.config import Config
 from orchtw.controllers import chosen, enabled
+from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Host
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, Settings
@@ -29,7 +30,7 @@ def embedded(
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
     host = host_of(naming, registry, clock)
     settings = Settings(
-        enabled=chosen(config.controllers) - _idle(config, registry),
+        enabled=chosen(config.controllers) - _idle(config, registry, naming),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
         concurrent_gc_syncs=config.concurrent_gc_syncs,
         namespace_sync_period_s=config.namespace_sync_period_s,
@@ -47,12 +48,15 @@ def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Host:
     return Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
 
 
-def _idle(config: Config, registry: Registry) -> frozenset[str]:
+def _idle(config: Config, registry: Registry, naming: Naming) -> frozenset[str]:
     """The controllers that would have nothing to do.
 
-    Where namespaces are not served, none is ever deleted; without a garbage collector's finalizers there is none.
+    Where ClusterRoles or namespaces are not served, nobody changes them; without a garbage collector's finalizers
+    there is none.
     """
     idle = set()
+    if registry.targets.find(naming.group("rbac.authorization.orch.io"), "v1", "clusterroles") is None:
+        idle.add(ClusterRoleAggregationController.name)
     if registry.targets.find("", "v1", "namespaces") is None:
         idle.add(NamespaceController.name)
     if not config.enable_garbage_collector:
