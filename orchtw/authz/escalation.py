@@ -106,8 +106,8 @@ class GrantChecks:
         if not missing:
             return
         text = (
-            f"user {go_quote(user.name)} (groups={go_quote_all(user.groups)}) is attempting to grant RBAC permissions "
-            "not currently held:\n" + "\n".join(_told(missing))
+            f"user {go_quote(user.name)} (groups={go_quote_all(user.groups)}) is attempting to grant "
+            "RBAC permissions not currently held:\n" + "\n".join(_told(missing))
         )
         if errors:
             text += f"; resolution errors: [{_aggregate(errors)}]"

@@ -48,7 +48,8 @@ class Binding:
         namespace, name = meta.get("namespace", ""), meta["name"]
         key = namespace if role.get("kind") == "Role" else "", role.get("name", "")
         what, shown = ("RoleBinding", f"{name}/{namespace}") if namespace else ("ClusterRoleBinding", name)
-        source = f"RBAC: allowed by {what} {go_quote(shown)} of {role.get('kind', '')} {go_quote(role.get('name', ''))} to "
+        of = f"{role.get('kind', '')} {go_quote(role.get('name', ''))}"
+        source = f"RBAC: allowed by {what} {go_quote(shown)} of {of} to "
         subjects: dict[Subject, tuple[int, str]] = {}
         for each in obj.get("subjects") or ():
             who, told = _subject(each)
