@@ -22,7 +22,7 @@ class FlagTests(SynchronousTestCase):
         """`*` is all, a name is that one, -name is all but it (reference CTRL-2)."""
         self.assertEqual(self.enabled(), ["garbagecollector", "namespace"])
         self.assertEqual(self.enabled("--controllers=*,-namespace"), ["garbagecollector"])
-        self.assertEqual(self.enabled("--controllers=-namespace,*"), ["garbagecollector"])
+        self.assertEqual(self.enabled("--controllers=-namespace,*"), ["clusterrole-aggregation", "garbagecollector"])
         self.assertEqual(self.enabled("--controllers=namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=-namespace"), [])
         self.assertEqual(self.enabled("--controllers="), [])
@@ -36,7 +36,7 @@ class FlagTests(SynchronousTestCase):
     def test_unknown_names(self) -> None:
         """An unknown name is refused, and the known ones are listed."""
         error = self.assertRaises(ConfigError, parse, ["--controllers=*,-jobs,cron"])
-        known = "garbagecollector, namespace"
+        known = "clusterrole-aggregation, garbagecollector, namespace"
         self.assertEqual(error.problems, (
             f'--controllers: "-jobs" is not in the list of known controllers: {known}',
             f'--controllers: "cron" is not in the list of known controllers: {known}',
