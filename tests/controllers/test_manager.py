@@ -20,8 +20,8 @@ class FlagTests(SynchronousTestCase):
 
     def test_selection(self) -> None:
         """`*` is all, a name is that one, -name is all but it (reference CTRL-2)."""
-        self.assertEqual(self.enabled(), ["garbagecollector", "namespace"])
-        self.assertEqual(self.enabled("--controllers=*,-namespace"), ["garbagecollector"])
+        self.assertEqual(self.enabled(), list(CONTROLLERS))
+        self.assertEqual(self.enabled("--controllers=*,-namespace"), ["clusterrole-aggregation", "garbagecollector"])
         self.assertEqual(self.enabled("--controllers=-namespace,*"), ["clusterrole-aggregation", "garbagecollector"])
         self.assertEqual(self.enabled("--controllers=namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=-namespace"), [])
