@@ -84,9 +84,9 @@ class Instance:
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         admissions = admission(self.resources, config)
-        self._roles = LiveRoles(self.resources.targets, naming)
+        self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
         authorizer = self._authorizer()
-        grants = GrantChecks(authorizer=authorizer, roles=self._roles, run=self.resources.offload.run)
+        grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=self.resources.offload.run)
         self.writes = write_path(self.resources, config, admissions, grants)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
@@ -184,7 +184,7 @@ class Instance:
     def _authorizer(self) -> Authorizer:
         resources = self.resources
         host = AuthzHost(
-            naming=resources.naming, clock=self._reactor, targets=resources.targets, roles=self._roles
+            naming=resources.naming, clock=self._reactor, targets=resources.targets, roles=self.roles
         )
         return authorizers(host, self._config)
 
@@ -195,7 +195,7 @@ class Instance:
         """
         await self.resources.start()
         self._aggregation.api_services.open()
-        self._roles.follow()
+        self.roles.follow()
         self._readiness.caches_filled()
         await self._presence.start()
         if self._bootstrap is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
 
 import attrs
 
 from orchtw.authz.decision import Authorizer, Decision
-from orchtw.authz.live_roles import LiveRoles
+from orchtw.authz.live_roles import LiveRoles, Run
 from orchtw.authz.masters import MASTERS
 from orchtw.authz.refusal import forbidden
 from orchtw.errors import Forbidden, NotFound
@@ -24,17 +25,15 @@ _AGGREGATION: Final = "must have cluster-admin privileges to use the aggregation
 _COLLECTED: Final = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
 """Metadata that is for the garbage collector, or follows from a write: to change it gives nobody a right."""
 
-BYTES_A_RULE: Final = 2048
-"""As how much input a rule counts: many are compared off the reactor."""
+BYTES_A_RULE: Final = 256
+BYTES_AN_ATOM: Final = 64
+"""As how much input held rules and wanted combinations count: many are compared off the reactor."""
+
+MAX_BYTES: Final = 4 << 20
+"""As how much a comparison counts at most."""
 
 MAX_TOLD: Final = 128
 """Missing rules that a refusal tells."""
-
-
-class Run(Protocol):
-    """Where computations are done: `Offload.run`."""
-
-    def __call__(self, size_bytes: int, work: Callable[[], Any]) -> Awaitable[Any]: ...
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -66,6 +65,7 @@ class GrantChecks:
         """The writer holds what the role or the binding gives, or may give it regardless (AUTHZ-20, AUTHZ-23)."""
         if old is not None and _without_collected(new) == _without_collected(old):
             return
+        await self.roles.settled()
         if write.target.resource.plural in ROLES:
             await self._role(write, new, old)
         else:
@@ -107,15 +107,16 @@ class GrantChecks:
             return
         text = (
             f"user {go_quote(user.name)} (groups={go_quote_all(user.groups)}) is attempting to grant "
-            "RBAC permissions not currently held:\n" + "\n".join(_told(missing))
+            "RBAC permissions not currently held:\n" + "\n".join(missing)
         )
         if errors:
             text += f"; resolution errors: [{_aggregate(errors)}]"
         raise self._refusal(write, new, text)
 
-    async def _missing(self, held: Sequence[Rule], wanted: Sequence[Rule]) -> list[Rule]:
-        size = BYTES_A_RULE * (len(held) + len(wanted))
-        found: list[Rule] = await self.run(size, lambda: uncovered(held, wanted))
+    async def _missing(self, held: Sequence[Rule], wanted: Sequence[Rule]) -> list[str]:
+        """What is wanted and not held, as lines. Raises TooManyRules."""
+        size = BYTES_A_RULE * len(held) + BYTES_AN_ATOM * sum(rule.atoms for rule in wanted)
+        found: list[str] = await self.run(min(size, MAX_BYTES), partial(_told, held, wanted))
         return found
 
     async def _may(self, user: UserInfo, verb: str, plural: str, namespace: str, name: str) -> bool:
@@ -135,8 +136,8 @@ class GrantChecks:
         return Forbidden.of(resource.plural, resource.group, new["metadata"].get("name", ""), why)
 
 
-def _told(missing: Sequence[Rule]) -> list[str]:
-    lines = sorted(set(map(str, compact(missing))))
+def _told(held: Sequence[Rule], wanted: Sequence[Rule]) -> list[str]:
+    lines = sorted(set(map(str, compact(uncovered(held, wanted)))))
     return lines if len(lines) <= MAX_TOLD else [*lines[:MAX_TOLD], f"and {len(lines) - MAX_TOLD} more"]
 
 

@@ -58,6 +58,12 @@ class Rule:
         """Whether it allows the verb on that path (reference AUTHZ-18)."""
         return (verb in self.verbs or ALL in self.verbs) and any(_path_covers(each, path) for each in self.paths)
 
+    @property
+    def atoms(self) -> int:
+        """How many combinations of a verb, a group, a resource and a name, or of a verb and a path it stands for."""
+        objects = len(self.groups) * len(self.resources) * (len(self.names) or 1)
+        return len(self.verbs) * (objects + len(self.paths))
+
     def __str__(self) -> str:
         parts = (
             ("APIGroups", self.groups),

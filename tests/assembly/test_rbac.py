@@ -11,9 +11,11 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.instance import Instance
+from orchtw.authz.live_roles import Large
 from orchtw.config import Config
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
 from tests.client.world import MemoryStore
 
@@ -24,7 +26,9 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 APPLY = "application/apply-patch+yaml"
 PODS: Object = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
 EVERYTHING: Object = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
-HELD = 'user "bob" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:'
+HELD = (
+    'user "bob" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:'
+)
 
 
 def rule(verbs: str, resources: str, group: str = GROUP) -> Object:
@@ -36,6 +40,7 @@ class RbacCase(SynchronousTestCase):
     """A server with an administrator, and with bob, who has what a test gives him."""
 
     def setUp(self) -> None:
+        self.patch(Offload, "start", lambda offload: None)  # no threads: large work is done at once as well
         self.clock: Any = MemoryReactorClock()
         self.store = MemoryStore(self.clock)
         tokens = Path(self.mktemp())
@@ -68,15 +73,22 @@ class RbacCase(SynchronousTestCase):
         self, method: str, url: str, body: Any = None, who: str = "bob", content: str = "application/json"
     ) -> tuple[int, Any]:
         """Code and body of an answer."""
+        response = self.run_to_end(self.instance.app(self.request(method, url, body, who, content)))
+        found = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+        return response.code, orjson.loads(found) if response.content_type == "application/json" else found.decode()
+
+    def later(self, method: str, url: str, body: Any) -> Deferred[Any]:
+        """The answer that bob will get."""
+        return Deferred.fromCoroutine(self.instance.app(self.request(method, url, body, "bob")))
+
+    @staticmethod
+    def request(method: str, url: str, body: Any, who: str, content: str = "application/json") -> Request:
         path, _, query = url.partition("?")
         data = b"" if body is None else orjson.dumps(body)
         headers = {"content-type": content, **({"authorization": f"Bearer {who}"} if who else {})}
-        request = Request(
+        return Request(
             method=method, path=path, query=query, headers=headers, body=data, peer=Peer(address="", port=0)
         )
-        response = self.run_to_end(self.instance.app(request))
-        found = response.body if isinstance(response.body, bytes) else b"".join(response.body)
-        return response.code, orjson.loads(found) if response.content_type == "application/json" else found.decode()
 
     def done(self, method: str, url: str, body: Any = None, content: str = "application/json") -> Any:
         """What the administrator is answered."""
@@ -153,7 +165,8 @@ class EscalationTests(RbacCase):
     def test_aggregation(self) -> None:
         """An aggregationRule is for administrators (reference AUTHZ-22)."""
         aggregation = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
-        message = f'clusterroles.{GROUP} "x" is forbidden: must have cluster-admin privileges to use the aggregationRule'
+        why = "must have cluster-admin privileges to use the aggregationRule"
+        message = f'clusterroles.{GROUP} "x" is forbidden: {why}'
         self.refused(self.ask("POST", f"{ALL}/clusterroles", role("x", aggregationRule=aggregation)), message)
         self.done("POST", f"{ALL}/clusterroles", role("x", aggregationRule=aggregation))
         self.refused(self.ask("PUT", f"{ALL}/clusterroles/x", role("x")), message)
@@ -211,8 +224,8 @@ class RightsTests(RbacCase):
         """A PUT or an apply that creates needs create as well (reference AUTHZ-3, PATCH-7)."""
         self.give(rule("get update patch", "roles"), EVERYTHING | {"apiGroups": [""]}, namespace="default")
         message = (
-            f'roles.{GROUP} "x" is forbidden: User "bob" cannot create resource "roles" in API group "{GROUP}" in the '
-            'namespace "default"'
+            f'roles.{GROUP} "x" is forbidden: User "bob" cannot create resource "roles" in API group "{GROUP}" '
+            'in the namespace "default"'
         )
         applied = {"apiVersion": f"{GROUP}/v1", "kind": "Role", **role("x")}
         self.refused(self.ask("PUT", f"{HERE}/roles/x", role("x")), message)
@@ -233,6 +246,44 @@ class RightsTests(RbacCase):
     def test_health(self) -> None:
         """Everybody may ask for health, nobody unknown for discovery (reference ROLE-3, ROLE-5)."""
         self.assertEqual([self.ask("GET", path, who="")[0] for path in ("/healthz", "/api")], [200, 403])
+
+
+class LargeTests(RbacCase):
+    """Roles and bindings whose reading would hold the reactor are read elsewhere (reference AUTHZ-16)."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.works: list[Any] = []
+
+        async def run(size_bytes: int, work: Any) -> Any:
+            done: Deferred[None] = Deferred()
+            self.works.append(done)
+            await done
+            return work()
+
+        self.instance.roles.large = Large(run)
+
+    def test_role(self) -> None:
+        """A large role gives nothing until it has been read, and then what it has."""
+        many = [f"thing-{number}" for number in range(10_000)]
+        self.give({"verbs": ["list"], "apiGroups": [""], "resources": ["configmaps", *many]})
+        self.assertEqual(self.ask("GET", MAPS)[0], 403)
+        self.works.pop().callback(None)
+        self.assertEqual(self.ask("GET", MAPS)[0], 200)
+        self.done("PUT", f"{ALL}/clusterroles/bobs", role("bobs"))
+        self.assertEqual(self.ask("GET", MAPS)[0], 403)
+
+    def test_handing_on(self) -> None:
+        """Who hands a large role on is compared with what it has, however long its reading takes."""
+        self.give(rule("create", "rolebindings"))
+        many = [f"thing-{number}" for number in range(10_000)]
+        self.done("POST", f"{ALL}/clusterroles", role("large", rule("get", " ".join(many))))
+        asked = self.later("POST", f"{HERE}/rolebindings", binding("x", "large", "eve"))
+        self.clock.advance(0.1)
+        self.assertNoResult(asked)
+        self.works.pop().callback(None)
+        self.clock.advance(0.1)
+        self.assertEqual(self.successResultOf(asked).code, 403)
 
 
 class BootstrapTests(RbacCase):

@@ -39,12 +39,15 @@ def few(values: Any, limit: int = 2) -> Any:
 
 RULES = st.one_of(
     st.fixed_dictionaries({
-        "verbs": few(VERBS), "apiGroups": few(("", "*")), "resources": few(RESOURCES), "resourceNames": few(("a", "b")),
+        "verbs": few(VERBS), "apiGroups": few(("", "*")), "resources": few(RESOURCES),
+        "resourceNames": few(("a", "b")),
     }),
     st.fixed_dictionaries({"verbs": few(VERBS), "nonResourceURLs": few(PATHS)}),
 )
 CHANGES = st.one_of(
-    st.tuples(st.just("role"), st.sampled_from(("", "a")), st.sampled_from("rs"), st.none() | st.lists(RULES, max_size=2)),
+    st.tuples(
+        st.just("role"), st.sampled_from(("", "a")), st.sampled_from("rs"), st.none() | st.lists(RULES, max_size=2)
+    ),
     st.tuples(
         st.just("binding"), st.sampled_from(("", "a")), st.sampled_from("xy"),
         st.none() | st.tuples(st.sampled_from(("Role", "ClusterRole")), st.sampled_from("rs"), few(SUBJECTS)),
@@ -136,7 +139,8 @@ class ReasonTests(SynchronousTestCase):
         self.world = World()
 
     def reason(self, user: UserInfo = USERS[0], **more: Any) -> tuple[bool | None, str]:
-        asked = RequestInfo(is_resource=True, path="/", **{"verb": "get", "resource": "pods", "namespace": "a", **more})
+        given = {"verb": "get", "resource": "pods", "namespace": "a", **more}
+        asked = RequestInfo(is_resource=True, path="/", **given)
         decision = self.world.rbac.authorize(user, asked)
         return decision.allowed, decision.reason
 

@@ -1,4 +1,4 @@
-"""Roles and bindings with `kubectl`, unmodified: who may what, what may be handed on, and what is there at the start."""
+"""Roles and bindings with `kubectl`, unmodified: who may what, and what may be handed on."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ class RbacTests(ServerCase):
         for question, answer in (
             (("create", "deployments.apps"), "yes"), (("get", "pods", "--subresource=log"), "yes"),
             (("create", "roles.rbac.authorization.k8s.io"), "no"), (("list", "nodes"), "no"),
-            (("list", "pods", "--namespace=default"), "no"), (("get", "/version"), "yes"), (("get", "/metrics"), "no"),
+            (("list", "pods", "--namespace=default"), "no"),
+            (("get", "/version"), "yes"), (("get", "/metrics"), "no"),
         ):  # fmt: skip
             self.assertEqual(await self.may(*question), answer, question)
         listed = (await self.bob("auth", "can-i", "--list")).output
