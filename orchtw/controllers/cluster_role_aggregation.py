@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from orchtw.client.informer import Informer
@@ -39,7 +40,7 @@ class ClusterRoleAggregationController(Controller):
     def _seen(self, old: Item | None, new: Item | None) -> None:
         """Note what has changed; those that gather are all due."""
         if new is not None:
-            self._known[new.name] = role = _Role(new.load())
+            self._known[new.name] = role = _Role(new)
             if role.selectors:
                 self._gatherers.add(new.name)
             else:
@@ -79,14 +80,18 @@ class ClusterRoleAggregationController(Controller):
 
 
 class _Role:
-    """What is to be known of one role."""
+    """What is to be known of one role; its rules are read when they are asked for, as most are never gathered."""
 
-    __slots__ = ("labels", "rules", "selectors")
-
-    def __init__(self, obj: Object) -> None:
+    def __init__(self, item: Item) -> None:
+        obj = item.load()
         self.labels: Mapping[str, str] = obj["metadata"].get("labels") or {}
-        self.rules = rules_of(obj)
         self.selectors = _selectors(obj.get("aggregationRule") or {})
+        self._item = item
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """Its rules."""
+        return rules_of(self._item.load())
 
 
 def _selectors(aggregation: Object) -> list[LabelSelector]:
