@@ -81,6 +81,10 @@ EVERYTHING: Final = (Rule((ALL,), (ALL,), (ALL,)), Rule((ALL,), paths=(ALL,)))
 """What only an administrator of the whole cluster holds."""
 
 
+MAX_STEPS: Final = 3_000_000
+"""Looks at a held rule in one comparison, which take about a second."""
+
+
 class TooManyRules(Exception):
     """Rules that stand for more than can be compared."""
 
@@ -102,23 +106,25 @@ def uncovered(held: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
     """
     owned = [_Owned(rule) for rule in held]
     missing: dict[Rule, None] = {}
-    left = MAX_ATOMS
+    left, steps_left = MAX_ATOMS, MAX_STEPS
     known = set(held)
     for rule in wanted:
         if rule in known:
             continue
+        steps_left -= len(owned)
+        if steps_left < 0:
+            raise TooManyRules("the rules are too many to be compared with those that are held")
         near = [each for each in owned if each.meets(rule)]
         for atom in _atoms(rule):
-            left -= 1 + len(near) // _RULES_AN_ATOM
+            left -= 1
+            steps_left -= len(near)
             if left < 0:
                 raise TooManyRules(f"the rules stand for more than {MAX_ATOMS} combinations")
+            if steps_left < 0:
+                raise TooManyRules("the rules are too many to be compared with those that are held")
             if atom not in missing and not any(each.covers(atom) for each in near):
                 missing[atom] = None
     return list(missing)
-
-
-_RULES_AN_ATOM: Final = 50
-"""Held rules that may be looked at for what a combination counts: the whole takes about a second at most."""
 
 
 def compact(rules: Iterable[Rule]) -> list[Rule]:

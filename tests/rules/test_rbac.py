@@ -108,6 +108,9 @@ class CoverTests(SynchronousTestCase):
         """Rules that multiply to more than can be compared are refused, not worked on."""
         many = tuple(map(str, range(200)))
         self.assertRaises(TooManyRules, uncovered, [], [Rule(many, many, many)])
+        held = [Rule(("get",), ("",), (str(number),)) for number in range(3000)]
+        wanted = [Rule(("list",), ("",), (str(number),)) for number in range(3000)]
+        self.assertRaises(TooManyRules, uncovered, held, wanted)
         few = tuple(map(str, range(10)))
         self.assertLess(len(uncovered([], [Rule(few, few, few)])), MAX_ATOMS)
 
