@@ -28,6 +28,8 @@ from orchtw.authn.refused_log import RefusedLog
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.decision import Host as AuthzHost
+from orchtw.authz.escalation import GrantChecks
+from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
@@ -87,9 +89,11 @@ class Instance:
         self._services = MultiService()  # type: ignore[no-untyped-call]
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
         authenticator, authorizer = self._authenticator(), self._authorizer()
         admissions = admission(self.resources, config, authorizer)
-        self.writes = write_path(self.resources, config, admissions)
+        grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=self.resources.offload.run)
+        self.writes = write_path(self.resources, config, admissions, grants)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
@@ -206,6 +210,7 @@ class Instance:
             clock=self._reactor,
             random=SystemRandom(),
             targets=resources.targets,
+            roles=self.roles,
             caller=self.caller,
             services=self._services,
         )
@@ -218,6 +223,7 @@ class Instance:
         """
         await self.resources.start()
         self._aggregation.api_services.open()
+        self.roles.follow()
         self._readiness.caches_filled()
         await self._presence.start()
         if self._bootstrap is not None:

@@ -15,6 +15,7 @@ from orchtw.config import Config
 from orchtw.registry import reservations
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.permissions import Permissions
 from orchtw.registry.surface import ServedSurface
 from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.write_path import WritePath
@@ -29,7 +30,9 @@ def admission(resources: Resources, config: Config, authorizer: Authorizer) -> A
     return Admissions(chain, surface, resources.offload)
 
 
-def write_path(resources: Resources, config: Config, admissions: Admissions) -> WritePath:
+def write_path(
+    resources: Resources, config: Config, admissions: Admissions, permissions: Permissions | None = None
+) -> WritePath:
     """The one loop that all writes go through."""
     host = reservations.Host(
         naming=resources.naming,
@@ -41,7 +44,9 @@ def write_path(resources: Resources, config: Config, admissions: Admissions) -> 
     resources.targets.configure(host, config)
     stamp = Stamp(now=time.time, new_uid=new_uid)
     ownership = FieldOwnership(resources.targets, resources.naming)
-    return WritePath(resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload)
+    return WritePath(
+        resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload, permissions
+    )
 
 
 def new_uid() -> str:

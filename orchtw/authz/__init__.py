@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from orchtw.authz import node, policy_file, webhook
-from orchtw.authz.bootstrap_rights import BootstrapRights
 from orchtw.authz.decision import Authorizer, Host
 from orchtw.authz.fixed import AlwaysAllow, AlwaysDeny
+from orchtw.authz.rbac import RBAC
 from orchtw.config import Config
 
 MODES: Mapping[str, Callable[[Host, Config], Authorizer]] = MappingProxyType(
@@ -19,7 +19,7 @@ MODES: Mapping[str, Callable[[Host, Config], Authorizer]] = MappingProxyType(
         "Node": node.from_flags,
         "ABAC": lambda host, config: policy_file.from_flags(config, host.naming),
         "Webhook": webhook.from_flags,
-        "RBAC": lambda host, config: BootstrapRights(host.naming),
+        "RBAC": lambda host, config: RBAC(host.roles, host.naming),
         "AlwaysAllow": lambda host, config: AlwaysAllow(),
         "AlwaysDeny": lambda host, config: AlwaysDeny(),
     }

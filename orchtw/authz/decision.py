@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import attrs
 from twisted.application.service import MultiService
 
+from orchtw.authz.live_roles import LiveRoles
 from orchtw.naming import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
@@ -81,8 +82,9 @@ EVERYTHING = Rules(
 class Host:
     """What the process gives to its authorizers.
 
-    `targets` lead to the stored rules. By `caller` others are asked; what follows stored objects is a child of
-    `services`, which start once the caches are filled and before the first request. `clock` is the reactor.
+    `targets` lead to stored objects, `roles` say who has which. By `caller` others are asked; what follows stored
+    objects is a child of `services`, which start once the caches are filled and before the first request. `clock` is
+    the reactor.
     """
 
     naming: Naming
@@ -91,6 +93,11 @@ class Host:
     targets: Targets
     caller: Caller
     services: MultiService
+    roles: LiveRoles = attrs.field()
+
+    @roles.default
+    def _roles(self) -> LiveRoles:
+        return LiveRoles(self.targets, self.naming)
 
 
 class Authorizer(Protocol):

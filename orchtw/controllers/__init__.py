@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from orchtw.controllers.bootstrap_signer import BootstrapSigner
+from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.csr_approving import Approver
 from orchtw.controllers.csr_cleaner import Cleaner
@@ -18,6 +19,7 @@ from orchtw.controllers.namespace import NamespaceController
 from orchtw.controllers.token_cleaner import TokenCleaner
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
+    "clusterrole-aggregation": lambda host, settings: ClusterRoleAggregationController(host),
     "csrapproving": lambda host, settings: Approver(host),
     "csrcleaner": lambda host, settings: Cleaner(host),
     "csrsigning": lambda host, settings: Signer(host, settings.signing),

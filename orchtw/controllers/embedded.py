@@ -17,6 +17,7 @@ from orchtw.client.interface import Client
 from orchtw.client.leader_election import Terms
 from orchtw.config import Config
 from orchtw.controllers import chosen, enabled
+from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Host
 from orchtw.controllers.csr_approving import Approver
 from orchtw.controllers.csr_cleaner import Cleaner
@@ -75,10 +76,12 @@ class AskedAccess:
 def _idle(config: Config, naming: Naming, registry: Registry) -> frozenset[str]:
     """The controllers that would have nothing to do.
 
-    Where namespaces or requests for certificates are not served, there are none; nor are there a garbage collector's
-    finalizers where it is switched off.
+    Where ClusterRoles, namespaces or requests for certificates are not served, there are none; nor are there any
+    finalizers of the garbage collector where it is switched off.
     """
     idle = set()
+    if registry.targets.find(naming.group("rbac.authorization.orch.io"), "v1", "clusterroles") is None:
+        idle.add(ClusterRoleAggregationController.name)
     if registry.targets.find("", "v1", "namespaces") is None:
         idle.add(NamespaceController.name)
     if registry.targets.find(naming.group("certificates.orch.io"), "v1", "certificatesigningrequests") is None:

@@ -20,10 +20,10 @@ class FlagTests(SynchronousTestCase):
 
     def test_selection(self) -> None:
         """`*` is nearly all, a name is that one, -name is all but it (reference CTRL-2)."""
-        requests = ["csrapproving", "csrcleaner", "csrsigning"]
-        self.assertEqual(self.enabled(), [*requests, "garbagecollector", "namespace"])
-        self.assertEqual(self.enabled("--controllers=*,-namespace"), [*requests, "garbagecollector"])
-        self.assertEqual(self.enabled("--controllers=-namespace,*"), [*requests, "garbagecollector"])
+        others = ["clusterrole-aggregation", "csrapproving", "csrcleaner", "csrsigning"]
+        self.assertEqual(self.enabled(), [*others, "garbagecollector", "namespace"])
+        self.assertEqual(self.enabled("--controllers=*,-namespace"), [*others, "garbagecollector"])
+        self.assertEqual(self.enabled("--controllers=-namespace,*"), [*others, "garbagecollector"])
         self.assertEqual(self.enabled("--controllers=namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=-namespace"), [])
         self.assertEqual(self.enabled("--controllers="), [])

@@ -18,7 +18,9 @@ PARTIAL_LIST = {"accept": "application/json;as=PartialObjectMetadataList;g=meta.
 
 class Case(TestCase):
     async def setUp(self) -> None:
-        self.server = InProcessServer(reactor, self.mktemp(), etcd_compaction_interval_s=0.0)
+        self.server = InProcessServer(
+            reactor, self.mktemp(), etcd_compaction_interval_s=0.0, controllers=("*", "-clusterrole-aggregation")
+        )
         await self.server.start()
         self.addCleanup(self.server.stop)
 
