@@ -282,11 +282,14 @@ class EndTests(DefinitionCase):
         """What refers to an owner of a kind that is not there any more goes, once that is known."""
         kind = gizmo(self.own_group())
         await self.install(kind)
-        owner = await self.created(self.custom(kind), thing(kind, "owner"))
-        meta = {"name": "owned", "ownerReferences": [reference(owner)]}
-        await self.created(self.core("configmaps"), {"metadata": meta})
+        for name in ("first", "second"):
+            owner = await self.created(self.custom(kind), thing(kind, name))
+            meta = {"name": f"of-{name}", "ownerReferences": [reference(owner)]}
+            await self.created(self.core("configmaps"), {"metadata": meta})
+        await self.client.delete(f"{self.custom(kind)}/first")
+        await self.until_code(self.core("configmaps", "of-first"), 404)  # so the collector knows objects of the kind
         await self.uninstall(kind["metadata"]["name"])
-        await self.until_code(self.core("configmaps", "owned"), 404)
+        await self.until_code(self.core("configmaps", "of-second"), 404)
 
 
 class RestartTests(ProcessCase):
