@@ -90,6 +90,8 @@ class APIServer(Service):
             secret=pki.derived_key(b"continue"),
             client_ca_pem=pki.client_ca_pem,
             front_proxy=pki.front_proxy,
+            account_key=pki.service_account_key,
+            ca_pem=pki.ca_pem.decode(),
         )
         self._address = host_and_port(config.public_address, port)
         self._tls = ServingTLS(self._tls_options())

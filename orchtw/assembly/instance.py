@@ -11,6 +11,7 @@ from typing import Any
 from twisted.application.service import MultiService
 from twisted.logger import Logger
 
+from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
@@ -23,13 +24,14 @@ from orchtw.assembly.writes import admission, write_path
 from orchtw.authn.method import Authenticator
 from orchtw.authn.method import Host as AuthnHost
 from orchtw.authn.refused_log import RefusedLog
+from orchtw.authn.service_accounts.keys import PrivateKey
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.decision import Host as AuthzHost
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
-from orchtw.controllers.embedded import embedded
+from orchtw.controllers.embedded import ControllerIdentity, embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
@@ -55,7 +57,8 @@ class Instance:
     `app` answers requests; `screen` looks at heads whose bodies are yet to come. `store` is what `claim_store`
     returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
     bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
-    certificates; `front_proxy` is how requests are passed on to aggregated servers. `reactor` measures every
+    certificates; `front_proxy` is how requests are passed on to aggregated servers. `account_key` signs
+    tokens of service accounts, who know this server by `ca_pem`. `reactor` measures every
     duration: its time should be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
     """
 
@@ -73,11 +76,15 @@ class Instance:
         secret: bytes,
         client_ca_pem: str = "",
         front_proxy: FrontProxy | None = None,
+        account_key: PrivateKey | None = None,
+        ca_pem: str = "",
     ) -> None:
         self._config = config
         self._reactor = reactor
         self.resources = Resources(config, naming, reactor, store)
         self.reloads = Reloads()
+        self._accounts = account_tokens(config, naming, host_and_port(address, port), account_key)
+        self._ca_pem = root_ca(config) or ca_pem
         self._services = MultiService()  # type: ignore[no-untyped-call]
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
@@ -131,6 +138,7 @@ class Instance:
             services=self._aggregation.api_services,
             documents=self._aggregation.documents,
             pass_on=passing.pass_on,
+            accounts=self._accounts,
             outward=outward(config, self.resources, origins, self.reloads),
         )
         api = API(parts, config)
@@ -162,7 +170,8 @@ class Instance:
 
     def _controllers(self, registry: Registry) -> Manager:
         resources = self.resources
-        made = embedded(self._config, resources.naming, registry, self._reactor, self._reactor.stop)
+        identity = ControllerIdentity(tokens=self._accounts, root_ca_pem=self._ca_pem)
+        made = embedded(self._config, resources.naming, registry, self._reactor, self._reactor.stop, identity)
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made
 
@@ -173,6 +182,7 @@ class Instance:
             key=os.urandom(32),
             reloads=self.reloads,
             targets=self.resources.targets,
+            accounts=self._accounts,
         )
         return authenticators(host, self._config, refused=RefusedLog(self._reactor).refused)
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import attrs
 
+from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.reloads import Reloads
@@ -21,7 +22,7 @@ class Host:
     """What the process gives to its authentication methods.
 
     `seconds` is the time since the epoch, `key` 32 random bytes. `reloads` gets what can be read again; `targets`
-    lead to the stored objects that credentials depend on.
+    lead to the stored objects that credentials depend on. `accounts` says which tokens are service accounts'.
     """
 
     naming: Naming
@@ -29,6 +30,7 @@ class Host:
     key: bytes
     reloads: Reloads
     targets: Targets
+    accounts: AccountTokens
 
 
 class Authenticator(Protocol):

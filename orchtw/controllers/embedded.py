@@ -8,8 +8,10 @@ from collections.abc import Callable
 from random import SystemRandom
 from uuid import uuid4
 
+import attrs
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Client
 from orchtw.client.leader_election import Terms
@@ -19,20 +21,41 @@ from orchtw.controllers.controller import Host
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.controllers.namespace import NamespaceController
+from orchtw.controllers.root_ca_publisher import RootCAPublisher
+from orchtw.controllers.service_account_tokens import TokenController
+from orchtw.controllers.service_accounts import ServiceAccountController
 from orchtw.naming import Naming
 from orchtw.request import UserInfo
 
+_FOLLOWED = ("namespaces", "serviceaccounts", "secrets", "configmaps")
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class ControllerIdentity:
+    """How tokens for Secrets are made, and what the accounts of the cluster know this server by."""
+
+    tokens: AccountTokens
+    root_ca_pem: str = ""
+
 
 def embedded(
-    config: Config, naming: Naming, registry: Registry, clock: IReactorTime, lost: Callable[[], None]
+    config: Config,
+    naming: Naming,
+    registry: Registry,
+    clock: IReactorTime,
+    lost: Callable[[], None],
+    identity: ControllerIdentity,
 ) -> Manager:
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
     host = host_of(naming, registry, clock)
     settings = Settings(
-        enabled=chosen(config.controllers) - _idle(config, registry),
+        enabled=chosen(config.controllers) - _idle(config, registry, identity),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
         concurrent_gc_syncs=config.concurrent_gc_syncs,
         namespace_sync_period_s=config.namespace_sync_period_s,
+        concurrent_token_syncs=config.concurrent_serviceaccount_token_syncs,
+        legacy_token=identity.tokens.legacy,
+        root_ca_pem=identity.root_ca_pem,
     )
     election = _terms(config, naming) if config.leader_elect else None
     return Manager(host, enabled(host, settings), election, lost)
@@ -47,14 +70,22 @@ def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Host:
     return Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
 
 
-def _idle(config: Config, registry: Registry) -> frozenset[str]:
+def _idle(config: Config, registry: Registry, identity: ControllerIdentity) -> frozenset[str]:
     """The controllers that would have nothing to do.
 
-    Where namespaces are not served, none is ever deleted; without a garbage collector's finalizers there is none.
+    Where namespaces are not served, none is ever made or deleted; without a garbage collector's finalizers there is
+    none; and without authorities none are published.
     """
     idle = set()
-    if registry.targets.find("", "v1", "namespaces") is None:
-        idle.add(NamespaceController.name)
+    served = {plural for plural in _FOLLOWED if registry.targets.find("", "v1", plural) is not None}
+    if "namespaces" not in served:
+        idle |= {NamespaceController.name, ServiceAccountController.name, RootCAPublisher.name}
+    if "serviceaccounts" not in served:
+        idle |= {ServiceAccountController.name, TokenController.name}
+    if "secrets" not in served:
+        idle.add(TokenController.name)
+    if "configmaps" not in served or not identity.root_ca_pem:
+        idle.add(RootCAPublisher.name)
     if not config.enable_garbage_collector:
         idle.add(GarbageCollector.name)
     return frozenset(idle)

@@ -10,18 +10,25 @@ from twisted.internet.defer import Deferred
 
 from orchtw.client.leader_election import LeaderElector, Terms
 from orchtw.controllers.controller import Controller, Host, Unhealthy
+from orchtw.controllers.service_account_tokens import LegacyToken
 
 ELECTION_ACCOUNT = "leader-election"
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Settings:
-    """The controllers' flags. `enabled` are names; `election` is None when this host need not be elected."""
+    """The controllers' flags. `enabled` are names; `election` is None when this host need not be elected.
+
+    `legacy_token` makes tokens for Secrets; `root_ca_pem` are the authorities that accounts know the server by.
+    """
 
     enabled: frozenset[str]
     concurrent_namespace_syncs: int = 10
     concurrent_gc_syncs: int = 20
     namespace_sync_period_s: float = 300.0
+    concurrent_token_syncs: int = 5
+    legacy_token: LegacyToken | None = None
+    root_ca_pem: str = ""
     election: Terms | None = None
 
 
