@@ -16,15 +16,15 @@ from orchtw.controllers.service_account_tokens import TokenController
 from orchtw.controllers.service_accounts import ServiceAccountController
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
+    "garbagecollector": lambda host, settings: GarbageCollector(host, settings.concurrent_gc_syncs),
+    "namespace": lambda host, settings: NamespaceController(
+        host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
+    ),
     "serviceaccount-token": lambda host, settings: TokenController(
         host, settings.concurrent_token_syncs, settings.legacy_token, settings.root_ca_pem
     ),
     "serviceaccount": lambda host, settings: ServiceAccountController(host),
     "root-ca-cert-publisher": lambda host, settings: RootCAPublisher(host, settings.root_ca_pem),
-    "garbagecollector": lambda host, settings: GarbageCollector(host, settings.concurrent_gc_syncs),
-    "namespace": lambda host, settings: NamespaceController(
-        host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
-    ),
 }
 """What `--controllers` can name, in the order in which they start."""
 

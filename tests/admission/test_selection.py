@@ -12,6 +12,7 @@ from orchtw.admission.plugins import PLUGINS
 from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
+from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
 from orchtw.config import Config
 from orchtw.errors import ConfigError
@@ -25,7 +26,7 @@ class SelectionTests(SynchronousTestCase):
     def test_default(self) -> None:
         """Without flags the default plugins run, as far as they are there."""
         found = selected(HOST, Config())
-        self.assertEqual([type(plugin) for plugin in found], [NamespaceLifecycle, Priority, DefaultIngressClass])
+        self.assertEqual([type(plugin) for plugin in found], [NamespaceLifecycle, ServiceAccountPlugin, Priority, DefaultIngressClass])
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""
@@ -49,7 +50,7 @@ class SelectionTests(SynchronousTestCase):
     def test_wrong_names(self) -> None:
         """Every unknown name, one that is not here, and one that is on and off has its line."""
         config = Config(
-            enable_admission_plugins=("Nope", "NodeRestriction", "ServiceAccount", "NamespaceLifecycle"),
+            enable_admission_plugins=("Nope", "NodeRestriction", "LimitRanger", "NamespaceLifecycle"),
             disable_admission_plugins=("Neither", "NamespaceLifecycle"),
         )
         found = problems(config)
@@ -59,9 +60,9 @@ class SelectionTests(SynchronousTestCase):
                 '--enable-admission-plugins: plugin "Nope" is unknown',
                 '--disable-admission-plugins: plugin "Neither" is unknown',
                 '--enable-admission-plugins: plugin "NodeRestriction" is not available; '
-                "available are NamespaceLifecycle, DefaultIngressClass, Priority",
-                '--enable-admission-plugins: plugin "ServiceAccount" is not available; '
-                "available are NamespaceLifecycle, DefaultIngressClass, Priority",
+                "available are NamespaceLifecycle, DefaultIngressClass, Priority, ServiceAccount",
+                '--enable-admission-plugins: plugin "LimitRanger" is not available; '
+                "available are NamespaceLifecycle, DefaultIngressClass, Priority, ServiceAccount",
                 '--enable-admission-plugins: plugin "NamespaceLifecycle" is in --disable-admission-plugins too',
             ],
         )

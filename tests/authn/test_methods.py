@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -18,13 +18,15 @@ from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens, bearer_token
 from orchtw.authn.client_certificates import ClientCertificates, user_of
 from orchtw.authn.method import ANONYMOUS, Host, authenticated
+from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authn.union import Union, chain
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
-from orchtw.naming import Naming
 from orchtw.pki import certificates
+from orchtw.registry.targets import Targets
 from orchtw.reloads import Reloads
 from orchtw.request import UNREADABLE, Peer, Request, UserInfo
+from tests.admission.asked import CATALOGUE, CODECS, NAMING
 from tests.serving.malformed import malformed
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -307,7 +309,12 @@ class ChainTests(SynchronousTestCase):
     def ask(self, asked: Request, **settings: Any) -> Any:
         """What the chain of these flags says."""
         host = Host(
-            naming=Naming.orch(), seconds=NOW.timestamp, key=KEY, reloads=Reloads(), targets=cast(Any, None)
+            naming=NAMING,
+            seconds=NOW.timestamp,
+            key=KEY,
+            reloads=Reloads(),
+            targets=Targets(CATALOGUE, CODECS, CATALOGUE.resources),
+            accounts=AccountTokens.default(NAMING),
         )
         return chain(host, Config(**settings)).authenticate(asked)
 

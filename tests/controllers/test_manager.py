@@ -13,6 +13,8 @@ from orchtw.errors import ConfigError
 from tests.client.world import World, WorldTestCase
 from tests.controllers.controlled import host
 
+ACCOUNTS = ["root-ca-cert-publisher", "serviceaccount", "serviceaccount-token"]
+
 
 class FlagTests(SynchronousTestCase):
     def enabled(self, *flags: str) -> list[str]:
@@ -20,9 +22,9 @@ class FlagTests(SynchronousTestCase):
 
     def test_selection(self) -> None:
         """`*` is all, a name is that one, -name is all but it (reference CTRL-2)."""
-        self.assertEqual(self.enabled(), ["garbagecollector", "namespace"])
-        self.assertEqual(self.enabled("--controllers=*,-namespace"), ["garbagecollector"])
-        self.assertEqual(self.enabled("--controllers=-namespace,*"), ["garbagecollector"])
+        self.assertEqual(self.enabled(), ["garbagecollector", "namespace", *ACCOUNTS])
+        self.assertEqual(self.enabled("--controllers=*,-namespace"), ["garbagecollector", *ACCOUNTS])
+        self.assertEqual(self.enabled("--controllers=-namespace,*"), ["garbagecollector", *ACCOUNTS])
         self.assertEqual(self.enabled("--controllers=namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=-namespace"), [])
         self.assertEqual(self.enabled("--controllers="), [])
@@ -36,7 +38,7 @@ class FlagTests(SynchronousTestCase):
     def test_unknown_names(self) -> None:
         """An unknown name is refused, and the known ones are listed."""
         error = self.assertRaises(ConfigError, parse, ["--controllers=*,-jobs,cron"])
-        known = "garbagecollector, namespace"
+        known = "garbagecollector, namespace, serviceaccount-token, serviceaccount, root-ca-cert-publisher"
         self.assertEqual(error.problems, (
             f'--controllers: "-jobs" is not in the list of known controllers: {known}',
             f'--controllers: "cron" is not in the list of known controllers: {known}',
