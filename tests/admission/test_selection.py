@@ -26,7 +26,8 @@ class SelectionTests(SynchronousTestCase):
     def test_default(self) -> None:
         """Without flags the default plugins run, as far as they are there."""
         found = selected(HOST, Config())
-        self.assertEqual([type(plugin) for plugin in found], [NamespaceLifecycle, ServiceAccountPlugin, Priority, DefaultIngressClass])
+        expected = [NamespaceLifecycle, ServiceAccountPlugin, Priority, DefaultIngressClass]
+        self.assertEqual([type(plugin) for plugin in found], expected)
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""

@@ -74,7 +74,8 @@ class TokenRequestTests(TokenCase):
     def test_seconds(self) -> None:
         """From 10 minutes to 2^32 seconds (AUTHN-29)."""
         prefix = 'TokenRequest.authentication.orch.io "" is invalid: spec.expirationSeconds: Invalid value: '
-        short, long = "may not specify a duration less than 10 minutes", "may not specify a duration larger than 2^32 seconds"
+        short = "may not specify a duration less than 10 minutes"
+        long = "may not specify a duration larger than 2^32 seconds"
         self.assertRefused(self.ask({"expirationSeconds": 599}), 422, f"{prefix}599: {short}")
         self.assertRefused(self.ask({"expirationSeconds": (1 << 32) + 1}), 422, f"{prefix}4294967297: {long}")
         for seconds in (600, 1 << 32):

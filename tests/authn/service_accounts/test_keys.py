@@ -50,7 +50,7 @@ class KeyFileTests(SynchronousTestCase):
         self.assertEqual(SigningKey.of(RSA).public.algorithm, "RS256")
 
     def test_refused_files(self) -> None:
-        """A file without keys, a broken key, another kind of key and a missing file end the start, naming the flag."""
+        """A file without keys, a broken or other kind of key, and a missing file end the start, naming the flag."""
         other = private_pem(ed25519.Ed25519PrivateKey.generate())
         broken = public_pem(EC).replace(b"M", b"!", 3)
         for content in (b"", b"nothing", other, broken, private_pem(rsa.generate_private_key(65537, 1024))):

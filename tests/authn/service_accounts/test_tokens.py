@@ -25,7 +25,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.request import UserInfo
 from orchtw.watch.entry import Entry
-from tests.properties import COMMON
+from tests.properties import examples
 
 NAMING = Naming.orch()
 NOW = 1_700_000_000
@@ -33,6 +33,11 @@ ACCOUNT = {"metadata": {"namespace": "ns", "name": "sa", "uid": "u1"}}
 POD = {"kind": "Pod", "metadata": {"namespace": "ns", "name": "p", "uid": "u2"}}
 SECRET = {"kind": "Secret", "metadata": {"namespace": "ns", "name": "s", "uid": "u3"}}
 GROUPS = ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated")
+
+
+def payload(data: bytes) -> str:
+    """A JWT's form around any bytes."""
+    return f"e30.{base64.urlsafe_b64encode(data).decode()}.a"
 
 
 class Objects:
@@ -90,8 +95,8 @@ class TokenCase(SynchronousTestCase):
         return jwt.encode(claims, signing.key, "ES256", headers={"kid": signing.public.kid, **headers})
 
     def claims(self, **changes: Any) -> Object:
-        own = {"namespace": "ns", "serviceaccount": {"name": "sa", "uid": "u1"}}
-        claims = {"iss": "https://a.b", "sub": "system:serviceaccount:ns:sa", "aud": ["api"], "orch.io": own}
+        own: Object = {"namespace": "ns", "serviceaccount": {"name": "sa", "uid": "u1"}}
+        claims: Object = {"iss": "https://a.b", "sub": "system:serviceaccount:ns:sa", "aud": ["api"], "orch.io": own}
         claims |= {"nbf": NOW, "iat": NOW, "exp": NOW + 600, **changes}
         return {key: value for key, value in claims.items() if value is not None}
 
@@ -116,7 +121,8 @@ class BoundTokenTests(TokenCase):
     def test_claims(self) -> None:
         """An issued token claims what the reference says, and no id of its own (AUTHN-25)."""
         token = self.settings.bound(ACCOUNT, ["api"], NOW, (EXTENDED_S, 3607), POD)
-        own = {"namespace": "ns", "pod": {"name": "p", "uid": "u2"}, "serviceaccount": {"name": "sa", "uid": "u1"}}
+        own: Object = {"namespace": "ns", "serviceaccount": {"name": "sa", "uid": "u1"}}
+        own["pod"] = {"name": "p", "uid": "u2"}
         expected = self.claims(exp=NOW + EXTENDED_S)
         expected["orch.io"] = {**own, "warnafter": NOW + 3607}
         self.assertEqual(jwt.decode(token, options={"verify_signature": False}), expected)
@@ -130,7 +136,7 @@ class BoundTokenTests(TokenCase):
         self.objects.put("pods", POD)
         extra = {"authentication.orch.io/pod-name": ("p",), "authentication.orch.io/pod-uid": ("u2",)}
         self.assertEqual(self.user(token).extra, extra)
-        self.objects.put("pods", {"metadata": {**POD["metadata"], "uid": "other"}})
+        self.objects.put("pods", {"metadata": {"namespace": "ns", "name": "p", "uid": "other"}})
         self.assertRefused(token)
         self.objects.put("pods", POD)
         self.user(token)
@@ -184,7 +190,7 @@ class BoundTokenTests(TokenCase):
     def test_issuers(self) -> None:
         """Each issuer is accepted; a token of another one is left to other methods (AUTHN-24)."""
         self.user(self.signed(self.claims(iss="https://old")))
-        for issuer in ("https://else", None, 5):
+        for issuer in ("https://else", None):
             self.assertIsNone(self.method.find(self.signed(self.claims(iss=issuer))))
 
     def test_other_process(self) -> None:
@@ -244,7 +250,8 @@ class LegacyTokenTests(TokenCase):
         prefix = "orch.io/serviceaccount/"
         good = jwt.decode(self.settings.legacy(ACCOUNT, "s"), options={"verify_signature": False})
         self.assertEqual(good["iss"], "orch/serviceaccount")
-        for changes in ({"sub": "system:serviceaccount:ns:x"}, {f"{prefix}secret.name": ""}, {f"{prefix}namespace": 5}):
+        wrong: list[Object] = [{"sub": "system:serviceaccount:ns:x"}, {f"{prefix}secret.name": ""}]
+        for changes in (*wrong, {f"{prefix}namespace": 5}):
             token = self.signed({**good, **changes})
             self.keep(token)
             self.assertRefused(token)
@@ -313,7 +320,7 @@ class HostileTokenTests(TokenCase):
 
     def test_wrong_claims(self) -> None:
         """Signed claims of another form than ours are refused (AUTHN-25)."""
-        own = {"namespace": "ns", "serviceaccount": {"name": "sa", "uid": "u1"}}
+        own: Object = {"namespace": "ns", "serviceaccount": {"name": "sa", "uid": "u1"}}
         wrong: list[Any] = [
             {"orch.io": None}, {"orch.io": []}, {"sub": "admin"}, {"exp": "never"}, {"exp": None}, {"nbf": True},
             {"orch.io": {**own, "pod": "p"}}, {"orch.io": {**own, "serviceaccount": {"name": "sa"}}},
@@ -322,8 +329,8 @@ class HostileTokenTests(TokenCase):
         for changes in wrong:
             self.assertRefused(self.signed(self.claims(**changes)))
 
-    @COMMON
-    @given(st.text(max_size=80) | st.binary(max_size=80).map(lambda data: f"e30.{base64.urlsafe_b64encode(data)}.a"))
+    @examples(200)
+    @given(st.text(max_size=80) | st.binary(max_size=80).map(payload))
     def test_anything(self, text: str) -> None:
         """Any other text is no token of ours (AUTHN-24)."""
         self.assertIsNone(self.method.find(text))
