@@ -133,9 +133,10 @@ class ServiceAccountTests(ServedCase):
 
     def test_mirror(self) -> None:
         """A mirror pod is left as it is, and refers to neither account nor secrets (PLUG-45)."""
-        annotations, node = {"orch.io/config.mirror": "x"}, {"nodeName": "n"}
+        annotations: Object = {"orch.io/config.mirror": "x"}
+        node: Object = {"nodeName": "n"}
         token = {"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}
-        refused = {
+        refused: dict[str, Object] = {
             "a mirror pod may not reference service accounts": {"serviceAccountName": "default"},
             "a mirror pod may not reference secrets": {"volumes": [{"name": "v", "secret": {"secretName": "s"}}]},
             "a mirror pod may not use ServiceAccountToken volume projections": {"volumes": [token]},
