@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import attrs
 
@@ -55,19 +55,24 @@ class Plan:
 NOBODY = Plan()
 """The plan of a write that no plugin is to see."""
 
+MAX_PLANS: Final = 10_000
+"""That are kept: some for each resource."""
+
 
 class Chain:
     """The plugins in their order."""
 
     def __init__(self, plugins: Sequence[Plugin] = ()) -> None:
         self._plugins = tuple(plugins)
-        self._plans: dict[tuple[str, str, bool, str], Plan] = {}  # as many as there are resources and operations
+        self._plans: dict[tuple[str, str, bool, str], Plan] = {}
 
     def plan(self, operation: Operation, resource: ResourceType, subresource: str = "") -> Plan:
         """Whom such a write concerns."""
         key = (operation, resource.qualified, resource.namespaced, subresource)
         found = self._plans.get(key)
         if found is None:
+            if len(self._plans) >= MAX_PLANS:  # definitions come and go
+                self._plans.clear()
             found = self._plans[key] = self._planned(operation, resource, subresource)
         return found
 

@@ -40,10 +40,8 @@ def _text(place: Place) -> str:
 
 def fits(kind: Type, value: Any) -> bool:
     """Whether there is no problem; the quick answer, without places."""
-    if value is None or kind.shape == UNTYPED_SHAPE:
+    if value is None:
         return True
-    if isinstance(kind, ScalarType):
-        return _fits_scalar(kind, value)
     if isinstance(kind, MapType):
         if type(value) is not dict:
             return False
@@ -56,12 +54,16 @@ def fits(kind: Type, value: Any) -> bool:
             if inner is None or not fits(inner, part):
                 return False
         return True
+    if isinstance(kind, ScalarType):
+        return _fits_scalar(kind, value)
+    if kind.shape == UNTYPED_SHAPE:
+        return True
     assert isinstance(kind, ListType)
-    if type(value) is not list:
-        return False
-    if kind.shape and not _told_apart(kind, value):
+    if type(value) is not list or (kind.shape and not _told_apart(kind, value)):
         return False
     element = kind.element
+    if type(element) is ScalarType and {*map(type, value)} <= {*element.accepts}:
+        return True
     return all([fits(element, item) for item in value])
 
 
@@ -73,6 +75,11 @@ def _fits_scalar(kind: ScalarType, value: Any) -> bool:
 
 
 def _told_apart(kind: ListType, value: list[Any]) -> bool:
+    if len(kind.keys) == 1:  # most lists: by a name
+        key = kind.keys[0]
+        names = [item.get(key) if type(item) is dict else None for item in value]
+        if {*map(type, names)} == {str}:
+            return len(set(names)) == len(names)
     try:
         return len({kind.step(item) for item in value}) == len(value)
     except KeylessItem:

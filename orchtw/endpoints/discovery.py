@@ -6,7 +6,7 @@ kept, one per document and format.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchtw.registry.aggregation.order import available, matters, merged
@@ -42,7 +42,7 @@ class Discovery:
         self._server = server
         self._negotiator = negotiator
         self._represent = represent
-        self._documents: dict[str, Document] = {}
+        self._documents: Mapping[str, Document] = {}
         self._kept: dict[tuple[str, str, bool], Response] = {}
         targets.listen(self._forget)
         services.listen(lambda old, new: self._forget() if matters(old, new) else None)
@@ -65,7 +65,7 @@ class Discovery:
             kept = self._kept[key] = self._represent(self._document(path, accept), accept)
         return Response(content_type=kept.content_type, body=kept.body)
 
-    def _all(self) -> dict[str, Document]:
+    def _all(self) -> Mapping[str, Document]:
         if not self._documents:
             resources, services = self._targets.resources, self._services.all
             served = {(each.group, each.version) for each in resources}
@@ -82,12 +82,33 @@ class Discovery:
         return {**document, "apiVersion": "v1"} if accept.format == "protobuf" else document
 
 
+class Documents(Mapping[str, Document]):
+    """Documents by path; lists of resources are made when they are first asked for: there may be thousands."""
+
+    def __init__(self, made: dict[str, Document], lists: Mapping[str, Sequence[ResourceType]]) -> None:
+        self._made = made
+        self._lists = lists
+        self._paths = dict.fromkeys((*made, *lists))
+
+    def __getitem__(self, path: str) -> Document:
+        found = self._made.get(path)
+        if found is None:
+            found = self._made[path] = _resource_list(self._lists[path])
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
 def documents(
     infos: Iterable[GroupInfo],
     enabled: Iterable[ResourceType],
     server: str,
     elsewhere: Collection[tuple[str, str]] = (),
-) -> dict[str, Document]:
+) -> Documents:
     """The document of each discovery path, members in the order of emission; other servers serve `elsewhere`."""
     served: dict[tuple[str, str], list[ResourceType]] = {}
     for resource in enabled:
@@ -102,9 +123,10 @@ def documents(
         "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups},
     }
     found |= {f"/apis/{group['name']}": {"kind": "APIGroup", "apiVersion": "v1", **group} for group in groups}
-    for (group, version), resources in served.items():
-        found[f"/apis/{group}/{version}" if group else f"/api/{version}"] = _resource_list(resources)
-    return found
+    lists = {
+        f"/apis/{group}/{version}" if group else f"/api/{version}": each for (group, version), each in served.items()
+    }
+    return Documents(found, lists)
 
 
 def _group(info: GroupInfo, served: Collection[tuple[str, str]]) -> Document:

@@ -235,7 +235,7 @@ class WritePath:
 
     async def terminate(self, write: Write, live: Entry, new: Object, old: Object) -> Entry | None:
         """Store `new`, the live object with the marks of its termination; None: another writer was faster."""
-        stored, size = write.target.stored, len(live.raw)
+        stored, size = write.target.stored, write.target.strategy.work_bytes(new, len(live.raw))
         hold = await self._reserve(write, size, new, old, _nothing)
         try:
             prepared = await self._run(size, lambda: write.target.prepare(new))

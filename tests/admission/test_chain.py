@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.admission import chain as chain_module
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import Chain
 from orchtw.errors import Forbidden
@@ -81,3 +82,12 @@ class ChainTests(SynchronousTestCase):
             chain.plan("UPDATE", resource("poddisruptionbudgets", "policy/v1"))
             chain.plan("UPDATE", resource("poddisruptionbudgets", "policy/v1beta1"))
         self.assertEqual(plugin.asked, 3)
+
+    def test_bounded(self) -> None:
+        """Of kinds that come and go not all is kept."""
+        self.patch(chain_module, "MAX_PLANS", 2)
+        plugin = Mutator("a", self.seen)
+        chain = Chain([plugin])
+        for plural in ("pods", "services", "secrets", "pods"):
+            chain.plan("CREATE", resource(plural))
+        self.assertEqual(plugin.asked, 4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -10,7 +10,7 @@ import attrs
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.client.informer import Informer
+from orchtw.client.informer import TURN_S, Informer, Reflector
 from orchtw.client.interface import Item, Listing, Receiver, Resource
 from orchtw.client.owner_references import OwnerMetadata
 from orchtw.errors import Expired, InternalError, StatusError
@@ -192,3 +192,54 @@ class InProcessInformerTests(WorldTestCase):
         self.assertEqual(list(informer.items), ["a/y"])
         self.assertEqual(informer.items["a/y"].load(), world.get("configmaps", "y"))
         informer.stop()
+
+
+class SlowSink:
+    """Takes as long for an item as a turn may take."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.taken: list[str] = []
+        self._clock = clock
+
+    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
+        for item in items:
+            self.taken.append(item.name)
+            self._clock.rightNow += TURN_S
+            yield
+
+    def changed(self, item: Item) -> None:
+        self.taken.append(item.name)
+
+    def removed(self, item: Item) -> None:
+        self.taken.remove(item.name)
+
+
+class TurnTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.clock, self.client = Clock(), FakeClient()
+        self.client.items = [FakeItem("a", "1"), FakeItem("b", "1"), FakeItem("c", "1")]
+        self.sink = SlowSink(self.clock)
+
+    def started(self, *, in_turns: bool) -> Reflector:
+        reflector = Reflector(self.client, PODS, self.sink, self.clock, Random(1), in_turns=in_turns)
+        reflector.start()
+        return reflector
+
+    def test_one(self) -> None:
+        """A list is taken in as a whole, before the start is over."""
+        self.assertTrue(self.started(in_turns=False).synced)
+        self.assertEqual(self.sink.taken, ["a", "b", "c"])
+
+    def test_several(self) -> None:
+        """Where taking in takes long, others have their turns between; the watch begins after the last one."""
+        reflector = self.started(in_turns=True)
+        self.assertEqual((self.sink.taken, reflector.synced, self.client.watches), (["a"], False, []))
+        self.clock.advance(0)
+        self.assertEqual((self.sink.taken, reflector.synced), (["a", "b", "c"], True))
+        self.assertEqual(len(self.client.watches), 1)
+
+    def test_stopped_between(self) -> None:
+        """One that is stopped between two turns takes in nothing more."""
+        self.started(in_turns=True).stop()
+        self.clock.advance(1)
+        self.assertEqual((self.sink.taken, self.client.watches), (["a"], []))

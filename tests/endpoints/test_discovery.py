@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -37,7 +37,7 @@ CATALOGUE = Catalogue.load(NAMING)
 CODECS = Codecs(CATALOGUE)
 
 
-def served(*settings: tuple[str, str]) -> dict[str, Any]:
+def served(*settings: tuple[str, str]) -> Mapping[str, Any]:
     """Every document of a server with this --runtime-config."""
     return documents(CATALOGUE.groups, enabled(CATALOGUE, settings), "127.0.0.1:6443")
 

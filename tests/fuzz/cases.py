@@ -21,7 +21,7 @@ _KINDS: dict[Callable[[Draw, ResourceType], Case], float] = {
     writes.large: 0.03,
     extensions.define: 2.5,
     extensions.redefine: 2,
-    extensions.undefine: 0.3,
+    extensions.undefine: 0.15,
     extensions.api_service: 0.7,
     reads.get: 8,
     reads.collect: 8,

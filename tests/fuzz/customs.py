@@ -216,12 +216,13 @@ class Shapes:
     def condition(self) -> Schema:
         """What an anyOf may hold, or nearly."""
         choice = self._random.choice
-        return choice(
+        some: Schema = choice(
             ({"required": ["spec"]}, {"pattern": choice(PATTERNS)}, {"enum": choice(_ENUMS)}, {"minimum": 1},
             {"maxItems": 2},
              {"properties": {choice(_FIELDS): {"minLength": 1}}}, {"type": "string"},
              {"anyOf": [{"format": choice(FORMATS)}]})
         )  # fmt: skip
+        return copy.deepcopy(some)
 
     def rule(self) -> dict[str, Any]:
         """An expression that may hold of nothing."""
@@ -231,7 +232,7 @@ class Shapes:
 
     def _sometimes(self, out: dict[str, Any], key: str, values: Any, share: float = 0.2) -> None:
         if self._random.random() < share:
-            out[key] = self._random.choice(values)
+            out[key] = copy.deepcopy(self._random.choice(values))  # what is drawn may be spoilt in place
 
     def value(self, schema: Any, depth: int = 1) -> Any:
         """A value that a schema may like."""

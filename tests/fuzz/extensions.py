@@ -46,7 +46,7 @@ def define(draw: Draw, resource: ResourceType) -> Case:
         if draw.chance(0.5):
             shapes.spoil_version(draw.random.choice(obj["spec"]["versions"]))
         if draw.chance(0.1):
-            obj["spec"]["conversion"] = draw.random.choice(_CONVERSIONS)
+            obj["spec"]["conversion"] = copy.deepcopy(draw.random.choice(_CONVERSIONS))
         if draw.chance(0.25):
             obj["spec"] = draw.spoil(obj["spec"])
             obj = draw.spoil(obj)
@@ -84,7 +84,7 @@ def redefine(draw: Draw, resource: ResourceType) -> Case:
             shapes.spoil_version(draw.random.choice(spec["versions"]))
         value = {"spec": {"versions": spec["versions"]}}
         if draw.chance(0.1):
-            value["spec"]["conversion"] = draw.random.choice(_CONVERSIONS)
+            value["spec"]["conversion"] = copy.deepcopy(draw.random.choice(_CONVERSIONS))
         if draw.chance(0.1):
             value["spec"]["names"] = draw.spoil({**spec["names"], "shortNames": ["po", "g"], "categories": ["all"]})
         if draw.chance(0.1):
@@ -116,7 +116,8 @@ def api_service(draw: Draw, resource: ResourceType) -> Case:
     if chosen < 0.6:
         return Case("DELETE", f"{path}/{version}.{group}", draw.headers())
     spec = {
-        "group": group, "version": version, "service": draw.random.choice(_SERVICES), "insecureSkipTLSVerify": True,
+        "group": group, "version": version, "service": copy.deepcopy(draw.random.choice(_SERVICES)),
+        "insecureSkipTLSVerify": True,
         "groupPriorityMinimum": draw.random.choice((1, 100, 20_000, 0)), "versionPriority": draw.random.choice((1,
         15, 0)),
     }  # fmt: skip

@@ -29,9 +29,11 @@ class CustomStrategy(Strategy):
 
     def work_bytes(self, obj: Object, size_bytes: int) -> int:
         """Rules of the schema may take long for small objects too."""
+        if size_bytes > INLINE_BYTES:
+            return size_bytes
         codec = self._codec
         slow = isinstance(codec, CustomCodec) and codec.may_take_long(size_bytes)
-        return max(size_bytes, INLINE_BYTES + 1) if slow else size_bytes
+        return INLINE_BYTES + 1 if slow else size_bytes
 
     def prepare_for_create(self, obj: Object, user: UserInfo) -> None:
         super().prepare_for_create(obj, user)

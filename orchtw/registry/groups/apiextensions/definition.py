@@ -32,6 +32,7 @@ _PENDING = Finding(
     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
 )
 _ANYWHERE = Path(None, "")
+_INLINE_BYTES: Final = 4096
 _WORK_OF_A_BYTE: Final = 8  # of a text of nothing but rules
 _NAMES_TAIL = ("singular", "shortNames", "kind", "listKind", "categories")
 
@@ -77,9 +78,9 @@ class DefinitionStrategy(Strategy):
         self.expressions = gates["CustomResourceValidationExpressions"]
 
     def work_bytes(self, obj: Object, size_bytes: int) -> int:
-        """Rules take some microseconds a character to be compiled, and some patterns milliseconds."""
-        if size_bytes > INLINE_BYTES:
-            return size_bytes
+        """Rules, patterns and schemas take some milliseconds, and many definitions come at once."""
+        if size_bytes > _INLINE_BYTES:
+            return max(size_bytes, INLINE_BYTES + 1)
         text = orjson.dumps(obj["spec"])
         if patterns.are_heavy(text):
             return INLINE_BYTES + 1
