@@ -1,4 +1,4 @@
-"""Service accounts as pods use them: from a Secret, by the public client's own loader (reference AUTHN-23, AUTHN-26)."""
+"""Service accounts as pods use them: from a Secret, by the public client's loader (reference AUTHN-23, AUTHN-26)."""
 
 from __future__ import annotations
 
