@@ -65,7 +65,6 @@ EXTRA: dict[str, tuple[str, ...]] = {
     "PodDisruptionBudget": ("spec",),
     "PodDisruptionBudgetSpec": ("minAvailable", "selector"),
     "PodSecurityPolicy": ("spec",),
-    "PodSpec": ("automountServiceAccountToken",),
     "PodTemplate": ("template",),
     "PodTemplateSpec": ("metadata", "spec"),
     "PolicyRule": ("apiGroups", "resources", "verbs"),
@@ -135,8 +134,6 @@ VALUES: dict[tuple[str, str], Any] = {
     ("PersistentVolumeSpec", "accessModes"): ["ReadWriteOnce"],
     ("PersistentVolumeSpec", "capacity"): {"storage": "1Gi"},
     ("PodDisruptionBudgetSpec", "minAvailable"): 1,
-    # The name of the volume with the token is random.
-    ("PodSpec", "automountServiceAccountToken"): False,
     ("PodTemplateSpec", "metadata"): {"labels": LABELS},
     ("PriorityClass", "value"): 1000,
     ("PriorityLevelConfigurationSpec", "type"): "Limited",
