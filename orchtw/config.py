@@ -170,6 +170,59 @@ class Config:
             "Authentication", "Beginnings of headers with the user's extra attributes, such as X-Remote-Extra-.", LIST
         ),
     )
+    enable_bootstrap_token_auth: bool = attrs.field(
+        default=False,
+        metadata=_about("Authentication", "Secrets of the system's namespace hold tokens for joining.", BOOLEAN),
+    )
+    oidc_issuer_url: str = attrs.field(
+        default="",
+        metadata=_about("Authentication", "https URL of the OpenID Connect issuer whose ID tokens are taken.", TEXT),
+    )
+    oidc_client_id: str = attrs.field(
+        default="", metadata=_about("Authentication", "Audience that ID tokens must be for.", TEXT)
+    )
+    oidc_ca_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Authentication", "PEM CAs of the issuer's certificate; empty: the machine's.", PATH),
+    )
+    oidc_username_claim: str = attrs.field(
+        default="sub", metadata=_about("Authentication", "Claim of ID tokens with the user's name.", TEXT)
+    )
+    oidc_username_prefix: str = attrs.field(
+        default="",
+        metadata=_about(
+            "Authentication",
+            "Put before that name; empty: the issuer's URL and #, but nothing for email; - is nothing.",
+            TEXT,
+        ),
+    )
+    oidc_groups_claim: str = attrs.field(
+        default="", metadata=_about("Authentication", "Claim of ID tokens with the user's groups.", TEXT)
+    )
+    oidc_groups_prefix: str = attrs.field(
+        default="", metadata=_about("Authentication", "Put before each of those groups.", TEXT)
+    )
+    oidc_required_claim: tuple[tuple[str, str], ...] = attrs.field(
+        default=(), metadata=_about("Authentication", "Claims that ID tokens must have: name=value.", PAIRS)
+    )
+    oidc_signing_algs: tuple[str, ...] = attrs.field(
+        default=("RS256",),
+        metadata=_about(
+            "Authentication", "Algorithms that ID tokens may be signed with: RS, ES or PS with 256, 384 or 512.", LIST
+        ),
+    )
+    authentication_token_webhook_config_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Authentication", "Client configuration of a webhook that is asked about tokens.", PATH),
+    )
+    authentication_token_webhook_cache_ttl_s: float = attrs.field(
+        default=120.0,
+        metadata=_about("Authentication", "Time for which that webhook's answers are kept; 0: not at all.", DURATION),
+    )
+    authentication_token_webhook_version: str = attrs.field(
+        default="v1beta1",
+        metadata=_about("Authentication", "Version of TokenReview for that webhook: v1beta1 or v1.", TEXT),
+    )
     service_account_signing_key_file: Path | None = attrs.field(
         default=None,
         metadata=_about(
@@ -229,6 +282,27 @@ class Config:
         metadata=_about(
             "Authorization", "Modes in the order in which they are asked: {authorization_modes}.", LIST
         ),
+    )
+    authorization_policy_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Authorization", "Policies of mode ABAC: a JSON object on each line, read once.", PATH),
+    )
+    authorization_webhook_config_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Authorization", "Client configuration (kubeconfig) of the server that mode Webhook asks.", PATH
+        ),
+    )
+    authorization_webhook_version: str = attrs.field(
+        default="v1beta1",
+        metadata=_about("Authorization", "Version of SubjectAccessReview that it is asked in: v1beta1 or v1.", TEXT),
+    )
+    authorization_webhook_cache_authorized_ttl_s: float = attrs.field(
+        default=300.0, metadata=_about("Authorization", "Time for which its permissions are remembered.", DURATION)
+    )
+    authorization_webhook_cache_unauthorized_ttl_s: float = attrs.field(
+        default=30.0,
+        metadata=_about("Authorization", "Time for which its other answers are remembered.", DURATION),
     )
 
     enable_admission_plugins: tuple[str, ...] = attrs.field(
@@ -318,8 +392,8 @@ class Config:
         default=("*",),
         metadata=_about(
             "Controllers",
-            "Controllers to run: * for all, names, -name for all but it, -* for none but those named; "
-            "there are {controllers}.",
+            "Controllers to run: * for all but bootstrapsigner and tokencleaner, names, -name for all but it, "
+            "-* for none but those named; there are {controllers}.",
             LIST,
         ),
     )
@@ -352,6 +426,68 @@ class Config:
     )
     leader_elect_retry_period_s: float = attrs.field(
         default=2.0, metadata=_about("Controllers", "Time between attempts at the Lease.", DURATION)
+    )
+
+    cluster_signing_cert_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Certificate signing", "PEM CA that signs for every signer; empty: the server's own.", PATH
+        ),
+    )
+    cluster_signing_key_file: Path | None = attrs.field(
+        default=None, metadata=_about("Certificate signing", "PEM private key of --cluster-signing-cert-file.", PATH)
+    )
+    cluster_signing_orch_apiserver_client_cert_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Certificate signing", "PEM CA that signs for clients; signers without a CA do not sign then.", PATH
+        ),
+    )
+    cluster_signing_orch_apiserver_client_key_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Certificate signing", "PEM private key of --cluster-signing-orch-apiserver-client-cert-file.", PATH
+        ),
+    )
+    cluster_signing_orchlet_client_cert_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Certificate signing", "PEM CA that signs nodes' client certificates.", PATH
+        ),
+    )
+    cluster_signing_orchlet_client_key_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Certificate signing", "PEM private key of --cluster-signing-orchlet-client-cert-file.", PATH
+        ),
+    )
+    cluster_signing_orchlet_serving_cert_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Certificate signing", "PEM CA that signs nodes' serving certificates.", PATH
+        ),
+    )
+    cluster_signing_orchlet_serving_key_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Certificate signing", "PEM private key of --cluster-signing-orchlet-serving-cert-file.", PATH
+        ),
+    )
+    cluster_signing_legacy_unknown_cert_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Certificate signing", "PEM CA that signs for the legacy signer.", PATH
+        ),
+    )
+    cluster_signing_legacy_unknown_key_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Certificate signing", "PEM private key of --cluster-signing-legacy-unknown-cert-file.", PATH
+        ),
+    )
+    cluster_signing_duration_s: float = attrs.field(
+        default=8760 * 3600.0,
+        metadata=_about("Certificate signing", "Longest life of a certificate that is signed.", DURATION),
     )
 
     @property

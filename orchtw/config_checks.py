@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 VOCABULARIES = ("orch", "kubernetes")
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
+REVIEW_VERSIONS = ("v1beta1", "v1")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
-# Modes that the field knows beside those of this server: to name one is another mistake than to misspell one.
-_OTHER_MODES = frozenset({"ABAC", "Webhook"})
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
@@ -57,9 +58,16 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_service_ranges(config.service_cluster_ip_range),
         _node_ports(config.service_node_port_range),
         *_modes(config.authorization_mode, choices.authorization_modes),
+        _one_of(
+            "authentication-token-webhook-version", config.authentication_token_webhook_version, REVIEW_VERSIONS
+        ),
+        *_oidc(config),
+        *_files_of_modes(config),
+        _one_of("authorization-webhook-version", config.authorization_webhook_version, REVIEW_VERSIONS),
         *_controllers(config.controllers, choices.controllers),
         *_election(config),
         *_accounts(config),
+        *_signing(config),
         *(
             _one_of("orchlet-preferred-address-types", each, ADDRESS_TYPES)
             for each in config.orchlet_preferred_address_types
@@ -76,6 +84,29 @@ def check(config: Config, choices: Choices) -> list[str]:
     if config.data_dir is None or not str(config.data_dir):
         problems.append("--data-dir: must not be empty")
     return [problem for problem in problems if problem]
+
+
+def _signing(config: Config) -> list[str]:
+    """Problems of the authorities that sign: halves of pairs, and one for all beside ones of their own."""
+    names = ("orch-apiserver-client", "orchlet-client", "orchlet-serving", "legacy-unknown")
+    own = [(f"cluster-signing-{name}", _signing_pair(config, f"_{name.replace('-', '_')}")) for name in names]
+    common = _signing_pair(config, "")
+    problems = [
+        f"--{name}-cert-file and --{name}-key-file must be given together"
+        for name, pair in (("cluster-signing", common), *own)
+        if len({path is None for path in pair}) > 1
+    ]
+    if any(common) and any(path for _, pair in own for path in pair):
+        problems.append(
+            "cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags "
+            "at the same time"
+        )
+    return problems
+
+
+def _signing_pair(config: Config, name: str) -> tuple[Path | None, Path | None]:
+    certificate, key = (getattr(config, f"cluster_signing{name}_{part}_file") for part in ("cert", "key"))
+    return certificate, key
 
 
 def _one_of(name: str, value: str, allowed: Sequence[str]) -> str:
@@ -111,6 +142,7 @@ def _numbers(config: Config) -> list[str]:
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),
         ("concurrent-serviceaccount-token-syncs", config.concurrent_serviceaccount_token_syncs),
         ("namespace-sync-period", config.namespace_sync_period_s),
+        ("cluster-signing-duration", config.cluster_signing_duration_s),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
 
@@ -166,22 +198,51 @@ def _node_ports(text: str) -> str:
     return ""
 
 
-def _modes(modes: tuple[str, ...], available: tuple[str, ...]) -> list[str]:
-    """Problems of `--authorization-mode`: unknown or repeated modes, or ones that are not here
-    (reference AUTHZ-7).
-    """
-    unknown = [mode for mode in modes if mode not in available and mode not in _OTHER_MODES]
+def _modes(modes: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
+    """Problems of `--authorization-mode`: unknown or repeated modes (reference AUTHZ-7)."""
+    unknown = [mode for mode in modes if mode not in known]
     if unknown:
         return [f'--authorization-mode: "{mode}" is not a valid mode' for mode in unknown]
     if len(set(modes)) != len(modes):
         return [f"--authorization-mode: {','.join(modes)} has mode specified more than once"]
-    if not modes:
-        return ["--authorization-mode: at least one mode must be given"]
-    return [
-        f'--authorization-mode: "{mode}" is not available; available are {", ".join(available)}'
-        for mode in modes
-        if mode not in available
-    ]
+    return [] if modes else ["--authorization-mode: at least one mode must be given"]
+
+
+def _files_of_modes(config: Config) -> list[str]:
+    """A mode without its file, or a file without its mode (reference AUTHZ-36)."""
+    modes, policies = config.authorization_mode, config.authorization_policy_file
+    webhook = config.authorization_webhook_config_file
+    problems = []
+    if "ABAC" in modes and policies is None:
+        problems.append("--authorization-mode: mode ABAC needs --authorization-policy-file")
+    if "Webhook" in modes and webhook is None:
+        problems.append("--authorization-mode: mode Webhook needs --authorization-webhook-config-file")
+    if policies is not None and "ABAC" not in modes:
+        problems.append("--authorization-policy-file: cannot be given without mode ABAC in --authorization-mode")
+    if webhook is not None and "Webhook" not in modes:
+        text = "cannot be given without mode Webhook in --authorization-mode"
+        problems.append(f"--authorization-webhook-config-file: {text}")
+    return problems
+
+
+def _oidc(config: Config) -> list[str]:
+    """Problems of the `--oidc` flags (reference AUTHN-32)."""
+    problems = [_one_of("oidc-signing-algs", each, SIGNING_ALGORITHMS) for each in config.oidc_signing_algs]
+    url = config.oidc_issuer_url
+    if bool(url) != bool(config.oidc_client_id):
+        problems.append("--oidc-issuer-url and --oidc-client-id must be given together")
+    if not url:
+        return problems
+    try:
+        parts = urlsplit(url)
+        good = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return [*problems, f'--oidc-issuer-url: "{url}" is no URL']
+    if parts.scheme != "https":
+        problems.append(f"'oidc-issuer-url' (\"{url}\") has invalid scheme (\"{parts.scheme}\"), require 'https'")
+    elif not good or parts.query or parts.fragment or parts.username is not None:
+        problems.append(f'--oidc-issuer-url: "{url}" must be a URL such as https://host:port/path')
+    return problems
 
 
 def _controllers(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:

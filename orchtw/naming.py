@@ -110,6 +110,12 @@ class Naming:
         """The release whose API is served, such as "1.24"."""
         return ".".join(self.git_version.removeprefix("v").split(".")[:2])
 
+    def signing_key(self, token_id: str, token_secret: str) -> str:
+        """What a bootstrap token signs with: all of it, but its secret half for Kubernetes' clients
+        (reference AUTHN-45).
+        """
+        return f"{token_id}.{token_secret}" if self.vocabulary == "orch" else token_secret
+
     @classmethod
     def orch(cls) -> Naming:
         """The specification's own vocabulary, which is also the neutral spelling."""

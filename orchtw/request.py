@@ -115,10 +115,12 @@ class Request:
         return self._params
 
     def lines(self, name: str) -> Sequence[str]:
-        """The values of a header, named in lower case, one for each line in which it came."""
+        """The values of a header, named in lower case, one a line; none once it is removed."""
+        if name not in self.headers:
+            return ()
         if self.repeated is not None and name in self.repeated:
             return self.repeated[name]
-        return (self.headers[name],) if name in self.headers else ()
+        return (self.headers[name],)
 
     def param(self, name: str) -> str:
         """The first value of query parameter `name`, or the empty string."""

@@ -22,6 +22,7 @@ from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.outbound.dialer import MOST
 from orchtw.pki import certificates, files, first_start
+from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.first_start import Pki
 from orchtw.pki.front_proxy import given_authorities
 from orchtw.serving.limits import EdgeLimits
@@ -92,6 +93,7 @@ class APIServer(Service):
             front_proxy=pki.front_proxy,
             account_key=pki.service_account_key,
             ca_pem=pki.ca_pem.decode(),
+            signing=ClusterSigning(config, pki.own_signing),
         )
         self._address = host_and_port(config.public_address, port)
         self._tls = ServingTLS(self._tls_options())

@@ -159,6 +159,11 @@ class NamingTests(SynchronousTestCase):
                 self.assertEqual(naming.foreign(group), "", group)
             self.assertEqual(naming.counterpart.counterpart, naming)
 
+    def test_signing_key(self) -> None:
+        """The whole bootstrap token signs, but its secret half for Kubernetes' clients (reference AUTHN-45)."""
+        self.assertEqual(Naming.orch().signing_key("id", "secret"), "id.secret")
+        self.assertEqual(Naming.kubernetes().signing_key("id", "secret"), "secret")
+
     def test_vocabulary_by_name(self) -> None:
         """`--vocabulary` takes two names; any other is a ConfigError."""
         self.assertEqual(Naming.of("orch"), Naming.orch())

@@ -11,6 +11,7 @@ from orchtw.registry.aggregation.registration import Registration
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo, publish_authentication_info
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.priority_classes import create_priority_classes
+from orchtw.registry.bootstrap.roles import reconcile_roles
 from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.bootstrap.system_namespaces import create_namespaces
 from orchtw.registry.bootstrap.upkeep import Step, Upkeep
@@ -20,6 +21,7 @@ REPAIR_INTERVAL_S = 175.0
 
 STEPS = (
     "bootstrap-controller",
+    "rbac/bootstrap-roles",
     "scheduling/bootstrap-system-priority-classes",
     "start-cluster-authentication-info-controller",
     "orch-apiserver-autoregistration",
@@ -48,8 +50,10 @@ class Bootstrap:
         self._service = service
         self._clock = clock
         self._next_repair = clock.seconds()
+        self._has_roles = False
         runs: Sequence[Callable[[], Awaitable[None]]] = (
             self._namespaces_and_service,
+            self._roles,
             partial(create_priority_classes, maker),
             lambda: publish_authentication_info(maker, info()),
             registration.run,
@@ -77,3 +81,9 @@ class Bootstrap:
             await self._maker.targets.repair_reservations()
             self._next_repair = self._clock.seconds() + REPAIR_INTERVAL_S
         await self._service.publish(self._maker)
+
+    async def _roles(self) -> None:
+        """Once in a process: what an administrator takes away stays away until the next start (reference ROLE-2)."""
+        if not self._has_roles:
+            await reconcile_roles(self._maker)
+            self._has_roles = True

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import timedelta
 from functools import partial
+from random import SystemRandom
 from secrets import token_hex
 from typing import Any
 
@@ -28,15 +30,19 @@ from orchtw.authn.service_accounts.keys import PrivateKey
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.decision import Host as AuthzHost
+from orchtw.authz.escalation import GrantChecks
+from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
+from orchtw.controllers.csr_signing import Means
 from orchtw.controllers.embedded import ControllerIdentity, embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
+from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.front_proxy import FrontProxy
 from orchtw.registry.aggregation.registration import Registration
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
@@ -57,8 +63,8 @@ class Instance:
     `app` answers requests; `screen` looks at heads whose bodies are yet to come. `store` is what `claim_store`
     returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
     bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
-    certificates; `front_proxy` is how requests are passed on to aggregated servers. `account_key` signs
-    tokens of service accounts, who know this server by `ca_pem`. `reactor` measures every
+    certificates; `front_proxy` is how requests are passed on to aggregated servers; `signing` whose certificates it
+    issues. `account_key` signs tokens of service accounts, who know this server by `ca_pem`. `reactor` measures every
     duration: its time should be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
     """
 
@@ -78,6 +84,7 @@ class Instance:
         front_proxy: FrontProxy | None = None,
         account_key: PrivateKey | None = None,
         ca_pem: str = "",
+        signing: ClusterSigning | None = None,
     ) -> None:
         self._config = config
         self._reactor = reactor
@@ -88,13 +95,16 @@ class Instance:
         self._services = MultiService()  # type: ignore[no-untyped-call]
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
-        admissions = admission(self.resources, config)
-        self.writes = write_path(self.resources, config, admissions)
+        self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
+        authenticator, authorizer = self._authenticator(), self._authorizer()
+        admissions = admission(self.resources, config, authorizer)
+        grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=self.resources.offload.run)
+        self.writes = write_path(self.resources, config, admissions, grants)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
         )
-        controllers = self._controllers(registry)
+        controllers = self._controllers(registry, authorizer, signing)
         steps = STEPS if config.bootstrap else ()
         self._readiness = Readiness(self.resources, controllers, steps, reactor)
         self._client_ca_pem = client_ca_pem
@@ -113,7 +123,6 @@ class Instance:
             self._bootstrap = self._made_bootstrap(maker, service)
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
-        authenticator, authorizer = self._authenticator(), self._authorizer()
         origins = AllowedOrigins(config.cors_allowed_origins)
         passing = PassingOn(
             self._aggregation.backends,
@@ -168,10 +177,23 @@ class Instance:
 
         return Bootstrap(maker, service, info, registration, self._readiness.step_ended, self._reactor)
 
-    def _controllers(self, registry: Registry) -> Manager:
-        resources = self.resources
-        identity = ControllerIdentity(tokens=self._accounts, root_ca_pem=self._ca_pem)
-        made = embedded(self._config, resources.naming, registry, self._reactor, self._reactor.stop, identity)
+    def _controllers(
+        self, registry: Registry, authorizer: Authorizer, signing: ClusterSigning | None
+    ) -> Manager:
+        resources, config = self.resources, self._config
+        authorities = signing or ClusterSigning(config)
+        if authorities.from_files:
+            self.reloads.add("authorities that sign certificates", authorities.read)
+        made = embedded(
+            config,
+            resources.naming,
+            registry,
+            self._reactor,
+            self._reactor.stop,
+            authorizer=authorizer,
+            identity=ControllerIdentity(tokens=self._accounts, root_ca_pem=self._ca_pem),
+            signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
+        )
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made
 
@@ -179,16 +201,28 @@ class Instance:
         host = AuthnHost(
             naming=self.resources.naming,
             seconds=time.time,
+            clock=self._reactor,
+            random=SystemRandom(),
             key=os.urandom(32),
             reloads=self.reloads,
             targets=self.resources.targets,
             accounts=self._accounts,
+            caller=self.caller,
+            services=self._services,
         )
         return authenticators(host, self._config, refused=RefusedLog(self._reactor).refused)
 
     def _authorizer(self) -> Authorizer:
         resources = self.resources
-        host = AuthzHost(naming=resources.naming, clock=self._reactor, targets=resources.targets)
+        host = AuthzHost(
+            naming=resources.naming,
+            clock=self._reactor,
+            random=SystemRandom(),
+            targets=resources.targets,
+            roles=self.roles,
+            caller=self.caller,
+            services=self._services,
+        )
         return authorizers(host, self._config)
 
     async def start(self) -> None:
@@ -198,6 +232,7 @@ class Instance:
         """
         await self.resources.start()
         self._aggregation.api_services.open()
+        self.roles.follow()
         self._readiness.caches_filled()
         await self._presence.start()
         if self._bootstrap is not None:

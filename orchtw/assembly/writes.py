@@ -10,25 +10,29 @@ from orchtw.admission.chain import Chain
 from orchtw.admission.host import Host
 from orchtw.admission.selection import selected
 from orchtw.assembly.resources import Resources
+from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
 from orchtw.registry import reservations
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.permissions import Permissions
 from orchtw.registry.surface import ServedSurface
 from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.uuids import SIZE, uuid_text
 
 
-def admission(resources: Resources, config: Config) -> Admissions:
+def admission(resources: Resources, config: Config, authorizer: Authorizer) -> Admissions:
     """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
-    host = Host(naming=resources.naming, clock=resources.clock, targets=resources.targets)
+    host = Host(naming=resources.naming, clock=resources.clock, targets=resources.targets, authorizer=authorizer)
     chain = Chain(selected(host, config))
     surface = ServedSurface(resources.targets, resources.naming, resources.offload)
     return Admissions(chain, surface, resources.offload)
 
 
-def write_path(resources: Resources, config: Config, admissions: Admissions) -> WritePath:
+def write_path(
+    resources: Resources, config: Config, admissions: Admissions, permissions: Permissions | None = None
+) -> WritePath:
     """The one loop that all writes go through."""
     host = reservations.Host(
         naming=resources.naming,
@@ -40,7 +44,9 @@ def write_path(resources: Resources, config: Config, admissions: Admissions) -> 
     resources.targets.configure(host, config)
     stamp = Stamp(now=time.time, new_uid=new_uid)
     ownership = FieldOwnership(resources.targets, resources.naming)
-    return WritePath(resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload)
+    return WritePath(
+        resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload, permissions
+    )
 
 
 def new_uid() -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from orchtw.authn import request_headers, tokens
+from orchtw.authn import bootstrap_tokens, oidc, request_headers, tokens, webhook_tokens
 from orchtw.authn.client_certificates import ClientCertificates
 from orchtw.authn.method import Authenticator, Host, TokenMethod
 from orchtw.authn.service_accounts import tokens as service_accounts
@@ -24,6 +24,12 @@ METHODS: Mapping[str, Callable[[Host, Config], Authenticator | None]] = MappingP
 """Factories of the methods that are tried before bearer tokens, in their order; None: switched off by the flags."""
 
 TOKENS: Mapping[str, Callable[[Host, Config], TokenMethod | None]] = MappingProxyType(
-    {"token-file": tokens.from_flags, "service-accounts": service_accounts.from_flags}
+    {
+        "token-file": tokens.from_flags,
+        "service-accounts": service_accounts.from_flags,
+        "bootstrap": bootstrap_tokens.from_flags,
+        "oidc": oidc.from_flags,
+        "webhook": webhook_tokens.from_flags,
+    }
 )
 """Factories of the sources of bearer tokens, in their order; None: switched off by the flags."""

@@ -12,7 +12,10 @@ UNKNOWN = "the bearer token is nobody's"
 
 
 class BearerTokens:
-    """Authenticates by `Authorization: Bearer <token>`; the sources are asked in order, the first success counts."""
+    """Authenticates by `Authorization: Bearer <token>`; the sources are asked in order, the first success counts.
+
+    A source that refuses does not stop the others; what it has against the token is for the log.
+    """
 
     def __init__(self, methods: Sequence[TokenMethod]) -> None:
         self._methods = tuple(methods)
@@ -25,27 +28,43 @@ class BearerTokens:
         token = bearer_token(request.headers.get("authorization", ""))
         if not token:
             return None
+        reasons: list[str] = []
         for index, method in enumerate(self._methods):
-            found = method.find(token)
+            try:
+                found = method.find(token)
+            except Unauthorized as refusal:
+                reasons.append(refusal.why)
+                continue
             if isinstance(found, UserInfo):
                 return _accept(request, found)
             if found is not None:
-                return self._ask_on(request, token, found, index + 1)
-        raise Unauthorized(UNKNOWN)
+                return self._ask_on(request, token, found, index + 1, reasons)
+        raise _nobody(reasons)
 
     async def _ask_on(
-        self, request: Request, token: str, asked: Awaitable[UserInfo | None], index: int
+        self, request: Request, token: str, asked: Awaitable[UserInfo | None], index: int, reasons: list[str]
     ) -> UserInfo | None:
         """Wait for the first answer that takes time, then go on with the sources from `index`."""
-        found = await asked
+        found = None
+        try:
+            found = await asked
+        except Unauthorized as refusal:
+            reasons.append(refusal.why)
         for method in self._methods[index:]:
             if found is not None:
                 break
-            answer = method.find(token)
-            found = answer if answer is None or isinstance(answer, UserInfo) else await answer
+            try:
+                answer = method.find(token)
+                found = answer if answer is None or isinstance(answer, UserInfo) else await answer
+            except Unauthorized as refusal:
+                reasons.append(refusal.why)
         if found is None:
-            raise Unauthorized(UNKNOWN)
+            raise _nobody(reasons)
         return _accept(request, found)
+
+
+def _nobody(reasons: Sequence[str]) -> Unauthorized:
+    return Unauthorized("; ".join((UNKNOWN, *(reason for reason in reasons if reason))))
 
 
 def _accept(request: Request, user: UserInfo) -> UserInfo:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from random import Random
+from typing import Any, Protocol
 
 import attrs
+from twisted.application.service import MultiService
 
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.naming import Naming
+from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
 from orchtw.reloads import Reloads
 from orchtw.request import Request, UserInfo
@@ -21,16 +24,22 @@ ANONYMOUS = UserInfo(name="system:anonymous", groups=(UNAUTHENTICATED,))
 class Host:
     """What the process gives to its authentication methods.
 
-    `seconds` is the time since the epoch, `key` 32 random bytes. `reloads` gets what can be read again; `targets`
-    lead to the stored objects that credentials depend on. `accounts` says which tokens are service accounts'.
+    `seconds` is the time since the epoch, `clock` the reactor, which measures durations, `key` 32 random bytes.
+    `reloads` gets what can be read again; `targets` lead to the stored objects that credentials depend on. `accounts`
+    says which tokens are service accounts'. `caller` asks others; what works in the background is a child of
+    `services`.
     """
 
     naming: Naming
     seconds: Callable[[], float]
+    clock: Any
+    random: Random
     key: bytes
     reloads: Reloads
     targets: Targets
     accounts: AccountTokens
+    caller: Caller
+    services: MultiService
 
 
 class Authenticator(Protocol):
@@ -48,7 +57,10 @@ class TokenMethod(Protocol):
     """One source of bearer tokens."""
 
     def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The token's user, or None if this source does not know it."""
+        """The token's user, or None if this source does not know it.
+
+        Raises Unauthorized (401) for a token that is of this source and wrong; the others are asked all the same.
+        """
 
 
 def authenticated(user: UserInfo) -> UserInfo:

@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from orchtw.authz.bootstrap_rights import BootstrapRights
+from orchtw.authz import node, policy_file, webhook
 from orchtw.authz.decision import Authorizer, Host
 from orchtw.authz.fixed import AlwaysAllow, AlwaysDeny
+from orchtw.authz.rbac import RBAC
 from orchtw.config import Config
 
-MODES: Mapping[str, Callable[[Host, Config], Authorizer | None]] = MappingProxyType(
+MODES: Mapping[str, Callable[[Host, Config], Authorizer]] = MappingProxyType(
     {
-        "Node": lambda host, config: None,
-        "RBAC": lambda host, config: BootstrapRights(host.naming),
+        "Node": node.from_flags,
+        "ABAC": lambda host, config: policy_file.from_flags(config, host.naming),
+        "Webhook": webhook.from_flags,
+        "RBAC": lambda host, config: RBAC(host.roles, host.naming),
         "AlwaysAllow": lambda host, config: AlwaysAllow(),
         "AlwaysDeny": lambda host, config: AlwaysDeny(),
     }
 )
-"""Factories by mode; None is an authorizer that has no opinion on anything."""
+"""Factories by mode. They raise ConfigError for a file that cannot be used."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import Protocol
+from collections.abc import Awaitable, Sequence
+from random import Random
+from typing import Any, Protocol
 
 import attrs
-from twisted.internet.interfaces import IReactorTime
+from twisted.application.service import MultiService
 
+from orchtw.authz.live_roles import LiveRoles
 from orchtw.naming import Naming
+from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo
 
@@ -17,11 +20,18 @@ from orchtw.request import RequestInfo, UserInfo
 class Decision:
     """`allowed` True or False decides; None is no opinion, so the next authorizer is asked.
 
-    `reason` goes to the audit log and, on a refusal, to the user.
+    `reason` goes to the audit log and, on a refusal, to the user. `error` is why there is no better answer, such as a
+    server that could not be asked.
     """
 
     allowed: bool | None
     reason: str = ""
+    error: str = ""
+
+    @property
+    def why(self) -> str:
+        """Reason and error together, for who is refused."""
+        return "\n".join(text for text in (self.reason, self.error) if text)
 
 
 ALLOWED, NO_OPINION = Decision(True), Decision(None)
@@ -55,13 +65,11 @@ class Rules:
     paths: tuple[PathRule, ...] = ()
     incomplete: str = ""
 
-    def __add__(self, other: Rules) -> Rules:
-        reasons = [each.incomplete for each in (self, other) if each.incomplete]
-        return Rules(
-            resources=self.resources + other.resources,
-            paths=self.paths + other.paths,
-            incomplete=", ".join(reasons),
-        )
+
+def together(errors: Sequence[str]) -> str:
+    """Errors as the reference server shows several: in brackets, each once."""
+    once = list(dict.fromkeys(error for error in errors if error))
+    return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
 
 
 EVERYTHING = Rules(
@@ -72,11 +80,24 @@ EVERYTHING = Rules(
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Host:
-    """What the process gives to its authorizers: `targets` lead to the stored rules."""
+    """What the process gives to its authorizers.
+
+    `targets` lead to stored objects, `roles` say who has which. By `caller` others are asked; what follows stored
+    objects is a child of `services`, which start once the caches are filled and before the first request. `clock` is
+    the reactor.
+    """
 
     naming: Naming
-    clock: IReactorTime
+    clock: Any
+    random: Random
     targets: Targets
+    caller: Caller
+    services: MultiService
+    roles: LiveRoles = attrs.field()
+
+    @roles.default
+    def _roles(self) -> LiveRoles:
+        return LiveRoles(self.targets, self.naming)
 
 
 class Authorizer(Protocol):

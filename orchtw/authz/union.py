@@ -1,57 +1,65 @@
-"""All authorizers in their order: the first that allows or denies decides; without any opinion it is a no."""
+"""All authorizers in their order: the first that allows or denies decides (reference AUTHZ-5)."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
 from orchtw.authz import MODES
-from orchtw.authz.decision import Authorizer, Decision, Host, Rules
+from orchtw.authz.decision import Authorizer, Decision, Host, Rules, together
 from orchtw.authz.masters import Masters
 from orchtw.config import Config
 from orchtw.request import RequestInfo, UserInfo
 
 
 class Union:
-    """Asks each authorizer; the reasons of those without an opinion are joined into the refusal's."""
+    """Asks each authorizer; the reasons of those without an opinion are joined, and so are their errors."""
 
     def __init__(self, authorizers: Sequence[Authorizer]) -> None:
         self._authorizers = tuple(authorizers)
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision | Awaitable[Decision]:
-        """Allowed or not (never None), at once unless an authorizer has to ask somebody."""
-        reasons: list[str] = []
+        """The first opinion, else None with the reasons of all: at once unless an authorizer has to ask somebody."""
+        undecided: list[Decision] = []
         for index, authorizer in enumerate(self._authorizers):
             decision = authorizer.authorize(user, info)
             if not isinstance(decision, Decision):
-                return self._go_on(user, info, decision, index + 1, reasons)
+                return self._go_on(user, info, decision, index + 1, undecided)
             if decision.allowed is not None:
                 return decision
-            reasons.append(decision.reason)
-        return _refused(reasons)
+            undecided.append(decision)
+        return _joined(undecided)
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """What all of them together allow."""
-        return sum((each.rules_for(user, namespace) for each in self._authorizers), Rules())
+        found = [each.rules_for(user, namespace) for each in self._authorizers]
+        return Rules(
+            resources=tuple(rule for rules in found for rule in rules.resources),
+            paths=tuple(rule for rules in found for rule in rules.paths),
+            incomplete=together([rules.incomplete for rules in found]),
+        )
 
     async def _go_on(
-        self, user: UserInfo, info: RequestInfo, asked: Awaitable[Decision], index: int, reasons: list[str]
+        self, user: UserInfo, info: RequestInfo, asked: Awaitable[Decision], index: int, undecided: list[Decision]
     ) -> Decision:
         """Wait for the first answer that takes time, then go on with the authorizers from `index`."""
         decision = await asked
         for authorizer in self._authorizers[index:]:
             if decision.allowed is not None:
                 return decision
-            reasons.append(decision.reason)
+            undecided.append(decision)
             answer = authorizer.authorize(user, info)
             decision = answer if isinstance(answer, Decision) else await answer
-        return decision if decision.allowed is not None else _refused([*reasons, decision.reason])
+        return decision if decision.allowed is not None else _joined([*undecided, decision])
 
 
-def _refused(reasons: Sequence[str]) -> Decision:
-    return Decision(False, "\n".join(reason for reason in reasons if reason))
+def _joined(undecided: Sequence[Decision]) -> Decision:
+    reason = "\n".join(each.reason for each in undecided if each.reason)
+    return Decision(None, reason, together([each.error for each in undecided]))
 
 
 def chain(host: Host, config: Config) -> Union:
-    """`system:masters` first, then the modes of `--authorization-mode` in their order."""
-    modes = (MODES[mode](host, config) for mode in config.authorization_mode)
-    return Union((Masters(), *(mode for mode in modes if mode is not None)))
+    """`system:masters` first, then the modes of `--authorization-mode` in their order.
+
+    Raises ConfigError for files of a mode that cannot be used.
+    """
+    return Union((Masters(), *(MODES[mode](host, config) for mode in config.authorization_mode)))

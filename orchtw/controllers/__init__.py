@@ -7,15 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from orchtw.controllers.bootstrap_signer import BootstrapSigner
+from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.csr_approving import Approver
+from orchtw.controllers.csr_cleaner import Cleaner
+from orchtw.controllers.csr_signing import Signer
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Settings
 from orchtw.controllers.namespace import NamespaceController
 from orchtw.controllers.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_account_tokens import TokenController
 from orchtw.controllers.service_accounts import ServiceAccountController
+from orchtw.controllers.token_cleaner import TokenCleaner
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
+    "clusterrole-aggregation": lambda host, settings: ClusterRoleAggregationController(host),
+    "csrapproving": lambda host, settings: Approver(host),
+    "csrcleaner": lambda host, settings: Cleaner(host),
+    "csrsigning": lambda host, settings: Signer(host, settings.signing),
+    BootstrapSigner.name: lambda host, settings: BootstrapSigner(host),
     "garbagecollector": lambda host, settings: GarbageCollector(host, settings.concurrent_gc_syncs),
     "namespace": lambda host, settings: NamespaceController(
         host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
@@ -25,14 +36,20 @@ CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     ),
     "serviceaccount": lambda host, settings: ServiceAccountController(host),
     "root-ca-cert-publisher": lambda host, settings: RootCAPublisher(host, settings.root_ca_pem),
+    TokenCleaner.name: lambda host, settings: TokenCleaner(host),
 }
 """What `--controllers` can name, in the order in which they start."""
 
+BY_NAME_ONLY = frozenset({BootstrapSigner.name, TokenCleaner.name})
+"""Those that `*` does not ask for (reference CTRL-2)."""
+
 
 def chosen(asked: Sequence[str]) -> frozenset[str]:
-    """The controllers that `--controllers` asks for: `*` is all, `-name` all but it, `-*` none but those named."""
-    others = "*" in asked and "-*" not in asked
-    return frozenset(name for name in CONTROLLERS if name in asked or (others and f"-{name}" not in asked))
+    """The controllers that `--controllers` asks for: `*` is all but BY_NAME_ONLY, `-name` all but it, `-*` none but
+    those named.
+    """
+    others = CONTROLLERS.keys() - BY_NAME_ONLY if "*" in asked and "-*" not in asked else frozenset()
+    return frozenset(name for name in CONTROLLERS if name in asked or (name in others and f"-{name}" not in asked))
 
 
 def enabled(host: Host, settings: Settings) -> list[Controller]:

@@ -15,6 +15,7 @@ from twisted.internet.interfaces import IReactorTime
 from orchtw.client.interface import Client
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
 from orchtw.naming import Naming
+from orchtw.request import RequestInfo, UserInfo
 
 
 class Unhealthy(Exception):
@@ -26,12 +27,27 @@ def no_metrics(controller: str) -> QueueMetrics:
     return NoMetrics()
 
 
+class Access(Protocol):
+    """What a SubjectAccessReview asks."""
+
+    async def allowed(self, user: UserInfo, asked: RequestInfo) -> bool:
+        """Whether the user may do this."""
+
+
+class NoAccess:
+    """Allows nothing: the answer of a host that has nobody to ask."""
+
+    async def allowed(self, user: UserInfo, asked: RequestInfo) -> bool:
+        """See `Access`."""
+        return False
+
+
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Host:
     """What the process that runs the controllers gives to each of them.
 
     `client_for` makes the client of the service account of that name; `now` is the time in seconds since the epoch;
-    `metrics_for` gives the metrics of a controller's queue.
+    `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do.
     """
 
     client_for: Callable[[str], Client]
@@ -40,6 +56,7 @@ class Host:
     random: Random
     now: Callable[[], float]
     metrics_for: Callable[[str], QueueMetrics] = no_metrics
+    access: Access = attrs.field(factory=NoAccess)
 
 
 class Source(Protocol):

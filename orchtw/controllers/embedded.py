@@ -12,12 +12,17 @@ import attrs
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.authz.decision import Authorizer, Decision
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Client
 from orchtw.client.leader_election import Terms
 from orchtw.config import Config
 from orchtw.controllers import chosen, enabled
+from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Host
+from orchtw.controllers.csr_approving import Approver
+from orchtw.controllers.csr_cleaner import Cleaner
+from orchtw.controllers.csr_signing import Means, Signer
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.controllers.namespace import NamespaceController
@@ -25,7 +30,7 @@ from orchtw.controllers.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_account_tokens import TokenController
 from orchtw.controllers.service_accounts import ServiceAccountController
 from orchtw.naming import Naming
-from orchtw.request import UserInfo
+from orchtw.request import RequestInfo, UserInfo
 
 _FOLLOWED = ("namespaces", "serviceaccounts", "secrets", "configmaps")
 
@@ -44,18 +49,22 @@ def embedded(
     registry: Registry,
     clock: IReactorTime,
     lost: Callable[[], None],
+    *,
+    authorizer: Authorizer,
     identity: ControllerIdentity,
+    signing: Means,
 ) -> Manager:
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
-    host = host_of(naming, registry, clock)
+    host = attrs.evolve(host_of(naming, registry, clock), access=AskedAccess(authorizer))
     settings = Settings(
-        enabled=chosen(config.controllers) - _idle(config, registry, identity),
+        enabled=chosen(config.controllers) - _idle(config, naming, registry, identity),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
         concurrent_gc_syncs=config.concurrent_gc_syncs,
         namespace_sync_period_s=config.namespace_sync_period_s,
         concurrent_token_syncs=config.concurrent_serviceaccount_token_syncs,
         legacy_token=identity.tokens.legacy,
         root_ca_pem=identity.root_ca_pem,
+        signing=signing,
     )
     election = _terms(config, naming) if config.leader_elect else None
     return Manager(host, enabled(host, settings), election, lost)
@@ -70,12 +79,36 @@ def host_of(naming: Naming, registry: Registry, clock: IReactorTime) -> Host:
     return Host(client_for=client_for, naming=naming, clock=clock, random=SystemRandom(), now=time.time)
 
 
-def _idle(config: Config, registry: Registry, identity: ControllerIdentity) -> frozenset[str]:
+class AskedAccess:
+    """Asks the authorizer that requests pass."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    async def allowed(self, user: UserInfo, asked: RequestInfo) -> bool:
+        """See `Access`."""
+        decision = self._authorizer.authorize(user, asked)
+        return bool((decision if isinstance(decision, Decision) else await decision).allowed)
+
+
+def _idle(config: Config, naming: Naming, registry: Registry, identity: ControllerIdentity) -> frozenset[str]:
     """The controllers that would have nothing to do.
 
-    Where namespaces are not served, none is ever made or deleted; without a garbage collector's finalizers there is
-    none; and without authorities none are published.
+    Where ClusterRoles, namespaces or requests for certificates are not served, there are none; nor are there any
+    finalizers of the garbage collector where it is switched off. Without authorities none are published.
     """
+    idle = _idle_with_accounts(registry, identity)
+    if registry.targets.find(naming.group("rbac.authorization.orch.io"), "v1", "clusterroles") is None:
+        idle.add(ClusterRoleAggregationController.name)
+    if registry.targets.find(naming.group("certificates.orch.io"), "v1", "certificatesigningrequests") is None:
+        idle.update((Approver.name, Cleaner.name, Signer.name))
+    if not config.enable_garbage_collector:
+        idle.add(GarbageCollector.name)
+    return frozenset(idle)
+
+
+def _idle_with_accounts(registry: Registry, identity: ControllerIdentity) -> set[str]:
+    """Those among them that look after namespaces and service accounts."""
     idle = set()
     served = {plural for plural in _FOLLOWED if registry.targets.find("", "v1", plural) is not None}
     if "namespaces" not in served:
@@ -86,9 +119,7 @@ def _idle(config: Config, registry: Registry, identity: ControllerIdentity) -> f
         idle.add(TokenController.name)
     if "configmaps" not in served or not identity.root_ca_pem:
         idle.add(RootCAPublisher.name)
-    if not config.enable_garbage_collector:
-        idle.add(GarbageCollector.name)
-    return frozenset(idle)
+    return idle
 
 
 def service_account(name: str, naming: Naming) -> UserInfo:

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred
 
 from orchtw.client.leader_election import LeaderElector, Terms
 from orchtw.controllers.controller import Controller, Host, Unhealthy
+from orchtw.controllers.csr_signing import Means
 from orchtw.controllers.service_account_tokens import LegacyToken
 
 ELECTION_ACCOUNT = "leader-election"
@@ -17,9 +18,10 @@ ELECTION_ACCOUNT = "leader-election"
 
 @attrs.frozen(slots=True, kw_only=True)
 class Settings:
-    """The controllers' flags. `enabled` are names; `election` is None when this host need not be elected.
+    """The controllers' flags. `enabled` are names; `signing` is what certificates are issued with.
 
     `legacy_token` makes tokens for Secrets; `root_ca_pem` are the authorities that accounts know the server by.
+    `election` is None when this host need not be elected.
     """
 
     enabled: frozenset[str]
@@ -29,6 +31,7 @@ class Settings:
     concurrent_token_syncs: int = 5
     legacy_token: LegacyToken | None = None
     root_ca_pem: str = ""
+    signing: Means = attrs.field(factory=Means.none)
     election: Terms | None = None
 
 

@@ -32,5 +32,5 @@ class AuthorizationStage:
 def _go_on(request: Request, decision: Decision, proceed: Proceed) -> Coroutine[Any, Any, Response]:
     if not decision.allowed:
         assert request.user is not None and request.info is not None
-        raise forbidden(request.user, request.info, decision.reason)
+        raise forbidden(request.user, request.info, decision.why)
     return proceed(request)

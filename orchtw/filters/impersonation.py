@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Iterator
 from typing import Any
-from urllib.parse import unquote
 
 import attrs
 
@@ -15,6 +14,8 @@ from orchtw.errors import BadRequest
 from orchtw.filters.chain import Proceed
 from orchtw.naming import Naming
 from orchtw.request import Request, RequestInfo, Response, UserInfo, utf8_text
+from orchtw.rules.front_proxy import unescaped_key
+from orchtw.rules.names import dns_label, dns_subdomain
 
 PREFIX = "impersonate-"
 EXTRA = "impersonate-extra-"
@@ -63,8 +64,7 @@ class ImpersonationStage:
 
     def _parts(self, wanted: Wanted) -> Iterator[RequestInfo]:
         """What is impersonated, as requests to be authorized: the user, each group, each extra value, the uid."""
-        account = wanted.user.removeprefix(SERVICE_ACCOUNT).split(":")
-        if wanted.user.startswith(SERVICE_ACCOUNT) and len(account) == 2:
+        if (account := _account(wanted.user)) is not None:
             yield _asked("serviceaccounts", account[1], namespace=account[0])
         else:
             yield _asked("users", wanted.user)
@@ -81,31 +81,38 @@ class ImpersonationStage:
         if not isinstance(decision, Decision):
             decision = await decision
         if not decision.allowed:
-            raise forbidden(user, part, decision.reason)
+            raise forbidden(user, part, decision.why)
 
 
 def _wanted(request: Request) -> Wanted:
-    """The headers, in any order; several of one name come joined by commas."""
-    headers = request.headers
-    extra = {
-        unquote(name.removeprefix(EXTRA)).lower(): _several(text)
-        for name, text in headers.items()
-        if name.startswith(EXTRA)
-    }
+    """The headers, in any order; each line is one value, whatever commas it has (reference AUTHN-40)."""
+    extra: dict[str, tuple[str, ...]] = {}
+    for name in request.headers:
+        if name.startswith(EXTRA):
+            key = unescaped_key(name.removeprefix(EXTRA))
+            extra[key] = (*extra.get(key, ()), *_values(request, name))
     return Wanted(
-        user=utf8_text(headers.get("impersonate-user", "")),
-        groups=_several(headers.get("impersonate-group", "")),
-        uid=utf8_text(headers.get("impersonate-uid", "")),
+        user=next(iter(_values(request, "impersonate-user")), ""),
+        groups=_values(request, "impersonate-group"),
+        uid=next(iter(_values(request, "impersonate-uid")), ""),
         extra=extra,
     )
 
 
-def _several(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in utf8_text(text).split(",") if part.strip())
+def _values(request: Request, header: str) -> tuple[str, ...]:
+    return tuple(utf8_text(line) for line in request.lines(header))
+
+
+def _account(user: str) -> tuple[str, str] | None:
+    """Namespace and name of the service account whose user it is; None for any other user."""
+    if not user.startswith(SERVICE_ACCOUNT):
+        return None
+    namespace, colon, name = user.removeprefix(SERVICE_ACCOUNT).partition(":")
+    return (namespace, name) if colon and not dns_label(namespace) and not dns_subdomain(name) else None
 
 
 def _asked(
-    resource: str, name: str, *, namespace: str = "", group: str = "", version: str = "v1", subresource: str = ""
+    resource: str, name: str, *, namespace: str = "", group: str = "", version: str = "", subresource: str = ""
 ) -> RequestInfo:
     return RequestInfo(
         is_resource=True,
@@ -121,14 +128,15 @@ def _asked(
 
 
 def _user(wanted: Wanted) -> UserInfo:
-    """The new user with the groups that come by themselves."""
+    """The new user with the groups that come by themselves (reference AUTHN-42)."""
     groups = wanted.groups
-    account = wanted.user.removeprefix(SERVICE_ACCOUNT).split(":")
-    if wanted.user.startswith(SERVICE_ACCOUNT) and len(account) == 2 and not groups:
+    if not groups and (account := _account(wanted.user)) is not None:
         groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}")
-    implied = UNAUTHENTICATED if wanted.user == ANONYMOUS.name else AUTHENTICATED
-    if AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
-        groups = (*groups, implied)
+    if wanted.user == ANONYMOUS.name:
+        if UNAUTHENTICATED not in groups:
+            groups = (*groups, UNAUTHENTICATED)
+    elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
+        groups = (*groups, AUTHENTICATED)
     return UserInfo(name=wanted.user, uid=wanted.uid, groups=groups, extra=wanted.extra)
 
 

@@ -62,7 +62,7 @@ class Screen:
         if not isinstance(decision, Decision):
             _abandon(decision)
         elif not decision.allowed:
-            raise forbidden(user, head.info, decision.reason)
+            raise forbidden(user, head.info, decision.why)
 
 
 def _abandon(asked: Any) -> None:

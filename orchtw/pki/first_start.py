@@ -24,6 +24,7 @@ from orchtw.naming import Naming
 from orchtw.pki import certificates, files, front_proxy, kubeconfig
 from orchtw.pki.certificates import Authority
 from orchtw.pki.front_proxy import FrontProxy
+from orchtw.pki.issuing import SigningAuthority
 
 FOLDER, KUBECONFIG = "pki", "admin.kubeconfig"
 CA, SERVING, ADMIN, SERVICE_ACCOUNT = "ca", "apiserver", "admin", "sa"
@@ -37,7 +38,7 @@ class Pki:
     """Everything the composition root hands on: to TLS, to authentication, to the operator.
 
     `serving_chain` starts with the server's own certificate. `ca_pem` is what a client needs to trust the
-    server. `client_cas` are the authorities whose client certificates are believed.
+    server. `client_cas` are the authorities whose client certificates are believed; `own` is the folder's.
     """
 
     ca_pem: bytes
@@ -47,11 +48,18 @@ class Pki:
     service_account_key: ec.EllipticCurvePrivateKey
     front_proxy: FrontProxy
     kubeconfig: Path
+    own: Authority
 
     @property
     def client_ca_pem(self) -> str:
         """The authorities of client certificates as PEM text."""
         return b"".join(map(certificates.pem, self.client_cas)).decode()
+
+    @property
+    def own_signing(self) -> SigningAuthority | None:
+        """The folder's authority as signer of requests; None where its client certificates are not believed."""
+        own = self.own
+        return SigningAuthority(own.certificate, own.key) if own.certificate in self.client_cas else None
 
     def derived_key(self, purpose: bytes) -> bytes:
         """A secret of 32 bytes for one purpose, the same in every process that has this service-account key."""
@@ -96,6 +104,7 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
         service_account_key=_key(folder / f"{SERVICE_ACCOUNT}.key"),
         front_proxy=front_proxy.prepare(config, folder, now),
         kubeconfig=config.data_dir / KUBECONFIG,
+        own=authority,
     )
 
 

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from orchtw.apply.field_manager import FieldManager
 from orchtw.errors import AlreadyExists, Conflict, MethodNotAllowed, NotFound
 from orchtw.objects import Object
-from orchtw.registry.admissions import Admissions, Submission
+from orchtw.registry.admissions import Admission, Admissions, Submission
 from orchtw.registry.converting import run_converting
 from orchtw.registry.drafts import Check, Drafts, prepared_object, prepared_update
 from orchtw.registry.field_ownership import FieldOwnership
@@ -22,6 +22,7 @@ from orchtw.registry.identity import (
     own_metadata,
 )
 from orchtw.registry.offload import Offload
+from orchtw.registry.permissions import Permissions
 from orchtw.registry.reservations import Hold
 from orchtw.registry.stored import Prepared, Stored
 from orchtw.registry.system_metadata import Stamp, ordered
@@ -55,8 +56,10 @@ class WritePath:
         random: Random,
         ownership: FieldOwnership,
         offload: Offload,
+        permissions: Permissions | None = None,
     ) -> None:
         self._store = store
+        self._permissions = permissions
         self._admissions = admissions
         self._stamp = stamp
         self._ownership = ownership
@@ -93,6 +96,7 @@ class WritePath:
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         if admission is not None:
             await admission.admit()
+        await self._check_grants(write, size, obj, None, admission)
         generated, new, check = await self._run(size, lambda: self._drafts.begin_create(write, obj, admission))
         hold = await self._reserve(write, size, new, None, check)
         try:
@@ -156,6 +160,8 @@ class WritePath:
         resource = write.target.resource
         if write.subresource or not _may_create(write):
             raise NotFound.of(resource.plural, resource.group, write.name)
+        if self._permissions is not None:
+            await self._permissions.creating(write)
         obj = await self._run(write.target.codec.work_bytes(write.size_bytes), lambda: transform(None))
         meta = own_metadata(obj)
         match_name(write, meta)
@@ -179,6 +185,7 @@ class WritePath:
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
         if admission is not None:
             await admission.admit()
+        await self._check_grants(write, size, change.wanted, change.shown, admission)
         new, check = await self._run(size, lambda: self._drafts.begin_update(write, change, admission))
         hold = await self._reserve(write, size, new, old, check)
         try:
@@ -257,6 +264,16 @@ class WritePath:
             return Outcome(live.revision)
         hold = None if old is None else await self._reserve(write, len(live.raw), None, old, _nothing)
         return await self._commit(Op(write.target.stored.prefix + live.key, None, live.revision), hold)
+
+    async def _check_grants(
+        self, write: Write, size: int, wanted: Object, live: Object | None, admission: Admission | None
+    ) -> None:
+        """Refuse what would give rights away that the writer may not give (reference AUTHZ-20)."""
+        permissions = self._permissions
+        if permissions is None or not permissions.concerns(write):
+            return
+        new = wanted if admission is None else await self._run(size, admission.outcome)
+        await permissions.granting(write, new, live)
 
     async def _reserve(
         self, write: Write, size: int, new: Object | None, old: Object | None, check: Check

@@ -120,7 +120,7 @@ class Reviews:
         decision = self.authorizer.authorize(user, _asked(review["spec"]))
         if not isinstance(decision, Decision):
             decision = await decision
-        return self._answer(request, review, {"allowed": bool(decision.allowed), "reason": decision.reason})
+        return self._answer(request, review, _decision_json(decision))
 
     async def _bearer(self, token: str) -> UserInfo | None:
         """The token's user; the same methods that requests pass, with nothing but the token to go by."""
@@ -161,7 +161,16 @@ def _asked(spec: Object) -> RequestInfo:
         return RequestInfo(is_resource=False, verb=path.get("verb", ""), path=path.get("path", ""))
     names = ("verb", "group", "version", "namespace", "resource", "subresource", "name")
     attributes = {name: spec["resourceAttributes"].get(name, "") for name in names}
+    attributes["version"] = attributes["version"] or "*"
     return RequestInfo(is_resource=True, path="", **attributes)
+
+
+def _decision_json(decision: Decision) -> Object:
+    """A status; no opinion is not allowed, and not denied either (reference AUTHZ-27)."""
+    status: Object = {"allowed": decision.allowed is True, "reason": decision.reason}
+    if decision.allowed is False:
+        status["denied"] = True
+    return {**status, "evaluationError": decision.error} if decision.error else status
 
 
 def _user_json(user: UserInfo) -> Object:

@@ -9,25 +9,39 @@ from orchtw.admission import selection
 from orchtw.admission.chain import Plugin
 from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
+from orchtw.admission.plugins.certificate_approval import CertificateApproval
+from orchtw.admission.plugins.certificate_signing import CertificateSigning
+from orchtw.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
 from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
+from orchtw.authz.fixed import AlwaysDeny
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.registry.targets import Targets
 from tests.admission.asked import CATALOGUE, CODECS, NAMING
 
-HOST = Host(naming=NAMING, clock=Clock(), targets=Targets(CATALOGUE, CODECS, CATALOGUE.resources))
+TARGETS = Targets(CATALOGUE, CODECS, CATALOGUE.resources)
+HOST = Host(naming=NAMING, clock=Clock(), targets=TARGETS, authorizer=AlwaysDeny())
+
+DEFAULTS = [
+    NamespaceLifecycle,
+    ServiceAccountPlugin,
+    Priority,
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+    DefaultIngressClass,
+]
 
 
 class SelectionTests(SynchronousTestCase):
     def test_default(self) -> None:
         """Without flags the default plugins run, as far as they are there."""
         found = selected(HOST, Config())
-        expected = [NamespaceLifecycle, ServiceAccountPlugin, Priority, DefaultIngressClass]
-        self.assertEqual([type(plugin) for plugin in found], expected)
+        self.assertEqual([type(plugin) for plugin in found], DEFAULTS)
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""
@@ -50,6 +64,10 @@ class SelectionTests(SynchronousTestCase):
 
     def test_wrong_names(self) -> None:
         """Every unknown name, one that is not here, and one that is on and off has its line."""
+        available = (
+            "available are NamespaceLifecycle, CertificateApproval, CertificateSigning, "
+            "CertificateSubjectRestriction, DefaultIngressClass, Priority, ServiceAccount"
+        )
         config = Config(
             enable_admission_plugins=("Nope", "NodeRestriction", "LimitRanger", "NamespaceLifecycle"),
             disable_admission_plugins=("Neither", "NamespaceLifecycle"),
@@ -60,10 +78,8 @@ class SelectionTests(SynchronousTestCase):
             [
                 '--enable-admission-plugins: plugin "Nope" is unknown',
                 '--disable-admission-plugins: plugin "Neither" is unknown',
-                '--enable-admission-plugins: plugin "NodeRestriction" is not available; '
-                "available are NamespaceLifecycle, DefaultIngressClass, Priority, ServiceAccount",
-                '--enable-admission-plugins: plugin "LimitRanger" is not available; '
-                "available are NamespaceLifecycle, DefaultIngressClass, Priority, ServiceAccount",
+                f'--enable-admission-plugins: plugin "NodeRestriction" is not available; {available}',
+                f'--enable-admission-plugins: plugin "LimitRanger" is not available; {available}',
                 '--enable-admission-plugins: plugin "NamespaceLifecycle" is in --disable-admission-plugins too',
             ],
         )

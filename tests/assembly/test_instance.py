@@ -107,6 +107,13 @@ class RoleTests(SynchronousTestCase):
         self.assertIn("controller/namespace", checks)
         self.assertNotIn("controller/garbagecollector", checks)
 
+    def test_no_requests(self) -> None:
+        """Where requests for certificates are not served, nobody looks after them."""
+        group = "certificates.orch.io/v1"
+        checks = self.ask(self.process(runtime_config=((group, "false"),)), "GET", "/readyz?verbose")[1]
+        self.assertNotIn("controller/csr", checks)
+        self.assertIn("controller/csrsigning", self.ask(self.process(), "GET", "/readyz?verbose")[1])
+
     def test_two_on_one_store(self) -> None:
         """What one process writes the others serve; the controllers of one work for all."""
         first = self.process()

@@ -17,16 +17,13 @@ from zope.interface import implementer
 from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens, bearer_token
 from orchtw.authn.client_certificates import ClientCertificates, user_of
-from orchtw.authn.method import ANONYMOUS, Host, authenticated
-from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.authn.method import ANONYMOUS, authenticated
 from orchtw.authn.union import Union, chain
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.pki import certificates
-from orchtw.registry.targets import Targets
-from orchtw.reloads import Reloads
 from orchtw.request import UNREADABLE, Peer, Request, UserInfo
-from tests.admission.asked import CATALOGUE, CODECS, NAMING
+from tests.authn.hosts import a_host
 from tests.serving.malformed import malformed
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -308,15 +305,7 @@ class ChainTests(SynchronousTestCase):
 
     def ask(self, asked: Request, **settings: Any) -> Any:
         """What the chain of these flags says."""
-        host = Host(
-            naming=NAMING,
-            seconds=NOW.timestamp,
-            key=KEY,
-            reloads=Reloads(),
-            targets=Targets(CATALOGUE, CODECS, CATALOGUE.resources),
-            accounts=AccountTokens.default(NAMING),
-        )
-        return chain(host, Config(**settings)).authenticate(asked)
+        return chain(a_host(seconds=NOW.timestamp), Config(**settings)).authenticate(asked)
 
     def test_certificate_before_token(self) -> None:
         """A verified certificate decides before a token does (reference AUTHN-3)."""

@@ -21,10 +21,11 @@ class FlagTests(SynchronousTestCase):
         return sorted(chosen(parse(flags).controllers))
 
     def test_selection(self) -> None:
-        """`*` is all, a name is that one, -name is all but it (reference CTRL-2)."""
-        self.assertEqual(self.enabled(), ["garbagecollector", "namespace", *ACCOUNTS])
-        self.assertEqual(self.enabled("--controllers=*,-namespace"), ["garbagecollector", *ACCOUNTS])
-        self.assertEqual(self.enabled("--controllers=-namespace,*"), ["garbagecollector", *ACCOUNTS])
+        """`*` is nearly all, a name is that one, -name is all but it (reference CTRL-2)."""
+        others = ["clusterrole-aggregation", "csrapproving", "csrcleaner", "csrsigning"]
+        self.assertEqual(self.enabled(), [*others, "garbagecollector", "namespace", *ACCOUNTS])
+        self.assertEqual(self.enabled("--controllers=*,-namespace"), [*others, "garbagecollector", *ACCOUNTS])
+        self.assertEqual(self.enabled("--controllers=-namespace,*"), [*others, "garbagecollector", *ACCOUNTS])
         self.assertEqual(self.enabled("--controllers=namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=-namespace"), [])
         self.assertEqual(self.enabled("--controllers="), [])
@@ -35,10 +36,18 @@ class FlagTests(SynchronousTestCase):
         self.assertEqual(self.enabled("--controllers=-*,namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=*,-*"), [])
 
+    def test_by_name_only(self) -> None:
+        """Those of bootstrap tokens work only where they are named (reference CTRL-2)."""
+        self.assertEqual(
+            self.enabled("--controllers=*,bootstrapsigner,tokencleaner"),
+            ["bootstrapsigner", "garbagecollector", "namespace", "tokencleaner"],
+        )
+        self.assertEqual(self.enabled("--controllers=tokencleaner"), ["tokencleaner"])
+
     def test_unknown_names(self) -> None:
         """An unknown name is refused, and the known ones are listed."""
         error = self.assertRaises(ConfigError, parse, ["--controllers=*,-jobs,cron"])
-        known = "garbagecollector, namespace, serviceaccount-token, serviceaccount, root-ca-cert-publisher"
+        known = ", ".join(CONTROLLERS)
         self.assertEqual(error.problems, (
             f'--controllers: "-jobs" is not in the list of known controllers: {known}',
             f'--controllers: "cron" is not in the list of known controllers: {known}',

@@ -30,13 +30,15 @@ class ImpersonationTests(SynchronousTestCase):
     async def proceed(self, _request: Request) -> Response:
         return Response()
 
-    def passed(self, *denied: str, **headers: str) -> tuple[Request, Recorder]:
+    def passed(self, *denied: str, **headers: str | list[str]) -> tuple[Request, Recorder]:
         recorder = Recorder(*denied)
-        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        lines = {name.replace("_", "-"): [text] if isinstance(text, str) else text for name, text in headers.items()}
+        named = {name: ", ".join(texts) for name, texts in lines.items()}
         bob = UserInfo(name="bob")
         request = Request(
-            method="GET", path="/x", headers=named, peer=Peer(address="", port=0), authenticated=bob, user=bob
-        )
+            method="GET", path="/x", headers=named, repeated=lines, peer=Peer(address="", port=0), authenticated=bob,
+            user=bob,
+        )  # fmt: skip
         stage = ImpersonationStage(recorder, Naming.orch())
         self.successResultOf(Deferred.fromCoroutine(stage.handle(request, self.proceed)))
         return request, recorder
@@ -55,7 +57,7 @@ class ImpersonationTests(SynchronousTestCase):
     def test_user_and_groups(self) -> None:
         """Each part is authorized in order; the headers are gone afterwards."""
         request, recorder = self.passed(
-            impersonate_user="ann", impersonate_group="a, b", impersonate_extra_Scopes="x", impersonate_uid="7"
+            impersonate_user="ann", impersonate_group=["a", "b"], impersonate_extra_Scopes="x", impersonate_uid="7"
         )
         group = "authentication.orch.io"
         self.assertEqual(
@@ -83,11 +85,64 @@ class ImpersonationTests(SynchronousTestCase):
             ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"),
         )
 
+    def test_lines(self) -> None:
+        """Each line is one value, commas and all, and an empty one is one too (reference AUTHN-40)."""
+        request, recorder = self.passed(
+            impersonate_user="CN=ann,O=x",
+            impersonate_group=["CN=a,O=x", ""],
+            **{"impersonate_extra_acme.com%2fproject": ["a, b", "c"]},
+        )
+        assert request.user is not None
+        self.assertEqual(request.user.name, "CN=ann,O=x")
+        self.assertEqual(request.user.groups, ("CN=a,O=x", "", "system:authenticated"))
+        self.assertEqual(request.user.extra, {"acme.com/project": ("a, b", "c")})
+        self.assertEqual([name for *_, name in recorder.asked], ["CN=ann,O=x", "CN=a,O=x", "", "a, b", "c"])
+        self.assertEqual(request.lines("impersonate-group"), ())
+
+    def test_no_service_account(self) -> None:
+        """A name that no service account can have is a user's (reference AUTHN-42)."""
+        for name in ("a", "a:b:c", ":b", "a:", "A:b", "a:b_c"):
+            request, recorder = self.passed(impersonate_user=f"system:serviceaccount:{name}")
+            assert request.user is not None
+            self.assertEqual(recorder.asked, [("", "users", "", "", f"system:serviceaccount:{name}")])
+            self.assertEqual(request.user.groups, ("system:authenticated",))
+
+    def test_every_part_is_needed(self) -> None:
+        """A requester who may not take on one part takes on nothing (reference AUTHN-41)."""
+        headers = {
+            "impersonate-user": "ann", "impersonate-group": "dev", "impersonate-extra-scope": "read",
+            "impersonate-uid": "7",
+        }  # fmt: skip
+        for denied, what in (
+            ("ann", 'users "ann" is forbidden: User "bob" cannot impersonate resource "users" in API group ""'),
+            ("dev", 'groups "dev" is forbidden: User "bob" cannot impersonate resource "groups" in API group ""'),
+            (
+                "read",
+                'userextras.authentication.orch.io "read" is forbidden: User "bob" cannot impersonate resource '
+                '"userextras/scope" in API group "authentication.orch.io"',
+            ),
+            (
+                "7",
+                'uids.authentication.orch.io "7" is forbidden: User "bob" cannot impersonate resource "uids" in API '
+                'group "authentication.orch.io"',
+            ),
+        ):
+            bob = UserInfo(name="bob")
+            request = Request(method="GET", path="/x", headers=headers, peer=Peer(address="", port=0), user=bob)
+            stage = ImpersonationStage(Recorder(denied), Naming.orch())
+            asked = Deferred.fromCoroutine(stage.handle(request, self.proceed))
+            error = self.failureResultOf(asked, Forbidden).value
+            self.assertEqual(error.message, f"{what} at the cluster scope")
+            self.assertEqual(request.user, bob)
+
     def test_anonymous(self) -> None:
         """The anonymous user is unauthenticated."""
         request, _ = self.passed(impersonate_user="system:anonymous")
         assert request.user is not None
         self.assertEqual(request.user.groups, ("system:unauthenticated",))
+        request, _ = self.passed(impersonate_user="system:anonymous", impersonate_group="system:authenticated")
+        assert request.user is not None
+        self.assertEqual(request.user.groups, ("system:authenticated", "system:unauthenticated"))
 
     def test_denied(self) -> None:
         """One denial is a 403 that names user, verb and what was denied."""
@@ -105,11 +160,11 @@ class ImpersonationTests(SynchronousTestCase):
 
     def test_without_user(self) -> None:
         """Groups, extra values or a uid without a user are a 400 that names them (reference AUTHN-40)."""
-        for header, text in (("impersonate-group", "a, b"), ("impersonate-uid", "7"), ("impersonate-extra-k", "v")):
+        for header, text in (("impersonate-group", "a"), ("impersonate-uid", "7"), ("impersonate-extra-k", "v")):
             request = Request(method="GET", path="/x", headers={header: text}, peer=Peer(address="", port=0))
             stage = ImpersonationStage(Recorder(), Naming.orch())
             error = self.assertRaises(BadRequest, stage.handle, request, self.proceed)
-            named = {"impersonate-group": "a b", "impersonate-uid": "7", "impersonate-extra-k": "k"}[header]
+            named = {"impersonate-group": "a", "impersonate-uid": "7", "impersonate-extra-k": "k"}[header]
             self.assertEqual(error.message, f"requested [{named}] without impersonating a user")
 
     def test_not_ascii(self) -> None:

@@ -20,6 +20,7 @@ BINDING = {
     "subjects": [{"kind": "ServiceAccount", "name": "s", "namespace": "n"}, {"kind": "User", "name": "u"}],
 }
 CLUSTER_BINDING = {**BINDING, "kind": "ClusterRoleBinding"}
+ESCALATION = "tests.assembly.test_rbac.EscalationTests"
 UNSELECTABLE = {"matchLabels": {"a": "b c"}}
 
 
@@ -42,6 +43,7 @@ class RbacTests(case.EntryCase):
         4: Refused(change={"rules[0].resources": []}),
         5: Accepted(change={"rules[0]": {"verbs": ["do it"], "apiGroups": ["A b"], "resources": ["/ /"]}}),
         6: Stored(expected={"metadata.generation": GONE}),
+        7: (Shown(f"{ESCALATION}.test_role"), Shown(f"{ESCALATION}.test_update_for_the_collector")),
         8: Shown(f"{__name__}.RbacTests.test_create_by_update"),
         9: Refused(change={"metadata.name": ".."}, accepts={"metadata.name": "system:a"}),
         10: Refused(change={"rules[0].verbs": []}),
@@ -70,6 +72,8 @@ class RbacTests(case.EntryCase):
             ),
         ),
         16: Stored(on="update", change={"rules": GONE}, expected={"metadata.generation": GONE}),
+        17: Shown(f"{ESCALATION}.test_role"),
+        18: Shown(f"{ESCALATION}.test_aggregation"),
         19: Shown(f"{__name__}.RbacTests.test_create_by_update"),
         20: Refused(change={"metadata.name": "a%b"}),
         21: (
@@ -102,6 +106,8 @@ class RbacTests(case.EntryCase):
         ),
         32: (Accepted(change={"subjects": []}), Accepted(change={"subjects[1].name": "v"})),
         33: Stored(expected={"metadata.generation": GONE}),
+        34: Shown(f"{ESCALATION}.test_binding"),
+        35: Shown(f"{ESCALATION}.test_missing_role"),
         36: Shown(f"{__name__}.RbacTests.test_create_by_update"),
         37: Refused(change={"metadata.name": "a/b"}),
         38: Refused(change={"roleRef.apiGroup": "apps"}),
@@ -112,9 +118,9 @@ class RbacTests(case.EntryCase):
         43: Refused(change={"subjects[0].namespace": GONE}),
         44: Refused(change={"roleRef.name": "s"}),
         45: Stored(expected={"metadata.generation": GONE}),
+        46: Shown(f"{ESCALATION}.test_binding"),
         47: Shown(f"{__name__}.RbacTests.test_create_by_update"),
     }
-    beyond = (7, 17, 18, 34, 35, 46)  # who may grant what
 
     def test_create_by_update(self) -> None:
         """A PUT of a name that is not there creates it."""

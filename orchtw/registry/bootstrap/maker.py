@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
+from typing import Any
 
 import attrs
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.python.failure import Failure
 
 from orchtw.errors import AlreadyExists, NotFound
 from orchtw.naming import Naming
@@ -67,6 +70,37 @@ class Maker:
 
         await self.writes.update(write, renew)
 
+    async def complete(
+        self, group: str, version: str, plural: str, obj: Object, merge: Callable[[Object, Object], Object | None]
+    ) -> bool:
+        """Create `obj`, or give the one of its name what `merge` makes of it and `obj`; None leaves it.
+
+        Returns whether anything was written.
+        """
+        if await self.ensure(group, version, plural, obj):
+            return True
+        write = self._write(group, version, plural, obj)
+        codec = write.target.codec
+
+        def renew(live: Object | None) -> Object:
+            wanted = obj if live is None else merge(live, obj) or live
+            wanted = codec.normalise({**wanted, "metadata": {**wanted["metadata"]}})
+            wanted["metadata"].pop("resourceVersion", None)
+            codec.set_defaults(wanted)
+            return wanted
+
+        entry = write.target.stored.get(write.namespace, write.name) if _is_readable(write) else None
+        if entry is None or merge(write.target.load(entry), obj) is None:
+            return False
+        await self.writes.update(write, renew)
+        return True
+
+    def find(self, group: str, version: str, plural: str, obj: Object) -> Object | None:
+        """The object of the name of `obj` as it is at present; None: there is none that can be read."""
+        write = self._write(group, version, plural, obj)
+        entry = write.target.stored.get(write.namespace, write.name) if _is_readable(write) else None
+        return None if entry is None else write.target.load(entry)
+
     async def remove_unless(self, group: str, version: str, plural: str, obj: Object, key: str) -> None:
         """Remove the object of the name of `obj` if it has another value by a key that cannot be changed."""
         write = self._write(group, version, plural, obj)
@@ -112,6 +146,24 @@ class Maker:
             manager=self.naming.api_server,
             own=True,
         )
+
+
+async def together(works: Iterable[Callable[[], Coroutine[Any, Any, object]]]) -> None:
+    """Carry out all of these at a time: the store commits together what is written together.
+
+    All are tried; the first refusal is raised.
+    """
+    started = [Deferred.fromCoroutine(work()) for work in works]
+    for _, result in await DeferredList(started, consumeErrors=True):
+        if isinstance(result, Failure):
+            result.raiseException()
+
+
+def _is_readable(write: Write) -> bool:
+    try:
+        return write.target.stored.get(write.namespace, write.name) is not None
+    except DamagedObject:
+        return False
 
 
 def _is_there(write: Write) -> bool:

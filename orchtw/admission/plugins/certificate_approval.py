@@ -1,0 +1,33 @@
+"""CertificateApproval: who decides on a request may approve for its signer (reference PLUG-23, CSR-12)."""
+
+from __future__ import annotations
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.host import Host
+from orchtw.admission.signer_rights import SignerRights
+from orchtw.rules.causes import go_quote
+from orchtw.schema.catalogue import ResourceType
+
+
+class CertificateApproval:
+    """Every write to `approval` counts, whether it approves, denies or changes labels."""
+
+    def __init__(self, rights: SignerRights) -> None:
+        self._rights = rights
+
+    @classmethod
+    def of(cls, host: Host) -> CertificateApproval:
+        """The plugin over the server's own authorizer."""
+        return cls(SignerRights.of(host))
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Updates of `approval`."""
+        return operation == "UPDATE" and subresource == "approval" and resource.qualified == self._rights.requests
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Forbidden (403): the user may not approve requests to the signer."""
+        signer = (attributes.old or {}).get("spec", {}).get("signerName", "")
+        if not await self._rights.allow(attributes.user, "approve", signer):
+            raise attributes.forbidden(
+                f"user not permitted to approve requests with signerName {go_quote(signer)}"
+            )

@@ -1,0 +1,35 @@
+"""CertificateSigning: who issues a certificate or gives up may sign for its signer (reference PLUG-23, CSR-12)."""
+
+from __future__ import annotations
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.host import Host
+from orchtw.admission.signer_rights import SignerRights
+from orchtw.rules.causes import go_quote
+from orchtw.schema.catalogue import ResourceType
+
+
+class CertificateSigning:
+    """Writes to `status` count that change the certificate or the conditions."""
+
+    def __init__(self, rights: SignerRights) -> None:
+        self._rights = rights
+
+    @classmethod
+    def of(cls, host: Host) -> CertificateSigning:
+        """The plugin over the server's own authorizer."""
+        return cls(SignerRights.of(host))
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Updates of `status`."""
+        return operation == "UPDATE" and subresource == "status" and resource.qualified == self._rights.requests
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Forbidden (403): the user may not sign requests to the signer."""
+        old, new = attributes.old or {}, attributes.obj or {}
+        before, after = old.get("status") or {}, new.get("status") or {}
+        if all((before.get(key) or None) == (after.get(key) or None) for key in ("certificate", "conditions")):
+            return
+        signer = old.get("spec", {}).get("signerName", "")
+        if not await self._rights.allow(attributes.user, "sign", signer):
+            raise attributes.forbidden(f"user not permitted to sign requests with signerName {go_quote(signer)}")

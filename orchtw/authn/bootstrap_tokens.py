@@ -1,0 +1,51 @@
+"""Bootstrap tokens: those who join the cluster and have nothing else yet (reference AUTHN-20 to AUTHN-22)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchtw.authn.method import Host, authenticated
+from orchtw.config import Config
+from orchtw.errors import Unauthorized
+from orchtw.naming import Naming
+from orchtw.registry.stored import Stored
+from orchtw.request import UserInfo
+from orchtw.rules.bootstrap_tokens import PREFIX, SECRET_TYPE, BadSecret, TokenSecret, split
+
+
+class BootstrapTokens:
+    """Looks tokens up in the Secrets of the system's namespace, as the cache has them: a deleted one is gone at once.
+
+    `seconds` is the time since the epoch.
+    """
+
+    def __init__(self, secrets: Stored, naming: Naming, seconds: Callable[[], float]) -> None:
+        self._secrets = secrets
+        self._namespace = naming.system_namespace
+        self._type = naming.translate(SECRET_TYPE)
+        self._seconds = seconds
+
+    def find(self, token: str) -> UserInfo | None:
+        """The token's user, None for a token of another form. Raises Unauthorized (401)."""
+        halves = split(token)
+        if halves is None:
+            return None
+        token_id, token_secret = halves
+        entry = self._secrets.get(self._namespace, PREFIX + token_id)
+        if entry is None:
+            raise Unauthorized(f"bootstrap token {token_id}: there is no such Secret")
+        secret = self._secrets.load(entry)
+        if secret.get("type") != self._type:
+            raise Unauthorized(f"bootstrap token {token_id}: its Secret is of another type")
+        try:
+            groups = TokenSecret.of(secret).groups(token_id, token_secret, self._seconds())
+        except BadSecret as problem:
+            raise Unauthorized(f"bootstrap token {token_id}: {problem}") from None
+        return authenticated(UserInfo(name=f"system:bootstrap:{token_id}", groups=groups))
+
+
+def from_flags(host: Host, config: Config) -> BootstrapTokens | None:
+    """The method of `--enable-bootstrap-token-auth`."""
+    if not config.enable_bootstrap_token_auth:
+        return None
+    return BootstrapTokens(host.targets.stored_target("", "v1", "secrets").stored, host.naming, host.seconds)

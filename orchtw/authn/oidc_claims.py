@@ -1,0 +1,134 @@
+"""What an ID token's claims say: whether it holds here and now, and whose it is (reference AUTHN-33 to AUTHN-35)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import attrs
+
+from orchtw.authn.method import authenticated
+from orchtw.config import Config
+from orchtw.objects import Object
+from orchtw.request import UserInfo
+from orchtw.rules.causes import go_quote
+
+NBF_LEEWAY_S: Final = 60.0
+"""How early a token may be used: the issuer's clock may be ahead."""
+
+_SHOWN: Final = 200
+_NO_PREFIX: Final = "-"
+
+
+class BadToken(Exception):
+    """A token of the issuer that does not hold; the text is the reference server's, for the log."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Mapping:
+    """How claims become a user: the `--oidc-*` flags."""
+
+    issuer: str
+    client_id: str
+    username_claim: str = "sub"
+    username_prefix: str = ""
+    groups_claim: str = ""
+    groups_prefix: str = ""
+    required: Sequence[tuple[str, str]] = ()
+
+    @classmethod
+    def of(cls, config: Config) -> Mapping:
+        """Those of the flags, with the defaults of prefixes."""
+        prefix = config.oidc_username_prefix
+        if not prefix and config.oidc_username_claim != "email":
+            prefix = f"{config.oidc_issuer_url}#"
+        return cls(
+            issuer=config.oidc_issuer_url,
+            client_id=config.oidc_client_id,
+            username_claim=config.oidc_username_claim,
+            username_prefix="" if prefix == _NO_PREFIX else prefix,
+            groups_claim=config.oidc_groups_claim,
+            groups_prefix=config.oidc_groups_prefix,
+            required=config.oidc_required_claim,
+        )
+
+    def check(self, claims: Object, now: float) -> None:
+        """Whether the token is for this client and holds at `now`, in seconds since the epoch. Raises BadToken."""
+        audiences = claims.get("aud")
+        audiences = [audiences] if isinstance(audiences, str) else audiences
+        if not isinstance(audiences, list) or self.client_id not in audiences:
+            shown = str(audiences)[:_SHOWN]
+            raise _unverified(f"expected audience {go_quote(self.client_id)} got {go_quote(shown)}")
+        expiry = _number(claims, "exp")
+        if expiry is None or expiry < now:
+            raise _unverified(f"token is expired (Token Expiry: {_moment(expiry or 0)})")
+        begin = _number(claims, "nbf")
+        if begin is not None and now + NBF_LEEWAY_S < begin:
+            raise _unverified(f"current time {_moment(now)} before the nbf (not before) time: {_moment(begin)}")
+
+    def user(self, claims: Object) -> UserInfo:
+        """The user of claims that are believed. Raises BadToken."""
+        name = self._name(claims)
+        groups = tuple(self.groups_prefix + group for group in self._groups(claims))
+        for claim, want in self.required:
+            _require(claims, claim, want)
+        return authenticated(UserInfo(name=name, groups=groups))
+
+    def _name(self, claims: Object) -> str:
+        claim = self.username_claim
+        if claim not in claims:
+            raise BadToken(f"oidc: parse username claims {go_quote(claim)}: claim not present")
+        name = claims[claim]
+        if not isinstance(name, str):
+            raise BadToken(f"oidc: parse username claims {go_quote(claim)}: must be a string")
+        if claim == "email" and "email_verified" in claims:
+            verified = claims["email_verified"]
+            if verified is not None and not isinstance(verified, bool):
+                raise BadToken("oidc: parse 'email_verified' claim: must be true or false")
+            if not verified:
+                raise BadToken("oidc: email not verified")
+        return self.username_prefix + name
+
+    def _groups(self, claims: Object) -> list[str]:
+        found = claims.get(self.groups_claim) if self.groups_claim else None
+        found = [found] if isinstance(found, str) else found
+        if found is None:
+            return []
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+            claim = go_quote(self.groups_claim)
+            raise BadToken(f"oidc: parse groups claim {claim}: must be a string or a list of strings")
+        return found
+
+
+def _require(claims: Object, claim: str, want: str) -> None:
+    if claim not in claims:
+        raise BadToken(f"oidc: required claim {claim} not present in ID token")
+    found = claims[claim]
+    if not isinstance(found, str):
+        raise BadToken(f"oidc: parse claim {claim}: must be a string")
+    if found != want:
+        raise BadToken(
+            f"oidc: required claim {claim} value does not match. Got = {go_quote(found[:_SHOWN])}, want = {want}"
+        )
+
+
+def _number(claims: Object, name: str) -> float | None:
+    """A time in seconds since the epoch; None: there is none. Raises BadToken."""
+    found: Any = claims.get(name)
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, (int, float)):
+        raise _unverified(f"failed to unmarshal claims: {name} must be a number")
+    return float(found)
+
+
+def _unverified(why: str) -> BadToken:
+    return BadToken(f"oidc: verify token: oidc: {why}")
+
+
+def _moment(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)

@@ -1,0 +1,250 @@
+"""The keys that an issuer signs with: read from its documents, kept, and asked for again (reference AUTHN-33)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import attrs
+import jwt
+import orjson
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm, get_default_algorithms
+from twisted.application.service import Service
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.authn.compact import Compact
+from orchtw.objects import Object
+from orchtw.outbound.caller import Answer, Caller, CallFailed, Question
+from orchtw.outbound.policy import TLSPolicy
+from orchtw.outbound.remote import Remote
+from orchtw.rules.causes import go_quote
+
+RETRY_S: Final = 10.0
+"""After an attempt, before tokens or a failure cause the next one."""
+
+FRESH_S: Final = (60.0, 300.0, 3600.0)
+"""How long keys are taken to be all there are: at least, if the issuer does not say, and at most."""
+
+CALL_S: Final = 30.0
+ANSWER_BYTES: Final = 1 << 20
+KEYS: Final = 100
+RSA_BITS: Final = range(2048, 8192 + 1)
+
+CURVES: Final = {"ES256": "secp256r1", "ES384": "secp384r1", "ES512": "secp521r1"}
+"""The curve of each algorithm; the others are of RSA keys."""
+
+_SHOWN: Final = 200
+_MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])", re.IGNORECASE)
+_OK: Final = 200
+_algorithms = get_default_algorithms()
+
+
+class NoKeys(Exception):
+    """The issuer's keys cannot be had; the text is for the log."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Key:
+    """A public key; `kid` and `algorithm` are empty if its document does not name them."""
+
+    kid: str
+    algorithm: str
+    public: RSAPublicKey | EllipticCurvePublicKey
+
+    def verifies(self, token: Compact, algorithm: str) -> bool:
+        """Whether the token is signed with this key by this algorithm, which must be one of this kind of key."""
+        curve = self.public.curve.name if isinstance(self.public, EllipticCurvePublicKey) else None
+        if self.algorithm not in ("", algorithm) or CURVES.get(algorithm) != curve:
+            return False
+        return bool(_algorithms[algorithm].verify(token.signed, self.public, token.signature))
+
+
+@attrs.frozen(slots=True)
+class Fetched:
+    """Keys, and for how long they are taken to be all there are."""
+
+    keys: tuple[Key, ...]
+    fresh_s: float
+
+
+def keys_of(document: Object) -> tuple[Key, ...]:
+    """The keys of a JWKS that can verify; others are passed over. Raises NoKeys when none is left."""
+    listed = document.get("keys")
+    found = tuple(_keys(listed[:KEYS])) if isinstance(listed, list) else ()
+    if not found:
+        raise NoKeys("the issuer has no keys that can be used")
+    return found
+
+
+def _keys(listed: Sequence[Any]) -> Iterator[Key]:
+    for each in listed:
+        if not isinstance(each, dict) or each.get("use") not in (None, "sig"):
+            continue
+        kid, algorithm = each.get("kid") or "", each.get("alg") or ""
+        if isinstance(kid, str) and isinstance(algorithm, str) and (public := _public(each)) is not None:
+            yield Key(kid=kid, algorithm=algorithm, public=public)
+
+
+def _public(each: Object) -> RSAPublicKey | EllipticCurvePublicKey | None:
+    """The public half; None for a kind, a size or a text that is no good."""
+    try:
+        if each.get("kty") == "RSA":
+            key: Any = RSAAlgorithm.from_jwk({"kty": "RSA", "n": each["n"], "e": each["e"]})
+            return key if key.key_size in RSA_BITS else None
+        if each.get("kty") == "EC":
+            key = ECAlgorithm.from_jwk({name: each[name] for name in ("kty", "crv", "x", "y")})
+            return key if key.curve.name in CURVES.values() else None
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError):
+        pass
+    return None
+
+
+class Provider:
+    """Reads an issuer's documents. `authorities` (PEM) are believed; empty: those of the machine."""
+
+    def __init__(self, caller: Caller, issuer: str, authorities: bytes) -> None:
+        self._caller = caller
+        self._issuer = issuer
+        self._tls = TLSPolicy(authorities=authorities)
+
+    async def fetch(self) -> Fetched:
+        """The keys at present. Raises NoKeys."""
+        found = await self._document(self._issuer.rstrip("/") + "/.well-known/openid-configuration")
+        document = _object(found)
+        if document.get("issuer") != self._issuer:
+            shown = go_quote(str(document.get("issuer"))[:_SHOWN])
+            raise NoKeys(
+                "oidc: issuer did not match the issuer returned by provider, "
+                f"expected {go_quote(self._issuer)} got {shown}"
+            )
+        url = document.get("jwks_uri")
+        if not isinstance(url, str) or not _is_https(url):
+            raise NoKeys(f"oidc: the issuer's jwks_uri {go_quote(str(url)[:_SHOWN])} is no https URL")
+        answer = await self._document(url)
+        return Fetched(keys_of(_object(answer)), _fresh_s(answer.headers.get("cache-control", "")))
+
+    async def _document(self, url: str) -> Answer:
+        parts = urlsplit(url)
+        remote = Remote(url=parts._replace(query="", fragment="").geturl(), tls=self._tls)
+        question = Question(query=parts.query, headers={"Accept": "application/json"})
+        try:
+            answer = await self._caller.ask(remote, question, timeout_s=CALL_S, limit_bytes=ANSWER_BYTES)
+        except CallFailed as problem:
+            raise NoKeys(str(problem)) from None
+        if answer.code != _OK:
+            raise NoKeys(f"Get {go_quote(url)}: the status is {answer.code}")
+        return answer
+
+
+def _is_https(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme == "https" and bool(parts.hostname) and parts.port != 0 and parts.username is None
+    except ValueError:
+        return False
+
+
+def _object(answer: Answer) -> Object:
+    try:
+        found = orjson.loads(answer.body)
+    except ValueError:
+        raise NoKeys("the issuer's answer is not JSON") from None
+    if not isinstance(found, dict):
+        raise NoKeys("the issuer's answer is no JSON object")
+    return found
+
+
+def _fresh_s(cache_control: str) -> float:
+    least, usual, most = FRESH_S
+    found = _MAX_AGE.search(cache_control)
+    return min(max(float(found[1]), least), most) if found else usual
+
+
+class IssuerKeys(Service):
+    """Keeps an issuer's keys: fetched from the start on, when they get old, and when `refreshed` is asked for.
+
+    `keys` is None until the first success. While the issuer cannot be reached the last keys stay.
+    """
+
+    _log = Logger()
+
+    def __init__(self, fetch: Callable[[], Coroutine[Deferred[Any], Any, Fetched]], clock: Any) -> None:
+        self.keys: tuple[Key, ...] | None = None
+        self._fetch = fetch
+        self._clock = clock
+        self._not_before = 0.0
+        self._running: Deferred[None] | None = None
+        self._timer: IDelayedCall | None = None
+        self._waiting: set[Deferred[None]] = set()
+        self._told = ""
+        self._wait_s = RETRY_S
+
+    def startService(self) -> None:
+        """Begin to fetch; nobody waits for it."""
+        super().startService()  # type: ignore[no-untyped-call]
+        self._begin()
+
+    def stopService(self) -> None:
+        """Fetch no more."""
+        super().stopService()  # type: ignore[no-untyped-call]
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._running is not None:
+            self._running.cancel()
+
+    async def refreshed(self) -> None:
+        """Wait for keys that are fetched now; not if that has been done in the last RETRY_S."""
+        if self._running is None:
+            if not self.running or self._clock.seconds() < self._not_before:
+                return
+            self._begin()
+        if self._running is None:
+            return
+        waiter: Deferred[None] = Deferred()
+        self._waiting.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiting.discard(waiter)
+
+    def _begin(self) -> None:
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None
+        running = self._running = Deferred.fromCoroutine(self._update())
+        running.addErrback(self._failed)
+        running.addBoth(self._ended)
+
+    async def _update(self) -> None:
+        self._wait_s = RETRY_S
+        try:
+            fetched = await self._fetch()
+            self.keys, self._wait_s, self._told = fetched.keys, fetched.fresh_s, ""
+        except NoKeys as problem:
+            self._tell(str(problem))
+
+    def _tell(self, why: str) -> None:
+        if why != self._told:
+            self._told = why
+            self._log.warn("oidc: the issuer's keys cannot be fetched: {why}", why=why)
+
+    def _failed(self, failure: Failure) -> None:
+        if self.running:
+            self._log.failure("oidc: the issuer's keys cannot be fetched", failure)
+
+    def _ended(self, _result: object) -> None:
+        self._running = None
+        self._not_before = self._clock.seconds() + RETRY_S
+        if self.running:
+            self._timer = self._clock.callLater(self._wait_s, self._begin)
+        waiting, self._waiting = self._waiting, set()
+        for each in waiting:
+            each.callback(None)

@@ -1,0 +1,107 @@
+"""What was found out about tokens, kept for a while (reference AUTHN-6, AUTHN-37)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from orchtw.errors import Unauthorized
+from orchtw.request import UserInfo
+
+TOKENS: Final = 20_000
+"""Of which verdicts are kept at most, of each kind: clients choose tokens."""
+
+CHARACTERS: Final = 16 << 20
+"""Of all names and reasons that are kept, of each kind: whoever answers about tokens chooses those."""
+
+
+class Refused(NamedTuple):
+    """A token that is no good; `why` is for the log."""
+
+    why: str
+
+
+Verdict = UserInfo | Refused
+
+
+class _Kept(NamedTuple):
+    until: float
+    verdict: Verdict
+    characters: int
+
+
+class _Shelf:
+    """Verdicts of one kind, the oldest first."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[bytes, _Kept] = OrderedDict()
+        self._characters = 0
+
+    def put(self, digest: bytes, kept: _Kept) -> None:
+        self.drop(digest)
+        self.kept[digest] = kept
+        self._characters += kept.characters
+        while len(self.kept) > TOKENS or self._characters > CHARACTERS:
+            self.drop(next(iter(self.kept)))
+
+    def drop(self, digest: bytes) -> None:
+        if (kept := self.kept.pop(digest, None)) is not None:
+            self._characters -= kept.characters
+
+
+class Verdicts:
+    """Verdicts by keyed digest: no token is kept, and how long a search takes tells nothing of one.
+
+    `seconds` measures the time for which they are kept. When there are too many, the oldest go; users and refusals
+    have room of their own, so that nobody's guesses push out those who are known.
+    """
+
+    def __init__(self, key: bytes, seconds: Callable[[], float]) -> None:
+        self._key = key
+        self._seconds = seconds
+        self._users, self._refused = _Shelf(), _Shelf()
+
+    def __len__(self) -> int:
+        return len(self._users.kept) + len(self._refused.kept)
+
+    def digest(self, token: str) -> bytes:
+        """What stands for a token."""
+        return hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
+
+    def known(self, digest: bytes) -> Verdict | None:
+        """The verdict, if there is one that still holds."""
+        kept = self._users.kept.get(digest) or self._refused.kept.get(digest)
+        if kept is None:
+            return None
+        if self._seconds() >= kept.until:
+            self._drop(digest)
+            return None
+        return kept.verdict
+
+    def keep(self, digest: bytes, verdict: Verdict, ttl_s: float) -> None:
+        """Remember a verdict; not at all if `ttl_s` is zero."""
+        self._drop(digest)
+        characters = _characters(verdict)
+        if ttl_s > 0 and characters <= CHARACTERS:
+            shelf = self._refused if isinstance(verdict, Refused) else self._users
+            shelf.put(digest, _Kept(self._seconds() + ttl_s, verdict, characters))
+
+    def _drop(self, digest: bytes) -> None:
+        self._users.drop(digest)
+        self._refused.drop(digest)
+
+
+def user_of(verdict: Verdict) -> UserInfo:
+    """The user. Raises Unauthorized (401) if there is none."""
+    if isinstance(verdict, Refused):
+        raise Unauthorized(verdict.why)
+    return verdict
+
+
+def _characters(verdict: Verdict) -> int:
+    if isinstance(verdict, Refused):
+        return len(verdict.why)
+    extra = sum(len(key) + sum(map(len, values)) + len(values) for key, values in verdict.extra.items())
+    return len(verdict.name) + len(verdict.uid) + sum(map(len, verdict.groups)) + len(verdict.groups) + extra

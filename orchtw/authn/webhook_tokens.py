@@ -1,0 +1,168 @@
+"""Tokens that a webhook knows: a TokenReview is sent, and its status says whose the token is
+(reference AUTHN-36, AUTHN-37).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import orjson
+from twisted.internet.defer import DeferredSemaphore
+
+from orchtw.authn.method import Host, authenticated
+from orchtw.authn.shared_calls import SharedCalls
+from orchtw.authn.verdicts import Refused, Verdict, Verdicts, user_of
+from orchtw.config import Config
+from orchtw.errors import ConfigError, Unauthorized
+from orchtw.objects import Object
+from orchtw.outbound import retries
+from orchtw.outbound.caller import CallFailed
+from orchtw.outbound.kubeconfig import load
+from orchtw.request import UserInfo
+from orchtw.rules.causes import go_quote
+
+ANSWER_BYTES: Final = 256 * 1024
+"""Of an answer: ten thousand groups; to check one that is all extra keys takes 40 ms."""
+
+_SHOWN: Final = 200
+"""Characters of the webhook's own error that the log gets."""
+
+CALLS: Final = 100
+"""At a time; further tokens wait. Each is a connection, and anybody can think of tokens."""
+
+Ask = Callable[[bytes], Awaitable[bytes]]
+
+
+class BadAnswer(Exception):
+    """An answer that is no TokenReview; the text says why."""
+
+
+class WebhookTokens:
+    """Asks about tokens and remembers the answers for `ttl_s`, both kinds; troubles are not remembered.
+
+    `ask` sends a body and returns the answer's, or raises CallFailed. Requests with the same token at the same time
+    share one call.
+    """
+
+    def __init__(
+        self, ask: Ask, verdicts: Verdicts, *, api_version: str, ttl_s: float, audiences: Sequence[str] = ()
+    ) -> None:
+        self._ask = ask
+        self._verdicts = verdicts
+        self._api_version = api_version
+        self._ttl_s = ttl_s
+        self._audiences = tuple(audiences)
+        self._calls: SharedCalls[bytes, Verdict] = SharedCalls()
+        self._seats = DeferredSemaphore(CALLS)
+
+    def find(self, token: str) -> UserInfo | Awaitable[UserInfo]:
+        """The token's user. Raises Unauthorized (401) if the webhook does not know it or cannot be asked."""
+        digest = self._verdicts.digest(token)
+        known = self._verdicts.known(digest)
+        return self._found(token, digest) if known is None else user_of(known)
+
+    async def _found(self, token: str, digest: bytes) -> UserInfo:
+        return user_of(await self._calls.result(digest, lambda: self._asked(token, digest)))
+
+    async def _asked(self, token: str, digest: bytes) -> Verdict:
+        try:
+            body = orjson.dumps(self._question(token))
+        except TypeError:
+            return Refused("webhook: the token is not UTF-8 text")
+        await self._seats.acquire()
+        try:
+            verdict = verdict_of(await self._ask(body), self._api_version, self._audiences)
+        except (CallFailed, BadAnswer) as problem:
+            raise Unauthorized(f"webhook: {problem}") from None
+        finally:
+            self._seats.release()
+        self._verdicts.keep(digest, verdict, self._ttl_s)
+        return verdict
+
+    def _question(self, token: str) -> Object:
+        spec: Object = {"token": token}
+        if self._audiences:
+            spec["audiences"] = list(self._audiences)
+        return {
+            "kind": "TokenReview",
+            "apiVersion": self._api_version,
+            "metadata": {"creationTimestamp": None},
+            "spec": spec,
+            "status": {"user": {}},
+        }
+
+
+def from_flags(host: Host, config: Config) -> WebhookTokens | None:
+    """The webhook of `--authentication-token-webhook-config-file`. Raises ConfigError for a file that is no good."""
+    path = config.authentication_token_webhook_config_file
+    if path is None:
+        return None
+    try:
+        remote = load(path, host.naming, host.clock)
+    except ConfigError as error:
+        raise ConfigError(f"--authentication-token-webhook-config-file: {error}") from None
+
+    def ask(body: bytes) -> Awaitable[bytes]:
+        return retries.post(host.caller, remote, body, host.clock, host.random, limit_bytes=ANSWER_BYTES)
+
+    return WebhookTokens(
+        ask,
+        Verdicts(host.key, host.clock.seconds),
+        api_version=host.naming.api_version(
+            f"authentication.orch.io/{config.authentication_token_webhook_version}"
+        ),
+        ttl_s=config.authentication_token_webhook_cache_ttl_s,
+        audiences=host.accounts.audiences,
+    )
+
+
+def verdict_of(body: bytes, api_version: str, audiences: Sequence[str] = ()) -> Verdict:
+    """What an answer says; of `audiences`, if there are any, it must accept one. Raises BadAnswer."""
+    try:
+        review = orjson.loads(body)
+    except ValueError:
+        raise BadAnswer("the answer is not JSON") from None
+    if not isinstance(review, dict) or review.get("kind") != "TokenReview":
+        raise BadAnswer("the answer is no TokenReview")
+    if review.get("apiVersion") != api_version:
+        raise BadAnswer(f"the answer's apiVersion is {_shown(review.get('apiVersion'))}, expected {api_version}")
+    status = _typed(review, "status", dict, {})
+    if not _typed(status, "authenticated", bool, False):
+        return Refused(f"webhook: {_shown(why)}" if (why := _typed(status, "error", str, "")) else "")
+    accepted = _texts(status, "audiences")
+    if audiences and accepted and not set(accepted) & set(audiences):
+        return Refused("webhook: the token is for other audiences")
+    return _user(_typed(status, "user", dict, {}))
+
+
+def _user(user: Object) -> UserInfo:
+    extra = _typed(user, "extra", dict, {})
+    return authenticated(
+        UserInfo(
+            name=_typed(user, "username", str, ""),
+            uid=_typed(user, "uid", str, ""),
+            groups=_texts(user, "groups"),
+            extra={key: _texts(extra, key) for key in extra},
+        )
+    )
+
+
+def _typed(obj: Object, name: str, kind: type, default: Any) -> Any:
+    value = obj.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, kind):
+        raise BadAnswer(f"the answer's {_shown(name)} is of another type")
+    return value
+
+
+def _texts(obj: Object, name: str) -> tuple[str, ...]:
+    found = _typed(obj, name, list, [])
+    if not all(isinstance(each, str) for each in found):
+        raise BadAnswer(f"the answer's {_shown(name)} holds what is no text")
+    return tuple(found)
+
+
+def _shown(value: object) -> str:
+    return go_quote(str(value)[:_SHOWN])

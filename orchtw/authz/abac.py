@@ -1,0 +1,98 @@
+"""Mode ABAC: policies of a file, any of which may allow a request (reference AUTHZ-25)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import attrs
+
+from orchtw.authn.method import AUTHENTICATED
+from orchtw.authz.decision import ALLOWED, Decision, PathRule, ResourceRule, Rules
+from orchtw.request import RequestInfo, UserInfo
+
+READS: Final = ("get", "list", "watch")
+_ANY: Final = "*"
+_NO_MATCH: Final = Decision(None, "No policy matched.")
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Policy:
+    """One line of the file: who may do what. `*` stands for anything; an empty text only for itself."""
+
+    user: str = ""
+    group: str = ""
+    readonly: bool = False
+    api_group: str = ""
+    resource: str = ""
+    namespace: str = ""
+    path: str = ""
+
+    def for_authenticated(self) -> Policy:
+        """The same, where `*` in the place of user or group stands for every authenticated user."""
+        if _ANY not in (self.user, self.group):
+            return self
+        return attrs.evolve(self, user="", group=AUTHENTICATED)
+
+    def allows(self, info: RequestInfo) -> bool:
+        """Whether it covers the request, whoever asks."""
+        if self.readonly and info.verb not in READS:
+            return False
+        if not info.is_resource:
+            return self._covers_path(info.path)
+        return (
+            self.namespace in (_ANY, info.namespace)
+            and self.resource in (_ANY, info.resource)
+            and self.api_group in (_ANY, info.group)
+        )
+
+    def _covers_path(self, path: str) -> bool:
+        if self.path in (_ANY, path):
+            return True
+        return self.path.endswith(_ANY) and path.startswith(self.path.rstrip(_ANY))
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """What it lets one do, for those who ask for rules."""
+        return READS if self.readonly else (_ANY,)
+
+
+class Policies:
+    """Allows what one of the policies allows; has no opinion on the rest.
+
+    Policies are found by whom they are for, so that many of them for others cost a request nothing.
+    """
+
+    def __init__(self, policies: Iterable[Policy]) -> None:
+        self._of_user: dict[str, list[Policy]] = {}
+        self._of_group: dict[str, list[Policy]] = {}
+        for policy in policies:
+            if policy.user:
+                self._of_user.setdefault(policy.user, []).append(policy)
+            elif policy.group:
+                self._of_group.setdefault(policy.group, []).append(policy)
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
+        """Allowed, or no opinion."""
+        for policy in self._for(user):
+            if policy.allows(info):
+                return ALLOWED
+        return _NO_MATCH
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """The policies for the user, as rules."""
+        resources, paths = [], []
+        for policy in self._for(user):
+            if policy.resource and policy.namespace in (_ANY, namespace):
+                rule = ResourceRule(verbs=policy.verbs, groups=(policy.api_group,), resources=(policy.resource,))
+                resources.append(rule)
+            if policy.path:
+                paths.append(PathRule(verbs=policy.verbs, paths=(policy.path,)))
+        return Rules(resources=tuple(resources), paths=tuple(paths))
+
+    def _for(self, user: UserInfo) -> Iterator[Policy]:
+        for policy in self._of_user.get(user.name, ()):
+            if not policy.group or policy.group in user.groups:
+                yield policy
+        for group in dict.fromkeys(user.groups):
+            yield from self._of_group.get(group, ())

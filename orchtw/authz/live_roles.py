@@ -1,0 +1,251 @@
+"""The index of roles and bindings, fed from their caches: a change is in it before its writer is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.authz.rbac_index import Binding, Grant, Index, RoleKey
+from orchtw.naming import Naming
+from orchtw.registry.stored import Stored
+from orchtw.registry.targets import Targets
+from orchtw.request import UserInfo
+from orchtw.rules.rbac import Rule, rules_of
+from orchtw.storage.cache_resource import DamagedObject
+from orchtw.storage.freshness import MOST_RECENT
+from orchtw.watch.entry import LARGE_BYTES, Entry
+from orchtw.watch.log import Event
+
+T = TypeVar("T")
+
+GROUP: Final = "rbac.authorization.orch.io"
+
+
+class Run(Protocol):
+    """Where computations on so many bytes are done: `Offload.run`."""
+
+    def __call__(self, size_bytes: int, work: Callable[[], Any]) -> Awaitable[Any]: ...
+
+
+class LiveRoles:
+    """Who has which roles at this moment. It begins to follow with the first question, at the latest.
+
+    `run` is where large objects are read, None: at once. They give nobody anything until that is done.
+    """
+
+    def __init__(self, targets: Targets, naming: Naming, run: Run | None = None) -> None:
+        self.group = naming.group(GROUP)
+        self.large = Large(run)
+        self._large_roles: dict[RoleKey, tuple[Entry, Sequence[Rule]]] = {}
+        self._targets = targets
+        self._index = Index(self._load)
+        self._listeners: tuple[Callable[[], None], ...] = ()
+        self._follows = False
+
+    def listen(self, changed: Callable[[], None]) -> None:
+        """Call `changed`, which must not raise, whenever somebody may have got or lost rights."""
+        self._listeners = (*self._listeners, changed)
+
+    def follow(self) -> None:
+        """Take in what is there, then follow what happens; once the caches are filled."""
+        if self._follows:
+            return
+        self._follows = True
+        for plural in ("clusterroles", "roles"):
+            self._stored(plural).cache.follow(_Changes(self._role_changed))
+        for plural in ("clusterrolebindings", "rolebindings"):
+            stored = self._stored(plural)
+            changes = _BindingChanges(stored, self._index, self._tell, self.large)
+            stored.cache.follow(_Changes(changes.take))
+            for entry in stored.cache.snapshot():
+                changes.put(entry)
+
+    async def settled(self) -> None:
+        """Return once everything counts that was acknowledged before, by whatever process."""
+        self.follow()
+        if (wait := self._stored("roles").cache.freshness.due(MOST_RECENT)) is not None:
+            await wait
+        for plural in ("clusterroles", "roles"):
+            stored = self._stored(plural)
+            for key in stored.cache.large:
+                entry = stored.cache.get(key)
+                if entry is not None:
+                    self._index.rules((entry.namespace, entry.name))
+        await self.large.done()
+
+    def grants(self, user: UserInfo, namespace: str) -> Iterator[Grant]:
+        """The roles that the user has in the whole cluster and in the namespace, if any."""
+        self.follow()
+        return self._index.grants(user, namespace)
+
+    def rules(self, role: RoleKey) -> Sequence[Rule] | None:
+        """The rules of a role; None: there is no such role."""
+        self.follow()
+        return self._index.rules(role)
+
+    def missing(self, role: RoleKey) -> str:
+        """What is said of a role that somebody has and that is not there."""
+        kind = "role" if role[0] else "clusterrole"
+        return f'{kind}.{self.group} "{role[1]}" not found'
+
+    def held(self, user: UserInfo, namespace: str) -> tuple[list[Rule], list[str]]:
+        """All rules of the user's roles, and what is said of those that are not there, once each."""
+        rules: list[Rule] = []
+        missing: dict[str, None] = {}
+        for grant in self.grants(user, namespace):
+            if grant.rules is None:
+                missing[self.missing(grant.role)] = None
+            else:
+                rules += grant.rules
+        return rules, list(missing)
+
+    def _load(self, role: RoleKey) -> Sequence[Rule] | None:
+        stored = self._stored("roles" if role[0] else "clusterroles")
+        try:
+            entry: Entry | None = stored.get(*role)
+        except DamagedObject:
+            return None
+        if entry is None:
+            self._large_roles.pop(role, None)
+            return None
+        if not self.large.concerns(entry):
+            return rules_of(stored.load(entry))
+        known = self._large_roles.get(role)
+        if known is not None and known[0] is entry:
+            return known[1]
+
+        def keep(rules: Sequence[Rule]) -> None:
+            self._large_roles[role] = entry, rules
+            self._index.forget_role(role)
+            self._tell()
+
+        self.large.read(role, entry, lambda: rules_of(stored.load(entry)), keep)
+        return ()
+
+    def _stored(self, plural: str) -> Stored:
+        return self._targets.stored_target(self.group, "v1", plural).stored
+
+    def _role_changed(self, event: Event) -> None:
+        entry = event.new or event.old
+        assert entry is not None
+        role = entry.namespace, entry.name
+        self._large_roles.pop(role, None)
+        self.large.forget(role)
+        self._index.forget_role(role)
+        self._tell()
+
+    def _tell(self) -> None:
+        for changed in self._listeners:
+            changed()
+
+
+class Large:
+    """Reads large objects off the reactor; of one that has changed meanwhile the newer state counts."""
+
+    _log = Logger()
+
+    def __init__(self, run: Run | None) -> None:
+        self._run = run
+        self._reading: dict[tuple[str, str], Entry] = {}
+        self._waiting: list[Deferred[None]] = []
+
+    def concerns(self, entry: Entry) -> bool:
+        """Whether reading it would hold the reactor."""
+        return self._run is not None and len(entry.raw) > LARGE_BYTES
+
+    def read(
+        self, key: tuple[str, str], entry: Entry, work: Callable[[], T], keep: Callable[[T], None]
+    ) -> None:
+        """Do `work`, then `keep` what it gives, unless the object has changed."""
+        if self._reading.get(key) is entry:
+            return
+        self._reading[key] = entry
+        Deferred.fromCoroutine(self._read(key, entry, work, keep)).addErrback(self._failed, key, entry)
+
+    def forget(self, key: tuple[str, str]) -> None:
+        """What is being read has changed, or is gone."""
+        self._end(key)
+
+    async def done(self) -> None:
+        """Return once nothing is being read."""
+        while self._reading:
+            waiting: Deferred[None] = Deferred()
+            self._waiting.append(waiting)
+            await waiting
+
+    async def _read(
+        self, key: tuple[str, str], entry: Entry, work: Callable[[], T], keep: Callable[[T], None]
+    ) -> None:
+        assert self._run is not None
+        found = await self._run(len(entry.raw), work)
+        if self._reading.get(key) is entry:
+            keep(found)
+            self._end(key)
+
+    def _failed(self, failure: Failure, key: tuple[str, str], entry: Entry) -> None:
+        self._log.failure("{key} cannot be read", failure=failure, key="/".join(key))
+        if self._reading.get(key) is entry:
+            self._end(key)
+
+    def _end(self, key: tuple[str, str]) -> None:
+        self._reading.pop(key, None)
+        if not self._reading:
+            waiting, self._waiting = self._waiting, []
+            for each in waiting:
+                each.callback(None)
+
+
+class _Changes:
+    """Hands on the events of a cache."""
+
+    def __init__(self, take: Callable[[Event], None]) -> None:
+        self.take = take
+
+    def closed(self) -> None:
+        """The kinds are of the release and do not go away."""
+
+
+class _BindingChanges:
+    """Keeps the bindings of one kind in the index; one that cannot be read gives nobody anything."""
+
+    _log = Logger()
+
+    def __init__(self, stored: Stored, index: Index, tell: Callable[[], None], large: Large) -> None:
+        self._stored = stored
+        self._index = index
+        self._tell = tell
+        self._large = large
+
+    def take(self, event: Event) -> None:
+        """Something has happened to a binding."""
+        if event.new is not None:
+            self.put(event.new)
+        elif event.old is not None:
+            self._gone(event.old)
+        self._tell()
+
+    def put(self, entry: Entry) -> None:
+        """The binding is there."""
+        self._gone(entry)
+        if self._large.concerns(entry):
+            self._large.read((self._stored.prefix, entry.key), entry, lambda: self._read(entry), self._keep)
+            return
+        try:
+            self._index.put(self._read(entry))
+        except Exception:  # noqa: BLE001 - logged; the other followers of the cache must not miss the event
+            self._log.failure("binding {key} cannot be read", key=entry.key)
+
+    def _read(self, entry: Entry) -> Binding:
+        return Binding.of(self._stored.load(entry))
+
+    def _keep(self, binding: Binding) -> None:
+        self._index.put(binding)
+        self._tell()
+
+    def _gone(self, entry: Entry) -> None:
+        self._large.forget((self._stored.prefix, entry.key))
+        self._index.remove((entry.namespace, entry.name))

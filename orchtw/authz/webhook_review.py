@@ -1,0 +1,89 @@
+"""Questions to a webhook and its answers: SubjectAccessReviews in both versions (reference AUTHZ-34, AUTHZ-37)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
+from orchtw.objects import Object
+from orchtw.request import RequestInfo, UserInfo
+from orchtw.rules.causes import go_quote
+
+KIND: Final = "SubjectAccessReview"
+_GROUPS: Final = {"v1beta1": "group", "v1": "groups"}
+"""How versions call the groups."""
+
+_SHOWN: Final = 200
+_BOTH: Final = "webhook subject access review returned both allow and deny response"
+
+
+class BadAnswer(Exception):
+    """An answer that is no review; the text says why."""
+
+
+def spec_of(user: UserInfo, info: RequestInfo, version: str) -> Object:
+    """Who asks for what. Empty fields are left out."""
+    spec: Object = {}
+    if info.is_resource:
+        attributes = {
+            "namespace": info.namespace,
+            "verb": info.verb,
+            "group": info.group,
+            "version": info.version,
+            "resource": info.resource,
+            "subresource": info.subresource,
+            "name": info.name,
+        }
+        spec["resourceAttributes"] = {name: value for name, value in attributes.items() if value}
+    else:
+        attributes = {"path": info.path, "verb": info.verb}
+        spec["nonResourceAttributes"] = {name: value for name, value in attributes.items() if value}
+    if user.name:
+        spec["user"] = user.name
+    if user.groups:
+        spec[_GROUPS[version]] = user.groups
+    if user.extra:
+        spec["extra"] = dict(user.extra)
+    if user.uid:
+        spec["uid"] = user.uid
+    return spec
+
+
+def review(spec: Object, api_version: str) -> bytes:
+    """The question as it is sent."""
+    meta = {"creationTimestamp": None}
+    whole = {"kind": KIND, "apiVersion": api_version, "metadata": meta, "spec": spec, "status": {"allowed": False}}
+    return orjson.dumps(whole)
+
+
+def decision_of(answer: bytes, api_version: str) -> Decision:
+    """What an answer comes to. Raises BadAnswer for one that cannot be understood: it allows nothing."""
+    try:
+        whole = orjson.loads(answer)
+    except ValueError:
+        raise BadAnswer("the webhook's answer is not JSON") from None
+    if not isinstance(whole, dict):
+        raise BadAnswer("the webhook's answer is not an object")
+    for name, expected in (("kind", KIND), ("apiVersion", api_version)):
+        found = _field(whole, name, str, "")
+        if found and found != expected:
+            raise BadAnswer(f"the webhook's answer has {name} {go_quote(found[:_SHOWN])}, expected {expected}")
+    status = _field(whole, "status", dict, {})
+    allowed, denied = _field(status, "allowed", bool, False), _field(status, "denied", bool, False)
+    reason = _field(status, "reason", str, "")
+    if denied:
+        return Decision(False, reason, _BOTH if allowed else "")
+    if reason:
+        return Decision(True if allowed else None, reason)
+    return ALLOWED if allowed else NO_OPINION
+
+
+def _field(fields: dict[str, Any], name: str, kind: type, missing: Any) -> Any:
+    value = fields.get(name)
+    if value is None:
+        return missing
+    if not isinstance(value, kind):
+        raise BadAnswer(f"the webhook's answer has a wrong type of {name}")
+    return value

@@ -1,0 +1,107 @@
+"""The approver: nodes get client certificates without anybody's doing, if they may (reference CTRL-30)."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from orchtw.client.informer import Informer
+from orchtw.client.interface import Item
+from orchtw.client.work_queue import Backoff, Retry
+from orchtw.controllers import request_state as state
+from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.signer_rules import why_not_node_client
+from orchtw.errors import NotFound
+from orchtw.objects import Object
+from orchtw.pki.cluster_signing import NODE_CLIENT
+from orchtw.request import RequestInfo, UserInfo
+from orchtw.rules.certificate_requests import CertificateRequest, read_request
+
+CONCURRENCY: Final = 5
+REVIEWED: Final = Backoff(first_s=0.2, limit_s=1000.0)
+"""Between looks at a request: rights may come later."""
+
+_REASON: Final = "AutoApproved"
+_OWN, _ANY = "selfnodeclient", "nodeclient"
+_MESSAGES: Final = {
+    _OWN: "Auto approving self orchlet client certificate after SubjectAccessReview.",
+    _ANY: "Auto approving orchlet client certificate after SubjectAccessReview.",
+}
+
+
+class Approver(Controller):
+    """Keys are names of requests."""
+
+    name = "csrapproving"
+    account = "certificate-controller"
+    backoff = REVIEWED
+
+    def __init__(self, host: Host) -> None:
+        super().__init__(host, CONCURRENCY)
+        self._group = host.naming.group("certificates.orch.io")
+        self._requests = self.client.resource(self._group, "v1", "certificatesigningrequests")
+        self._signer = host.naming.translate(NODE_CLIENT)
+        self._informer = Informer(self.client, self._requests, host.clock, host.random)
+        self._informer.handle(self._seen)
+
+    @property
+    def sources(self) -> Sequence[Informer]:
+        """All requests."""
+        return (self._informer,)
+
+    def _seen(self, old: Item | None, new: Item | None) -> None:
+        if new is not None:
+            self.queue.add(new.name)
+
+    async def reconcile(self, key: str) -> float | None:
+        """Approve a node's request if its sender may; Retry: nobody has decided, and the sender may not (yet)."""
+        try:
+            request = await self.client.get(self._requests, "", key)
+        except NotFound:
+            return None
+        spec = request["spec"]
+        decided = state.has(request, state.APPROVED, state.DENIED) or state.certificate(request)
+        if decided or spec.get("signerName") != self._signer:
+            return None
+        asked = _readable(spec)
+        if asked is None or why_not_node_client(asked, spec.get("usages") or ()):
+            return None
+        for right in _rights(asked, spec):
+            if await self.host.access.allowed(_sender(spec), self._asked(right)):
+                message = self.host.naming.translate_text(_MESSAGES[right])
+                approved = state.with_condition(request, state.APPROVED, _REASON, message)
+                await self.client.update(self._requests, "", key, approved, "approval")
+                return None
+        raise Retry("the sender may not have it approved")
+
+    def _asked(self, right: str) -> RequestInfo:
+        return RequestInfo(
+            is_resource=True,
+            verb="create",
+            path="",
+            group=self._group,
+            resource=self._requests.plural,
+            subresource=right,
+        )
+
+
+def _readable(spec: Object) -> CertificateRequest | None:
+    """What is asked for; None for what cannot be read, which is not a node's."""
+    try:
+        return read_request(b64decode(spec["request"]))
+    except ValueError:
+        return None
+
+
+def _rights(asked: CertificateRequest, spec: Object) -> Iterator[str]:
+    """What the sender has to have one of: for its own name there is a right of its own."""
+    if asked.common_name == spec.get("username"):
+        yield _OWN
+    yield _ANY
+
+
+def _sender(spec: Object) -> UserInfo:
+    extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
+    groups = tuple(spec.get("groups") or ())
+    return UserInfo(name=spec.get("username", ""), uid=spec.get("uid", ""), groups=groups, extra=extra)

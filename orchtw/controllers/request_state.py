@@ -1,0 +1,35 @@
+"""How far a request for a certificate has come (reference CSR-1)."""
+
+from __future__ import annotations
+
+from orchtw.objects import Object
+
+APPROVED, DENIED, FAILED = "Approved", "Denied", "Failed"
+
+
+def conditions(request: Object) -> list[Object]:
+    """Its conditions, none yet: empty."""
+    found: list[Object] = (request.get("status") or {}).get("conditions") or []
+    return found
+
+
+def has(request: Object, *kinds: str) -> bool:
+    """Whether a condition of one of these types is there; they are never there but as True."""
+    return any(each.get("type") in kinds for each in conditions(request))
+
+
+def certificate(request: Object) -> str:
+    """What has been issued, in base64; empty: nothing yet."""
+    text: str = (request.get("status") or {}).get("certificate") or ""
+    return text
+
+
+def with_status(request: Object, **changes: object) -> Object:
+    """The request with these fields of its status changed."""
+    return {**request, "status": {**(request.get("status") or {}), **changes}}
+
+
+def with_condition(request: Object, kind: str, reason: str, message: str) -> Object:
+    """The request with one more condition, which is true."""
+    added = {"type": kind, "status": "True", "reason": reason, "message": message}
+    return with_status(request, conditions=[*conditions(request), added])

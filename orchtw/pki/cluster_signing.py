@@ -1,0 +1,79 @@
+"""Which authority signs for which of the built-in signers, by the flags (reference CSR-15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+
+from orchtw.config import Config
+from orchtw.errors import ConfigError
+from orchtw.pki import certificates, files
+from orchtw.pki.issuing import SigningAuthority
+
+CLIENT: Final = "orch.io/orch-apiserver-client"
+NODE_CLIENT: Final = "orch.io/orch-apiserver-client-orchlet"
+NODE_SERVING: Final = "orch.io/orchlet-serving"
+LEGACY: Final = "orch.io/legacy-unknown"
+
+_FLAGS: Final[Mapping[str, str]] = {
+    CLIENT: "cluster-signing-orch-apiserver-client",
+    NODE_CLIENT: "cluster-signing-orchlet-client",
+    NODE_SERVING: "cluster-signing-orchlet-serving",
+    LEGACY: "cluster-signing-legacy-unknown",
+}
+_COMMON: Final = "cluster-signing"
+_KINDS: Final = (
+    rsa.RSAPrivateKey, ec.EllipticCurvePrivateKey, ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey, dsa.DSAPrivateKey
+)
+
+
+class ClusterSigning:
+    """The authorities by the signers' neutral names; `read` takes over what the files hold now.
+
+    `own` signs where no flag names another; None: then nobody does.
+    """
+
+    def __init__(self, config: Config, own: SigningAuthority | None = None) -> None:
+        self._config = config
+        self._own = own
+        self._found: Mapping[str, SigningAuthority] = {}
+        self.read()
+
+    @property
+    def from_files(self) -> bool:
+        """Whether there are files to read again."""
+        return any(_pair(self._config, name) is not None for name in (_COMMON, *_FLAGS.values()))
+
+    def read(self) -> None:
+        """Raises ConfigError, changing nothing, for files that cannot be used."""
+        given = {signer: _authority(self._config, name) for signer, name in _FLAGS.items()}
+        if not any(given.values()):
+            given = dict.fromkeys(_FLAGS, _authority(self._config, _COMMON) or self._own)
+        self._found = {signer: authority for signer, authority in given.items() if authority is not None}
+
+    def authority(self, signer: str) -> SigningAuthority | None:
+        """Who signs for the signer of that neutral name, if anybody."""
+        return self._found.get(signer)
+
+
+def _pair(config: Config, name: str) -> tuple[Path, Path] | None:
+    certificate, key = (getattr(config, f"{name.replace('-', '_')}_{part}_file") for part in ("cert", "key"))
+    return None if certificate is None or key is None else (certificate, key)
+
+
+def _authority(config: Config, name: str) -> SigningAuthority | None:
+    """The pair of a flag and its sister. Raises ConfigError."""
+    pair = _pair(config, name)
+    if pair is None:
+        return None
+    certificate = files.of_flag(f"{name}-cert-file", files.read_certificates, pair[0])[0]
+    key: PrivateKeyTypes = files.of_flag(f"{name}-key-file", files.read_key, pair[1])
+    if not isinstance(key, _KINDS):
+        raise ConfigError(f"--{name}-key-file: {pair[1]}: is of a kind that cannot sign certificates")
+    if not certificates.matches(certificate, key):
+        raise ConfigError(f"--{name}-key-file: {pair[1]}: is not the key of {pair[0]}")
+    return SigningAuthority(certificate, key)

@@ -1,0 +1,116 @@
+"""Bootstrap tokens and the Secrets that hold them (reference AUTHN-20 to AUTHN-22)."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from base64 import b64decode
+from typing import Final
+
+import attrs
+
+from orchtw.objects import Object
+from orchtw.schema.times import parse_time
+
+PREFIX: Final = "bootstrap-token-"
+"""Of the Secrets' names; the id follows."""
+
+DEFAULT_GROUP: Final = "system:bootstrappers"
+SECRET_TYPE: Final = "bootstrap.orch.io/token"
+
+_TOKEN: Final = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
+_GROUP: Final = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]")
+_MICROSECONDS: Final = 1e6
+
+
+class BadSecret(Exception):
+    """A Secret whose token is not good for what was asked; the text says why."""
+
+
+def split(token: str) -> tuple[str, str] | None:
+    """Id and secret of a bootstrap token; None for any other token."""
+    found = _TOKEN.fullmatch(token)
+    return None if found is None else (found[1], found[2])
+
+
+@attrs.frozen(slots=True)
+class TokenSecret:
+    """A Secret of a bootstrap token."""
+
+    name: str
+    terminating: bool
+    data: dict[str, str] = attrs.field(repr=False)
+
+    @classmethod
+    def of(cls, secret: Object) -> TokenSecret:
+        """As it is stored; a value that is no text is read as none."""
+        meta, data = secret["metadata"], secret.get("data") or {}
+        return cls(
+            meta["name"],
+            bool(meta.get("deletionTimestamp")),
+            {key: _text(value) for key, value in data.items()},
+        )
+
+    @property
+    def token_id(self) -> str:
+        """The public half."""
+        return self._value("token-id")
+
+    @property
+    def token_secret(self) -> str:
+        """The half that is not public."""
+        return self._value("token-secret")
+
+    def left_s(self, now: float) -> float | None:
+        """Seconds until it expires, zero or less when it has; None: it does not. What cannot be read has expired."""
+        text = self._value("expiration")
+        if not text:
+            return None
+        try:
+            seconds, microseconds = parse_time(text)
+        except ValueError:
+            return 0.0
+        return seconds + microseconds / _MICROSECONDS - now
+
+    def has_expired(self, now: float) -> bool:
+        """Whether it has expired."""
+        left_s = self.left_s(now)
+        return left_s is not None and left_s <= 0
+
+    def groups(self, token_id: str, token_secret: str, now: float) -> tuple[str, ...]:
+        """The groups of who shows a token of this id. Raises BadSecret if that is nobody."""
+        if self.terminating:
+            raise BadSecret("its Secret is being deleted")
+        if not hmac.compare_digest(self.token_secret.encode(), token_secret.encode()):
+            raise BadSecret("its secret is another")
+        if self.token_id != token_id:
+            raise BadSecret("its Secret is of another id")
+        if self.has_expired(now):
+            raise BadSecret("it has expired")
+        if self._value("usage-bootstrap-authentication") != "true":
+            raise BadSecret("it is not for authentication")
+        extra = self._value("auth-extra-groups")
+        groups = {DEFAULT_GROUP, *(extra.split(",") if extra else ())}
+        if not all(map(_GROUP.fullmatch, groups - {DEFAULT_GROUP})):
+            raise BadSecret("its extra groups are not all of bootstrappers")
+        return tuple(sorted(groups))
+
+    def signs(self, now: float) -> bool:
+        """Whether it is to sign the cluster's information."""
+        return (
+            split(f"{self.token_id}.{self.token_secret}") is not None
+            and self.name == PREFIX + self.token_id
+            and not self.terminating
+            and not self.has_expired(now)
+            and self._value("usage-bootstrap-signing") == "true"
+        )
+
+    def _value(self, key: str) -> str:
+        return self.data.get(key, "")
+
+
+def _text(value: object) -> str:
+    try:
+        return b64decode(str(value)).decode("utf-8")
+    except ValueError:
+        return ""

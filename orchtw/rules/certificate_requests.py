@@ -1,0 +1,65 @@
+"""Requests for certificates as signers judge them (reference CSR-3, CSR-13)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.x509.oid import NameOID
+
+from orchtw.rules.pem import blocks
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class CertificateRequest:
+    """What a PKCS #10 request asks for. `alternatives` are of the four kinds below; others are dropped."""
+
+    pkcs10: x509.CertificateSigningRequest
+    organizations: tuple[str, ...]
+    common_name: str
+    alternatives: tuple[x509.GeneralName, ...]
+
+    def has_names(self, *kinds: type[x509.GeneralName]) -> bool:
+        """Whether one of the alternative names is of one of these kinds."""
+        return any(isinstance(each, kinds) for each in self.alternatives)
+
+
+MAX_BYTES: Final = 16 * 1024
+"""Of a request that is judged: what is longer has more names than can be read at once."""
+
+DNS, IP, EMAIL, URI = x509.DNSName, x509.IPAddress, x509.RFC822Name, x509.UniformResourceIdentifier
+
+
+def read_request(pem: bytes) -> CertificateRequest:
+    """The request in the first block. Raises ValueError for anything else, and for what is longer than MAX_BYTES."""
+    block = next(blocks(pem), None)
+    if block is None or block.type != "CERTIFICATE REQUEST":
+        raise ValueError("PEM block type must be CERTIFICATE REQUEST")
+    if len(block.content) > MAX_BYTES:
+        raise ValueError(f"the request has more than {MAX_BYTES} bytes")
+    try:
+        pkcs10 = x509.load_der_x509_csr(block.content)
+        return CertificateRequest(
+            pkcs10=pkcs10,
+            organizations=_values(pkcs10, NameOID.ORGANIZATION_NAME),
+            common_name=("", *_values(pkcs10, NameOID.COMMON_NAME))[-1],
+            alternatives=_alternatives(pkcs10),
+        )
+    except (TypeError, UnsupportedAlgorithm, x509.InvalidVersion, x509.DuplicateExtension) as error:
+        raise ValueError(str(error)) from error
+
+
+def _values(pkcs10: x509.CertificateSigningRequest, oid: x509.ObjectIdentifier) -> tuple[str, ...]:
+    found = (each.value for each in pkcs10.subject.get_attributes_for_oid(oid))
+    return tuple(each if isinstance(each, str) else each.decode("utf-8", "replace") for each in found)
+
+
+def _alternatives(pkcs10: x509.CertificateSigningRequest) -> tuple[x509.GeneralName, ...]:
+    try:
+        names = pkcs10.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return ()
+    kept = {kind: [each for each in names if isinstance(each, kind)] for kind in (DNS, EMAIL, IP, URI)}
+    return tuple(name for found in kept.values() for name in found)

@@ -1,0 +1,194 @@
+"""Rules of roles: what one allows, whether some cover others, and how the missing ones are told.
+
+Source: the RBAC evaluation of release 1.24 (reference AUTHZ-16 to AUTHZ-21).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from orchtw.objects import Object
+from orchtw.rules.causes import go_quote
+
+ALL: Final = "*"
+
+MAX_ATOMS: Final = 20_000
+"""Of rules that are compared: the largest role of a release comes to some hundred."""
+
+
+@attrs.frozen(slots=True)
+class Rule:
+    """One rule: `verbs` on resources (maybe with names only), or on paths."""
+
+    verbs: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, rule: Object) -> Rule:
+        """A rule as objects hold it."""
+        return cls(*(tuple(rule.get(key) or ()) for key in _KEYS))
+
+    def to_json(self) -> Object:
+        """The rule as objects hold it, without what is empty."""
+        values = attrs.astuple(self, recurse=False)
+        return {key: list(value) for key, value in zip(_KEYS, values, strict=True) if value}
+
+    def allows(self, verb: str, group: str, resource: str, subresource: str) -> bool:
+        """Whether it allows the verb on objects of that resource, if with names on those only (AUTHZ-17)."""
+        return (
+            (verb in self.verbs or ALL in self.verbs)
+            and (group in self.groups or ALL in self.groups)
+            and self._has(resource, subresource)
+        )
+
+    def _has(self, resource: str, subresource: str) -> bool:
+        if ALL in self.resources:
+            return True
+        if not subresource:
+            return resource in self.resources
+        return f"{resource}/{subresource}" in self.resources or f"*/{subresource}" in self.resources
+
+    def allows_path(self, verb: str, path: str) -> bool:
+        """Whether it allows the verb on that path (reference AUTHZ-18)."""
+        return (verb in self.verbs or ALL in self.verbs) and any(_path_covers(each, path) for each in self.paths)
+
+    @property
+    def atoms(self) -> int:
+        """How many combinations of a verb, a group, a resource and a name, or of a verb and a path it stands for."""
+        objects = len(self.groups) * len(self.resources) * (len(self.names) or 1)
+        return len(self.verbs) * (objects + len(self.paths))
+
+    def __str__(self) -> str:
+        parts = (
+            ("APIGroups", self.groups),
+            ("Resources", self.resources),
+            ("NonResourceURLs", self.paths),
+            ("ResourceNames", self.names),
+            ("Verbs", self.verbs),
+        )
+        return "{" + ", ".join(f"{name}:{go_quote_all(values)}" for name, values in parts if values) + "}"
+
+
+_KEYS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+
+EVERYTHING: Final = (Rule((ALL,), (ALL,), (ALL,)), Rule((ALL,), paths=(ALL,)))
+"""What only an administrator of the whole cluster holds."""
+
+
+MAX_STEPS: Final = 3_000_000
+"""Looks at a held rule in one comparison, which take about a second."""
+
+
+class TooManyRules(Exception):
+    """Rules that stand for more than can be compared."""
+
+
+def rules_of(role: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """The rules of a role."""
+    return tuple(map(Rule.of, role.get("rules") or ()))
+
+
+def go_quote_all(texts: Iterable[str]) -> str:
+    """Several texts as Go's %q shows a list of them."""
+    return "[" + " ".join(map(go_quote, texts)) + "]"
+
+
+def uncovered(held: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+    """What is in `wanted` and in none of the rules `held`, each verb, resource and name by itself.
+
+    Raises TooManyRules.
+    """
+    owned = [_Owned(rule) for rule in held]
+    missing: dict[Rule, None] = {}
+    left, steps_left = MAX_ATOMS, MAX_STEPS
+    known = set(held)
+    for rule in wanted:
+        if rule in known:
+            continue
+        steps_left -= len(owned)
+        if steps_left < 0:
+            raise TooManyRules("the rules are too many to be compared with those that are held")
+        near = [each for each in owned if each.meets(rule)]
+        for atom in _atoms(rule):
+            left -= 1
+            steps_left -= len(near)
+            if left < 0:
+                raise TooManyRules(f"the rules stand for more than {MAX_ATOMS} combinations")
+            if steps_left < 0:
+                raise TooManyRules("the rules are too many to be compared with those that are held")
+            if atom not in missing and not any(each.covers(atom) for each in near):
+                missing[atom] = None
+    return list(missing)
+
+
+def compact(rules: Iterable[Rule]) -> list[Rule]:
+    """Single rules of the same resource as one with several verbs (reference AUTHZ-21)."""
+    found: list[Rule] = []
+    verbs: dict[Rule, list[str]] = {}
+    for rule in rules:
+        if rule.paths or len(rule.names) > 1 or len(rule.groups) != 1 or len(rule.resources) != 1:
+            found.append(rule)
+        else:
+            verbs.setdefault(attrs.evolve(rule, verbs=()), []).extend(rule.verbs)
+    return found + [attrs.evolve(rule, verbs=tuple(several)) for rule, several in verbs.items()]
+
+
+def _atoms(rule: Rule) -> Iterator[Rule]:
+    """The rule broken down to one verb on one resource, name or path each."""
+    for group in rule.groups:
+        for resource in rule.resources:
+            for verb in rule.verbs:
+                for name in rule.names or (None,):
+                    yield Rule((verb,), (group,), (resource,), () if name is None else (name,))
+    for path in rule.paths:
+        for verb in rule.verbs:
+            yield Rule((verb,), paths=(path,))
+
+
+class _Owned:
+    """A held rule, in a form that is fast to compare."""
+
+    __slots__ = ("_groups", "_names", "_paths", "_resources", "_verbs")
+
+    def __init__(self, rule: Rule) -> None:
+        self._verbs = frozenset(rule.verbs)
+        self._groups = frozenset(rule.groups)
+        self._resources = frozenset(rule.resources)
+        self._names = frozenset(rule.names)
+        self._paths = rule.paths
+
+    def meets(self, rule: Rule) -> bool:
+        """Whether it can cover any part of the rule."""
+        if not (ALL in self._verbs or not self._verbs.isdisjoint(rule.verbs)):
+            return False
+        if rule.paths:
+            return bool(self._paths)
+        return ALL in self._groups or not self._groups.isdisjoint(rule.groups)
+
+    def covers(self, atom: Rule) -> bool:
+        """Whether who holds it may do all that the single rule allows."""
+        if not (ALL in self._verbs or atom.verbs[0] in self._verbs):
+            return False
+        if atom.paths:
+            return any(_path_covers(each, atom.paths[0]) for each in self._paths)
+        if not (ALL in self._groups or atom.groups[0] in self._groups):
+            return False
+        if self._names and not (atom.names and atom.names[0] in self._names):
+            return False
+        return self._covers_resource(atom.resources[0])
+
+    def _covers_resource(self, resource: str) -> bool:
+        if ALL in self._resources or resource in self._resources:
+            return True
+        _, slash, subresource = resource.partition("/")
+        return bool(slash) and f"*/{subresource}" in self._resources
+
+
+def _path_covers(held: str, path: str) -> bool:
+    return held == path or (held.endswith("*") and path.startswith(held.rstrip("*")))

@@ -1,0 +1,351 @@
+"""Roles and bindings in a whole server: who may write them, what follows from them at once, and the start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+from twisted.internet.defer import Deferred
+from twisted.internet.testing import MemoryReactorClock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.assembly.instance import Instance
+from orchtw.authz.live_roles import Large
+from orchtw.config import Config
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.offload import Offload
+from orchtw.request import Peer, Request
+from tests.client.world import MemoryStore
+
+GROUP = "rbac.authorization.orch.io"
+ALL = f"/apis/{GROUP}/v1"
+HERE = f"{ALL}/namespaces/default"
+MAPS = "/api/v1/namespaces/default/configmaps"
+APPLY = "application/apply-patch+yaml"
+PODS: Object = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
+EVERYTHING: Object = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+HELD = (
+    'user "bob" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:'
+)
+
+
+def rule(verbs: str, resources: str, group: str = GROUP) -> Object:
+    """A rule, of words."""
+    return {"verbs": verbs.split(), "apiGroups": [group], "resources": resources.split()}
+
+
+class RbacCase(SynchronousTestCase):
+    """A server with an administrator, and with bob, who has what a test gives him."""
+
+    def setUp(self) -> None:
+        self.patch(Offload, "start", lambda offload: None)  # no threads: large work is done at once as well
+        self.clock: Any = MemoryReactorClock()
+        self.store = MemoryStore(self.clock)
+        tokens = Path(self.mktemp())
+        tokens.write_text('admin,admin,1,"system:masters"\nbob,bob,2,"dev"\n')
+        self.config = Config(token_auth_file=tokens)
+        self.start()
+        self.addCleanup(lambda: self.run_to_end(self.instance.stop()))
+
+    def start(self) -> None:
+        """Start a server on the store."""
+        self.instance = Instance(
+            self.config, Naming.orch(), self.clock, store=self.store, address="127.0.0.1", port=1, secret=b"s" * 32
+        )
+        self.run_to_end(self.instance.start())
+
+    def restart(self) -> None:
+        """Another start, with the same store."""
+        self.run_to_end(self.instance.stop())
+        self.start()
+
+    def run_to_end(self, work: Any) -> Any:
+        done = Deferred.fromCoroutine(work)
+        for _ in range(1000):
+            if done.called:
+                break
+            self.clock.advance(0.001)
+        return self.successResultOf(done)
+
+    def ask(
+        self, method: str, url: str, body: Any = None, who: str = "bob", content: str = "application/json"
+    ) -> tuple[int, Any]:
+        """Code and body of an answer."""
+        response = self.run_to_end(self.instance.app(self.request(method, url, body, who, content)))
+        found = response.body if isinstance(response.body, bytes) else b"".join(response.body)
+        return response.code, orjson.loads(found) if response.content_type == "application/json" else found.decode()
+
+    def later(self, method: str, url: str, body: Any) -> Deferred[Any]:
+        """The answer that bob will get."""
+        return Deferred.fromCoroutine(self.instance.app(self.request(method, url, body, "bob")))
+
+    @staticmethod
+    def request(method: str, url: str, body: Any, who: str, content: str = "application/json") -> Request:
+        path, _, query = url.partition("?")
+        data = b"" if body is None else orjson.dumps(body)
+        headers = {"content-type": content, **({"authorization": f"Bearer {who}"} if who else {})}
+        return Request(
+            method=method, path=path, query=query, headers=headers, body=data, peer=Peer(address="", port=0)
+        )
+
+    def done(self, method: str, url: str, body: Any = None, content: str = "application/json") -> Any:
+        """What the administrator is answered."""
+        code, answer = self.ask(method, url, body, "admin", content)
+        self.assertIn(code, (200, 201), answer)
+        return answer
+
+    def give(self, *rules: Object, name: str = "bobs", namespace: str = "") -> None:
+        """Give bob rules, in the whole cluster or in a namespace."""
+        place = f"{ALL}/namespaces/{namespace}/" if namespace else f"{ALL}/cluster"
+        kind = "Role" if namespace else "ClusterRole"
+        self.done("PUT", f"{place}roles/{name}", {"metadata": {"name": name}, "rules": list(rules)})
+        self.done("PUT", f"{place}rolebindings/{name}", binding(name, name, kind=kind))
+
+    def refused(self, answer: tuple[int, Any], message: str, code: int = 403) -> None:
+        """The answer is a refusal with that text."""
+        self.assertEqual((answer[0], answer[1].get("message")), (code, message))
+
+
+def role(name: str, *rules: Object, **more: Any) -> Object:
+    """A role of either kind."""
+    return {"metadata": {"name": name}, "rules": list(rules), **more}
+
+
+def binding(name: str, to: str, user: str = "bob", kind: str = "ClusterRole") -> Object:
+    """A binding of either kind."""
+    subject = {"kind": "User", "name": user, "apiGroup": GROUP}
+    return {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": to},
+        "subjects": [subject],
+    }
+
+
+class EscalationTests(RbacCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.give(rule("get create update patch", "roles rolebindings clusterroles clusterrolebindings"))
+
+    def test_role(self) -> None:
+        """A role gives away only what its writer holds where it counts (reference AUTHZ-20, AUTHZ-21)."""
+        message = f'roles.{GROUP} "x" is forbidden: {HELD}\n{{APIGroups:[""], Resources:["pods"], Verbs:["get"]}}'
+        self.refused(self.ask("POST", f"{HERE}/roles", role("x", PODS)), message)
+        self.refused(self.ask("POST", f"{HERE}/roles?dryRun=All", role("x", PODS)), message)
+        self.refused(self.ask("PUT", f"{HERE}/roles/x", role("x", PODS)), message)
+        applied = {"apiVersion": f"{GROUP}/v1", "kind": "Role", **role("x", PODS)}
+        self.refused(self.ask("PATCH", f"{HERE}/roles/x?fieldManager=m", applied, content=APPLY), message)
+        self.give(PODS, name="pods", namespace="default")
+        self.assertEqual(self.ask("POST", f"{HERE}/roles", role("x", PODS))[0], 201)
+        wide = {**PODS, "verbs": ["get", "list", "*"], "resourceNames": ["a"]}
+        self.refused(
+            self.ask("PUT", f"{HERE}/roles/x", role("x", wide)),
+            f'roles.{GROUP} "x" is forbidden: {HELD}\n'
+            '{APIGroups:[""], Resources:["pods"], ResourceNames:["a"], Verbs:["list" "*"]}',
+        )
+        code, answer = self.ask("POST", f"{ALL}/clusterroles", role("x", PODS))
+        self.assertEqual((code, answer["message"][:46]), (403, f'clusterroles.{GROUP} "x" is fo'[:46]))
+
+    def test_update_for_the_collector(self) -> None:
+        """Owners and finalizers may change under anybody's hand, labels may not (reference AUTHZ-20)."""
+        self.done("POST", f"{ALL}/clusterroles", role("x", EVERYTHING))
+        merge = "application/merge-patch+json"
+        collected = {"metadata": {"finalizers": ["example.com/f"]}}
+        self.assertEqual(self.ask("PATCH", f"{ALL}/clusterroles/x", collected, content=merge)[0], 200)
+        labelled = {"metadata": {"labels": {f"{GROUP}/aggregate-to-view": "true"}}}
+        self.assertEqual(self.ask("PATCH", f"{ALL}/clusterroles/x", labelled, content=merge)[0], 403)
+
+    def test_escalate(self) -> None:
+        """Verb escalate on the role lets its holder write any rules (reference AUTHZ-20)."""
+        self.give(rule("escalate", "clusterroles"), name="more")
+        self.assertEqual(self.ask("POST", f"{ALL}/clusterroles", role("x", EVERYTHING))[0], 201)
+        self.assertEqual(self.ask("POST", f"{HERE}/roles", role("x", EVERYTHING))[0], 403)
+
+    def test_aggregation(self) -> None:
+        """An aggregationRule is for administrators (reference AUTHZ-22)."""
+        aggregation = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
+        why = "must have cluster-admin privileges to use the aggregationRule"
+        message = f'clusterroles.{GROUP} "x" is forbidden: {why}'
+        self.refused(self.ask("POST", f"{ALL}/clusterroles", role("x", aggregationRule=aggregation)), message)
+        self.done("POST", f"{ALL}/clusterroles", role("x", aggregationRule=aggregation))
+        self.refused(self.ask("PUT", f"{ALL}/clusterroles/x", role("x")), message)
+        self.give(EVERYTHING, {"verbs": ["*"], "nonResourceURLs": ["*"]}, name="everything")
+        self.assertEqual(self.ask("PUT", f"{ALL}/clusterroles/x", role("x"))[0], 200)
+
+    def test_binding(self) -> None:
+        """A binding gives away only what its writer holds, unless he may bind the role (reference AUTHZ-23)."""
+        self.done("POST", f"{ALL}/clusterroles", role("pods", PODS))
+        text = f'{HELD}\n{{APIGroups:[""], Resources:["pods"], Verbs:["get"]}}'
+        self.refused(
+            self.ask("POST", f"{HERE}/rolebindings", binding("x", "pods", "eve")),
+            f'rolebindings.{GROUP} "x" is forbidden: {text}',
+        )
+        self.refused(
+            self.ask("POST", f"{ALL}/clusterrolebindings", binding("x", "pods", "eve")),
+            f'clusterrolebindings.{GROUP} "x" is forbidden: {text}',
+        )
+        self.give({**rule("bind", "clusterroles"), "resourceNames": ["pods"]}, name="may-bind", namespace="default")
+        self.assertEqual(self.ask("POST", f"{HERE}/rolebindings", binding("x", "pods", "eve"))[0], 201)
+        self.assertEqual(self.ask("POST", f"{HERE}/rolebindings", binding("y", "admin", "eve"))[0], 403)
+        self.assertEqual(self.ask("POST", f"{ALL}/clusterrolebindings", binding("x", "pods", "eve"))[0], 403)
+
+    def test_missing_role(self) -> None:
+        """A role that is not there is a 404 for those without bind (reference AUTHZ-23)."""
+        for kind, plural in (("Role", "roles"), ("ClusterRole", "clusterroles")):
+            answer = self.ask("POST", f"{HERE}/rolebindings", binding("x", "gone", kind=kind))
+            self.refused(answer, f'{plural}.{GROUP} "gone" not found', 404)
+        self.assertEqual(self.ask("POST", f"{HERE}/rolebindings", binding("x", "gone"), "admin")[0], 201)
+
+    def test_unresolved(self) -> None:
+        """Who has a role that is not there learns that too."""
+        self.done("POST", f"{ALL}/clusterrolebindings", binding("dangling", "gone"))
+        message = self.ask("POST", f"{HERE}/roles", role("x", PODS))[1]["message"]
+        self.assertTrue(message.endswith(f'; resolution errors: [clusterrole.{GROUP} "gone" not found]'), message)
+
+    def test_more_than_can_be_compared(self) -> None:
+        """Rules that multiply are refused at once."""
+        many = " ".join(map(str, range(200)))
+        answer = self.ask("POST", f"{HERE}/roles", role("x", {**rule(many, many), "apiGroups": many.split()}))
+        self.assertEqual(answer[0], 403)
+        self.assertIn("combinations", answer[1]["message"])
+
+
+class RightsTests(RbacCase):
+    def test_at_once(self) -> None:
+        """A binding counts from the moment its writer is answered until it is gone (reference AUTHZ-16)."""
+        self.assertEqual(self.ask("GET", MAPS)[0], 403)
+        self.done("POST", f"{HERE}/rolebindings", binding("x", "view"))
+        self.assertEqual(self.ask("GET", MAPS)[0], 200)
+        self.done("PUT", f"{HERE}/rolebindings/x", binding("x", "view", "eve"))
+        self.assertEqual(self.ask("GET", MAPS)[0], 403)
+
+    def test_create_by_update(self) -> None:
+        """A PUT or an apply that creates needs create as well (reference AUTHZ-3, PATCH-7)."""
+        self.give(rule("get update patch", "roles"), EVERYTHING | {"apiGroups": [""]}, namespace="default")
+        message = (
+            f'roles.{GROUP} "x" is forbidden: User "bob" cannot create resource "roles" in API group "{GROUP}" '
+            'in the namespace "default"'
+        )
+        applied = {"apiVersion": f"{GROUP}/v1", "kind": "Role", **role("x")}
+        self.refused(self.ask("PUT", f"{HERE}/roles/x", role("x")), message)
+        self.refused(self.ask("PUT", f"{HERE}/roles/x?dryRun=All", role("x")), message)
+        self.refused(self.ask("PATCH", f"{HERE}/roles/x?fieldManager=m", applied, content=APPLY), message)
+        self.done("POST", f"{HERE}/roles", role("x"))
+        self.assertEqual(self.ask("PUT", f"{HERE}/roles/x", role("x"))[0], 200)
+
+    def test_rules_review(self) -> None:
+        """A rules review lists what the user's roles allow (reference AUTHZ-29)."""
+        self.give(PODS, namespace="default")
+        path = "/apis/authorization.orch.io/v1/selfsubjectrulesreviews"
+        status = self.ask("POST", path, {"spec": {"namespace": "default"}})[1]["status"]
+        self.assertIn({"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}, status["resourceRules"])
+        self.assertFalse(status["incomplete"])
+        self.assertTrue(any("/api/*" in each["nonResourceURLs"] for each in status["nonResourceRules"]))
+
+    def test_health(self) -> None:
+        """Everybody may ask for health, nobody unknown for discovery (reference ROLE-3, ROLE-5)."""
+        self.assertEqual([self.ask("GET", path, who="")[0] for path in ("/healthz", "/api")], [200, 403])
+
+
+class LargeTests(RbacCase):
+    """Roles and bindings whose reading would hold the reactor are read elsewhere (reference AUTHZ-16)."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.works: list[Any] = []
+
+        async def run(size_bytes: int, work: Any) -> Any:
+            done: Deferred[None] = Deferred()
+            self.works.append(done)
+            await done
+            return work()
+
+        self.instance.roles.large = Large(run)
+
+    def test_role(self) -> None:
+        """A large role gives nothing until it has been read, and then what it has."""
+        many = [f"thing-{number}" for number in range(10_000)]
+        self.give({"verbs": ["list"], "apiGroups": [""], "resources": ["configmaps", *many]})
+        self.assertEqual(self.ask("GET", MAPS)[0], 403)
+        self.works.pop().callback(None)
+        self.assertEqual(self.ask("GET", MAPS)[0], 200)
+        self.done("PUT", f"{ALL}/clusterroles/bobs", role("bobs"))
+        self.assertEqual(self.ask("GET", MAPS)[0], 403)
+
+    def test_handing_on(self) -> None:
+        """Who hands a large role on is compared with what it has, however long its reading takes."""
+        self.give(rule("create", "rolebindings"))
+        many = [f"thing-{number}" for number in range(10_000)]
+        self.done("POST", f"{ALL}/clusterroles", role("large", rule("get", " ".join(many))))
+        asked = self.later("POST", f"{HERE}/rolebindings", binding("x", "large", "eve"))
+        self.clock.advance(0.1)
+        self.assertNoResult(asked)
+        self.works.pop().callback(None)
+        self.clock.advance(0.1)
+        self.assertEqual(self.successResultOf(asked).code, 403)
+
+
+class BootstrapTests(RbacCase):
+    def role(self, name: str) -> Any:
+        return self.done("GET", f"{ALL}/clusterroles/{name}")
+
+    def test_made(self) -> None:
+        """The roles and bindings of every installation are there, marked, and the hook has ended (ROLE-1)."""
+        counts = {
+            path: len(self.done("GET", f"{ALL}/{path}")["items"])
+            for path in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
+        }
+        self.assertEqual(list(counts.values()), [62, 43, 7, 7])
+        meta = self.role("system:node")["metadata"]
+        self.assertEqual(meta["labels"], {"orch.io/bootstrapping": "rbac-defaults"})
+        self.assertEqual(meta["annotations"], {f"{GROUP}/autoupdate": "true"})
+        self.assertIn("[+]poststarthook/rbac/bootstrap-roles ok", self.ask("GET", "/readyz?verbose", who="admin")[1])
+
+    def test_gathered(self) -> None:
+        """admin, edit and view have what is labelled for them (reference ROLE-7, CTRL-29)."""
+        for _ in range(20):
+            self.clock.advance(0.1)
+        sizes = [len(self.role(name)["rules"]) for name in ("admin", "edit", "view")]
+        self.assertTrue(sizes[0] > sizes[1] > sizes[2] > 5, sizes)
+
+    def test_completed(self) -> None:
+        """A start adds what is missing and keeps what is there beyond it (reference ROLE-2)."""
+        live = self.role("system:node-proxier")
+        mine = {"verbs": ["get"], "apiGroups": ["example.com"], "resources": ["things"]}
+        self.done("PUT", f"{ALL}/clusterroles/system:node-proxier", {**live, "rules": [mine, *live["rules"][1:]]})
+        path = f"{ALL}/clusterrolebindings/system:volume-scheduler"
+        self.done("PUT", path, binding("system:volume-scheduler", "system:volume-scheduler"))
+        self.done("DELETE", f"{ALL}/clusterroles/system:heapster")
+        self.restart()
+        rules = self.role("system:node-proxier")["rules"]
+        self.assertEqual(rules[0], mine)
+        self.assertIn({"verbs": ["list"], "apiGroups": [""], "resources": ["services"]}, rules)
+        subjects = [each["name"] for each in self.done("GET", path)["subjects"]]
+        self.assertEqual(subjects, ["bob", "system:orch-scheduler"])
+        self.role("system:heapster")
+        version = self.role("system:node-proxier")["metadata"]["resourceVersion"]
+        self.restart()
+        self.assertEqual(self.role("system:node-proxier")["metadata"]["resourceVersion"], version)
+
+    def test_left_alone(self) -> None:
+        """What says so is left alone; nothing comes back before the next start (reference ROLE-2)."""
+        live = self.role("system:basic-user")
+        live["metadata"]["annotations"][f"{GROUP}/autoupdate"] = "false"
+        self.done("PUT", f"{ALL}/clusterroles/system:basic-user", {**live, "rules": []})
+        self.done("DELETE", f"{ALL}/clusterroles/system:heapster")
+        for _ in range(70):
+            self.clock.advance(1)
+        self.assertEqual(self.ask("GET", f"{ALL}/clusterroles/system:heapster", who="admin")[0], 404)
+        self.restart()
+        self.assertFalse(self.role("system:basic-user").get("rules"))
+
+    def test_another_role(self) -> None:
+        """A binding to another role is made anew (reference ROLE-2)."""
+        path = f"{ALL}/clusterrolebindings/system:discovery"
+        self.done("DELETE", path)
+        self.done("POST", f"{ALL}/clusterrolebindings", binding("system:discovery", "view"))
+        self.restart()
+        found = self.done("GET", path)
+        self.assertEqual(found["roleRef"]["name"], "system:discovery")
+        self.assertEqual([each["name"] for each in found["subjects"]], ["system:authenticated"])

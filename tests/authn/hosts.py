@@ -1,0 +1,34 @@
+"""What a process gives to its methods, in tests."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, cast
+
+import attrs
+from twisted.application.service import MultiService
+from twisted.internet.task import Clock
+
+from orchtw.authn.method import Host
+from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.naming import Naming
+from orchtw.reloads import Reloads
+
+
+def a_host(**settings: Any) -> Host:
+    """A host with a clock that stands still and nothing stored, but for what is given."""
+    clock = settings.get("clock") or Clock()
+    naming = settings.get("naming") or Naming.orch()
+    made = Host(
+        naming=naming,
+        seconds=clock.seconds,
+        clock=clock,
+        random=Random(1),
+        key=bytes(32),
+        reloads=Reloads(),
+        targets=cast(Any, None),
+        accounts=AccountTokens.default(naming),
+        caller=cast(Any, None),
+        services=MultiService(),
+    )
+    return attrs.evolve(made, **settings)

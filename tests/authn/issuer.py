@@ -1,0 +1,68 @@
+"""An OpenID Connect issuer: a small HTTPS server with keys, in the test's own process."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import jwt
+import orjson
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+
+from orchtw.objects import Object
+from orchtw.testing.webhook import Asked, Reply, WebhookServer
+
+NOW = 1_700_000_000.0
+CURVES = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521R1()}
+
+
+@cache
+def key_of(kid: str, algorithm: str = "RS256") -> Any:
+    """A private key, the same each time."""
+    if algorithm in CURVES:
+        return ec.generate_private_key(CURVES[algorithm])
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def jwk(kid: str, algorithm: str = "RS256", /, **more: Any) -> Object:
+    """The public half as issuers publish it."""
+    public = key_of(kid, algorithm).public_key()
+    kind = ECAlgorithm if algorithm in CURVES else RSAAlgorithm
+    return {**orjson.loads(kind.to_jwk(public)), "kid": kid, "use": "sig", **more}
+
+
+def signed(claims: Object, kid: str = "one", algorithm: str = "RS256", /, **header: Any) -> str:
+    """A token."""
+    payload = orjson.dumps(claims)
+    return jwt.PyJWS().encode(payload, key_of(kid, algorithm), algorithm, headers={"kid": kid, **header})
+
+
+class Issuer:
+    """Publishes `keys`; `discovery` and `jwks` are what it answers if not the truth."""
+
+    def __init__(self, reactor: Any) -> None:
+        self.server = WebhookServer(reactor, self.answer)
+        self.url = self.server.url
+        self.keys = [jwk("one")]
+        self.discovery: Any = None
+        self.jwks: Any = None
+        self.max_age = ""
+
+    def answer(self, asked: Asked) -> Any:
+        if asked.target == "/.well-known/openid-configuration":
+            return self.discovery or {"issuer": self.url, "jwks_uri": f"{self.url}/keys?v=1"}
+        if asked.target == "/keys?v=1":
+            headers = (("Cache-Control", self.max_age),) if self.max_age else ()
+            return self.jwks or Reply(body=orjson.dumps({"keys": self.keys}), headers=headers)
+        return Reply(code=404)
+
+    def claims(self, **more: Any) -> Object:
+        """Claims that hold at NOW; None takes one away."""
+        found = {"iss": self.url, "aud": "client", "sub": "alice", "exp": NOW + 600, **more}
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def fetches(self) -> int:
+        """How often keys have been read."""
+        return sum(asked.target.startswith("/keys") for asked in self.server.asked)

@@ -1,0 +1,102 @@
+"""Roles and bindings with `kubectl`, unmodified: who may what, and what may be handed on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from orchtw.testing.kubectl import Kubectl, Result
+from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
+
+TOKENS = Path("rbac-tokens.csv")
+HELD = (
+    'user "bob" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n'
+)
+
+
+class RbacTests(ServerCase):
+    """bob is one of dev, and authenticates by a token."""
+
+    vocabulary = "kubernetes"
+    if NO_KUBECTL:
+        skip = NO_KUBECTL
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        TOKENS.write_text('bob-token,bob,1,"dev"\n')
+        self.flags = (f"--token-auth-file={TOKENS.absolute()}",)
+        await super().setUp()
+        self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
+        self.bobs = Path(self.mktemp())
+        self.bobs.write_text(json.dumps(self.configuration("bob-token")))
+
+    def configuration(self, token: str) -> dict[str, object]:
+        """A client configuration that shows a token."""
+        cluster = {"server": f"https://127.0.0.1:{self.server.port}", "insecure-skip-tls-verify": True}
+        context = {"cluster": "c", "user": "u", "namespace": self.namespace}
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "x",
+            "clusters": [{"name": "c", "cluster": cluster}],
+            "contexts": [{"name": "x", "context": context}],
+            "users": [{"name": "u", "user": {"token": token}}],
+        }
+
+    async def admin(self, *arguments: str) -> str:
+        """Standard output of what the administrator does, which succeeds."""
+        result = await self.kubectl.run(f"--namespace={self.namespace}", *arguments)
+        self.assertEqual(result.status, 0, result)
+        return result.output
+
+    async def bob(self, *arguments: str) -> Result:
+        """What bob gets."""
+        return await Kubectl(reactor, str(self.bobs.absolute()), self.mktemp()).run(*arguments)
+
+    async def may(self, *question: str) -> str:
+        """What bob is told that he may."""
+        return (await self.bob("auth", "can-i", *question)).output.split()[0]
+
+    async def test_can_i(self) -> None:
+        """A binding gives rights in its namespace, from then on, until it is gone (reference AUTHZ-16)."""
+        self.assertEqual(await self.may("list", "pods"), "no")
+        await self.admin("create", "rolebinding", "bobs", "--clusterrole=edit", "--group=dev")
+        for question, answer in (
+            (("create", "deployments.apps"), "yes"), (("get", "pods", "--subresource=log"), "yes"),
+            (("create", "roles.rbac.authorization.k8s.io"), "no"), (("list", "nodes"), "no"),
+            (("list", "pods", "--namespace=default"), "no"),
+            (("get", "/version"), "yes"), (("get", "/metrics"), "no"),
+        ):  # fmt: skip
+            self.assertEqual(await self.may(*question), answer, question)
+        listed = (await self.bob("auth", "can-i", "--list")).output
+        self.assertRegex(listed, r"deployments\.apps +\[\] +\[\] +\[.*create.*\]")
+        as_dev = await self.admin("auth", "can-i", "create", "pods", "--as=eve", "--as-group=dev")
+        self.assertEqual(as_dev.strip(), "yes")
+        await self.admin("delete", "rolebinding", "bobs")
+        self.assertEqual(await self.may("list", "pods"), "no")
+
+    async def test_escalation(self) -> None:
+        """Nobody hands on what he does not have, and is told what that is (reference AUTHZ-20, AUTHZ-23)."""
+        await self.admin("create", "rolebinding", "bobs", "--clusterrole=admin", "--user=bob")
+        result = await self.bob("create", "role", "x", "--verb=get", "--resource=nodes,pods")
+        self.assertEqual(result.errors.strip(), (
+            f'Error from server (Forbidden): roles.rbac.authorization.k8s.io "x" is forbidden: {HELD}'
+            '{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}'
+        ))
+        result = await self.bob("create", "rolebinding", "x", "--clusterrole=cluster-admin", "--user=bob")
+        self.assertIn(HELD + '{APIGroups:["*"], Resources:["*"], Verbs:["*"]}\n', result.errors)
+        result = await self.bob("create", "rolebinding", "x", "--clusterrole=view", "--user=eve")
+        self.assertEqual(result.status, 0, result)
+
+    async def test_reconcile(self) -> None:
+        """`kubectl auth reconcile` completes a role (reference CLIENT-1)."""
+        name = self.unique("role")
+        manifest = Path(self.mktemp())
+        for verbs in (["get"], ["get", "list"]):
+            manifest.write_text(json.dumps({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+                "metadata": {"name": name, "namespace": self.namespace},
+                "rules": [{"verbs": verbs, "apiGroups": [""], "resources": ["pods"]}],
+            }))  # fmt: skip
+            await self.admin("auth", "reconcile", "-f", str(manifest.absolute()))
+        rules = json.loads(await self.admin("get", "role", name, "-o", "json"))["rules"]
+        self.assertEqual({verb for rule in rules for verb in rule["verbs"]}, {"get", "list"})

@@ -1,0 +1,129 @@
+"""Rules of roles: what one allows, which cover others, and how missing ones are told."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.rules.rbac import EVERYTHING, MAX_ATOMS, Rule, TooManyRules, compact, rules_of, uncovered
+
+VERBS, GROUPS = ("get", "list", "*"), ("", "apps", "*")
+RESOURCES = ("pods", "pods/log", "*/log", "pods/*", "nodes", "*", "*/")
+NAMES, PATHS = ("a", "b", ""), ("/a", "/a/b", "/a*", "/a/*", "*", "/", "")
+
+
+def some(values: tuple[str, ...]) -> st.SearchStrategy[tuple[str, ...]]:
+    """A few of these."""
+    return st.lists(st.sampled_from(values), max_size=3).map(tuple)
+
+
+RULES = st.one_of(
+    st.builds(Rule, some(VERBS), some(GROUPS), some(RESOURCES), some(NAMES)),
+    st.builds(lambda verbs, paths: Rule(verbs, paths=paths), some(VERBS), some(PATHS)),
+)
+QUESTIONS = list(product(("get", "list", "x"), ("", "apps", "y"), ("pods", "nodes", "z"), ("", "log", "*")))
+
+
+def fits(rule: Rule, verb: str, group: str, resource: str, subresource: str) -> bool:
+    """What the reference says of a resource request, written down anew."""
+    full = f"{resource}/{subresource}" if subresource else resource
+    resources = {"*", full} | ({f"*/{subresource}"} if subresource else set())
+    return any(
+        v in ("*", verb) and g in ("*", group) and r in resources
+        for v in rule.verbs for g in rule.groups for r in rule.resources
+    )  # fmt: skip
+
+
+def fits_path(rule: Rule, verb: str, path: str) -> bool:
+    """What the reference says of a path."""
+    return any(
+        v in ("*", verb) and (p in ("*", path) or (p[-1:] == "*" and path[: len(p) - 1] == p[:-1]))
+        for v in rule.verbs for p in rule.paths
+    )  # fmt: skip
+
+
+class RuleTests(SynchronousTestCase):
+    @given(RULES)
+    @settings(deadline=None)
+    def test_resources(self, rule: Rule) -> None:
+        """A rule fits by verb, group and resource; `pods/*` is no wildcard (reference AUTHZ-17)."""
+        for question in QUESTIONS:
+            self.assertEqual(rule.allows(*question), fits(rule, *question), question)
+
+    @given(RULES)
+    @settings(deadline=None)
+    def test_paths(self, rule: Rule) -> None:
+        """A rule fits a path that it names, or whose beginning it names before a star (reference AUTHZ-18)."""
+        for verb, path in product(("get", "post"), ("/a", "/a/b", "/ab", "/", "/b", "")):
+            self.assertEqual(rule.allows_path(verb, path), fits_path(rule, verb, path), (verb, path))
+
+    def test_there_and_back(self) -> None:
+        """A rule is as objects have it, without what is empty."""
+        obj = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"]}
+        self.assertEqual([rule.to_json() for rule in rules_of({"rules": [obj]})], [obj])
+        self.assertEqual(rules_of({}), ())
+
+
+class CoverTests(SynchronousTestCase):
+    @given(st.lists(RULES, max_size=3), st.lists(RULES, max_size=2))
+    @settings(deadline=None)
+    def test_nothing_slips_through(self, held: list[Rule], wanted: list[Rule]) -> None:
+        """Who holds what covers rules may do all that they allow, of any name (reference AUTHZ-21)."""
+        if uncovered(held, wanted):
+            return
+        for question, name in product(QUESTIONS, ("a", "b", "c")):
+            def may(rules: list[Rule], question: tuple[str, ...] = question, name: str = name) -> bool:
+                return any(fits(rule, *question) and (not rule.names or name in rule.names) for rule in rules)
+
+            self.assertTrue(may(held) or not may(wanted), (question, name))
+        for verb, path in product(("get", "post"), ("/a", "/a/b", "/ab", "/c", "")):
+            may_now = any(fits_path(rule, verb, path) for rule in held)
+            self.assertTrue(may_now or not any(fits_path(rule, verb, path) for rule in wanted), (verb, path))
+
+    @given(st.lists(RULES, max_size=3))
+    @settings(deadline=None)
+    def test_held(self, rules: list[Rule]) -> None:
+        """Everybody covers what he holds, and an administrator everything."""
+        self.assertEqual(uncovered(rules, rules), [])
+        self.assertEqual(uncovered(EVERYTHING, rules), [])
+
+    def test_one_rule_for_each(self) -> None:
+        """Different rules may cover different parts; a star is covered by a star alone (reference AUTHZ-21)."""
+        pods = Rule(("get", "list"), ("",), ("pods", "nodes"))
+        held = [Rule(("get",), ("",), ("*",)), Rule(("list",), ("",), ("pods",))]
+        self.assertEqual(uncovered(held, [pods]), [Rule(("list",), ("",), ("nodes",))])
+        self.assertEqual(uncovered([pods], [Rule(("*",), ("",), ("pods",))]), [Rule(("*",), ("",), ("pods",))])
+        self.assertEqual(uncovered([Rule(("get",), ("",), ("*/log",))], [Rule(("get",), ("",), ("pods/log",))]), [])
+
+    def test_names(self) -> None:
+        """A right to one object does not cover the right to all."""
+        one, every = Rule(("get",), ("",), ("pods",), ("a",)), Rule(("get",), ("",), ("pods",))
+        self.assertEqual(uncovered([every], [one]), [])
+        self.assertEqual(uncovered([one], [every]), [every])
+
+    def test_too_many(self) -> None:
+        """Rules that multiply to more than can be compared are refused, not worked on."""
+        many = tuple(map(str, range(200)))
+        self.assertRaises(TooManyRules, uncovered, [], [Rule(many, many, many)])
+        held = [Rule(("get",), ("",), (str(number),)) for number in range(3000)]
+        wanted = [Rule(("list",), ("",), (str(number),)) for number in range(3000)]
+        self.assertRaises(TooManyRules, uncovered, held, wanted)
+        few = tuple(map(str, range(10)))
+        self.assertLess(len(uncovered([], [Rule(few, few, few)])), MAX_ATOMS)
+
+    def test_texts(self) -> None:
+        """Missing verbs of one resource share a line; names and paths are told (reference AUTHZ-21)."""
+        wanted = [
+            Rule(("get", "list"), ("",), ("pods",)),
+            Rule(("get",), ("",), ("secrets",), ("a",)),
+            Rule(("get", "post"), paths=("/x",)),
+        ]
+        self.assertEqual(sorted(map(str, compact(uncovered([], wanted)))), [
+            '{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}',
+            '{APIGroups:[""], Resources:["secrets"], ResourceNames:["a"], Verbs:["get"]}',
+            '{NonResourceURLs:["/x"], Verbs:["get"]}',
+            '{NonResourceURLs:["/x"], Verbs:["post"]}',
+        ])
