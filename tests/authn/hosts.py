@@ -12,7 +12,9 @@ from twisted.internet.task import Clock
 from orchtw.authn.method import Host
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.naming import Naming
+from orchtw.registry.targets import Targets
 from orchtw.reloads import Reloads
+from tests.admission.asked import CATALOGUE, CODECS
 
 
 def a_host(**settings: Any) -> Host:
@@ -26,7 +28,7 @@ def a_host(**settings: Any) -> Host:
         random=Random(1),
         key=bytes(32),
         reloads=Reloads(),
-        targets=cast(Any, None),
+        targets=Targets(CATALOGUE, CODECS, CATALOGUE.resources),
         accounts=AccountTokens.default(naming),
         caller=cast(Any, None),
         services=MultiService(),
