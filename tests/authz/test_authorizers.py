@@ -67,23 +67,6 @@ class ChainTests(SynchronousTestCase):
         for user in (BOB, ANONYMOUS, UserInfo(name="system:masters", groups=("system:masters2",))):
             self.assertIs(allowed(user, PODS), None)
 
-    def test_certificate_controller(self) -> None:
-        """The certificate controller signs for the built-in signers and approves for one (reference CSR-12)."""
-        controller = UserInfo(name="system:serviceaccount:orch-system:certificate-controller")
-
-        def may(user: UserInfo, verb: str, name: str, resource: str = "signers") -> Any:
-            asked = RequestInfo(
-                is_resource=True, verb=verb, path="", group="certificates.orch.io", resource=resource, name=name
-            )
-            return allowed(user, asked)
-
-        for name in ("orch-apiserver-client", "orch-apiserver-client-orchlet", "orchlet-serving", "legacy-unknown"):
-            self.assertIs(may(controller, "sign", f"orch.io/{name}"), True)
-            self.assertIs(may(BOB, "sign", f"orch.io/{name}"), False)
-            self.assertIs(may(controller, "approve", f"orch.io/{name}"), name.endswith("client-orchlet"))
-            self.assertIs(may(controller, "sign", f"orch.io/{name}", "certificatesigningrequests"), False)
-        self.assertIs(may(controller, "sign", "example.com/signer"), False)
-
     def test_public_paths(self) -> None:
         """Health and version answer everybody, as role system:public-info-viewer grants (reference ROLE-5)."""
         for name in ("/healthz", "/livez", "/readyz", "/version", "/version/"):
