@@ -19,7 +19,7 @@ import yaml
 from orchtw import flags, gates
 from orchtw.config_checks import ADDRESS_TYPES, Choices, check, port_range
 from orchtw.errors import ConfigError
-from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, SWITCHES, TEXT, Flag, Kind
+from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, PATHS, SWITCHES, TEXT, Flag, Kind
 from orchtw.naming import Naming
 from orchtw.rules.ports import HIGHEST
 
@@ -223,6 +223,60 @@ class Config:
         default="v1beta1",
         metadata=_about("Authentication", "Version of TokenReview for that webhook: v1beta1 or v1.", TEXT),
     )
+    service_account_signing_key_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Service accounts", "PEM private key that signs their tokens; empty: the generated one.", PATH
+        ),
+    )
+    service_account_key_file: tuple[Path, ...] = attrs.field(
+        default=(),
+        metadata=_about(
+            "Service accounts", "PEM keys whose tokens are believed, beside the one that signs; repeatable.", PATHS
+        ),
+    )
+    service_account_issuer: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=_about(
+            "Service accounts",
+            "Issuers of tokens: the first signs, all are accepted; empty: the server's name in the cluster.",
+            LIST,
+        ),
+    )
+    api_audiences: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=_about("Service accounts", "Audiences of tokens for this API; empty: the issuers.", LIST),
+    )
+    service_account_lookup: bool = attrs.field(
+        default=True,
+        metadata=_about("Service accounts", "Tokens kept in Secrets end with their Secret and account.", BOOLEAN),
+    )
+    service_account_max_token_expiration_s: float = attrs.field(
+        default=0.0,
+        metadata=_about(
+            "Service accounts", "Longest time that an issued token is valid, 1h at least; 0: as asked.", DURATION
+        ),
+    )
+    service_account_extend_token_expiration: bool = attrs.field(
+        default=True,
+        metadata=_about(
+            "Service accounts", "Tokens that node agents ask for in the usual way are valid for a year.", BOOLEAN
+        ),
+    )
+    service_account_jwks_uri: str = attrs.field(
+        default="",
+        metadata=_about(
+            "Service accounts", "https URL of the keys that issuer discovery tells; empty: on this server.", TEXT
+        ),
+    )
+    root_ca_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about(
+            "Service accounts",
+            "PEM authorities that accounts trust this server by; empty: those of admin.kubeconfig.",
+            PATH,
+        ),
+    )
     authorization_mode: tuple[str, ...] = attrs.field(
         default=("Node", "RBAC"),
         metadata=_about(
@@ -353,6 +407,10 @@ class Config:
     concurrent_gc_syncs: int = attrs.field(
         default=20, metadata=_about("Controllers", "Objects that the garbage collector looks at at a time.", INTEGER)
     )
+    concurrent_serviceaccount_token_syncs: int = attrs.field(
+        default=5,
+        metadata=_about("Controllers", "Secrets with tokens of service accounts worked on at a time.", INTEGER),
+    )
     namespace_sync_period_s: float = attrs.field(
         default=300.0, metadata=_about("Controllers", "Time between looks at all namespaces.", DURATION)
     )
@@ -452,8 +510,11 @@ class Config:
 
     def rooted(self, folder: Path) -> Config:
         """The same with every relative path taken from `folder`, so that a later change of directory is harmless."""
-        paths = {name: value for name in _PATHS if (value := getattr(self, name)) is not None}
-        return attrs.evolve(self, **{name: folder / path for name, path in paths.items()})
+        paths: dict[str, Any] = {
+            name: folder / value for name in _PATHS if (value := getattr(self, name)) is not None
+        }
+        paths |= {name: tuple(folder / path for path in getattr(self, name)) for name in _PATH_LISTS}
+        return attrs.evolve(self, **paths)
 
     @property
     def gates(self) -> Mapping[str, bool]:
@@ -478,6 +539,7 @@ def _also(name: str) -> str:
 
 _FIELDS = {_name(field): field.name for field in attrs.fields(Config)}
 _PATHS = tuple(field.name for field in attrs.fields(Config) if field.metadata["kind"] is PATH)
+_PATH_LISTS = tuple(field.name for field in attrs.fields(Config) if field.metadata["kind"] is PATHS)
 
 
 def flags_of(choices: Choices) -> tuple[Flag, ...]:

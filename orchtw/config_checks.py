@@ -26,6 +26,7 @@ TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
+MIN_TOKEN_LIMIT_S, MAX_TOKEN_LIMIT_S = 3600, 1 << 32
 _PORT_RANGE = re.compile(r"(\d{1,5})(?:([-+])(\d{1,5}))?", re.ASCII)
 
 
@@ -65,6 +66,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         _one_of("authorization-webhook-version", config.authorization_webhook_version, REVIEW_VERSIONS),
         *_controllers(config.controllers, choices.controllers),
         *_election(config),
+        *_accounts(config),
         *_signing(config),
         *(
             _one_of("orchlet-preferred-address-types", each, ADDRESS_TYPES)
@@ -138,6 +140,7 @@ def _numbers(config: Config) -> list[str]:
         ("orchlet-timeout", config.orchlet_timeout_s),
         ("concurrent-namespace-syncs", config.concurrent_namespace_syncs),
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),
+        ("concurrent-serviceaccount-token-syncs", config.concurrent_serviceaccount_token_syncs),
         ("namespace-sync-period", config.namespace_sync_period_s),
         ("cluster-signing-duration", config.cluster_signing_duration_s),
     )
@@ -249,6 +252,29 @@ def _controllers(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
         for name in names
         if name.removeprefix("-") not in ("*", *known)
     ]
+
+
+def _accounts(config: Config) -> list[str]:
+    """Problems of the tokens of service accounts."""
+    problems = [
+        f'--service-account-issuer: "{issuer}" contains a \':\' and is not a valid URL'
+        for issuer in config.service_account_issuer
+        if ":" in issuer and not _is_url(issuer)
+    ]
+    if (uri := config.service_account_jwks_uri) and not (uri.startswith("https://") and _is_url(uri)):
+        problems.append(f'--service-account-jwks-uri: requires https scheme, got "{uri}"')
+    longest_s = config.service_account_max_token_expiration_s
+    if longest_s and not MIN_TOKEN_LIMIT_S <= longest_s <= MAX_TOKEN_LIMIT_S:
+        problems.append("--service-account-max-token-expiration: must be between 1 hour and 2^32 seconds")
+    return problems
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return bool(parts.scheme and parts.netloc)
 
 
 def _election(config: Config) -> list[str]:

@@ -163,9 +163,8 @@ class MethodNotAllowed(StatusError):
 
     code, reason = 405, "MethodNotAllowed"
 
-    def __init__(self, why: str = "") -> None:
-        text = "the server does not allow this method on the requested resource"
-        super().__init__(f"{text}: {why}" if why else text, {})
+    def __init__(self) -> None:
+        super().__init__("the server does not allow this method on the requested resource", {})
 
     @classmethod
     def at_present(cls, why: str) -> MethodNotAllowed:

@@ -113,6 +113,11 @@ def _show_pairs(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 TEXT = Kind("string", lambda texts: texts[-1])
+PATHS = Kind(
+    "files",
+    lambda texts: tuple(Path(text) for text in _split(texts)),
+    lambda paths: ",".join(map(str, paths)),
+)
 PATH = Kind("file", _path, lambda path: str(path or ""))
 INTEGER = Kind("int", lambda texts: parse_integer(texts[-1]))
 BOOLEAN = Kind("", lambda texts: parse_boolean(texts[-1]), lambda value: str(value).lower(), alone=True)

@@ -91,6 +91,8 @@ class APIServer(Service):
             secret=pki.derived_key(b"continue"),
             client_ca_pem=pki.client_ca_pem,
             front_proxy=pki.front_proxy,
+            account_key=pki.service_account_key,
+            ca_pem=pki.ca_pem.decode(),
             signing=ClusterSigning(config, pki.own_signing),
         )
         self._address = host_and_port(config.public_address, port)

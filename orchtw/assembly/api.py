@@ -12,11 +12,13 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.assembly.resources import Resources
 from orchtw.authn.method import Authenticator
+from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
 from orchtw.endpoints.checks import Checks
 from orchtw.endpoints.discovery import Discovery
 from orchtw.endpoints.health import Health
+from orchtw.endpoints.issuer import IssuerDiscovery
 from orchtw.endpoints.metrics import Metrics
 from orchtw.endpoints.openapi import OpenAPI, PassOn
 from orchtw.endpoints.paths import Paths
@@ -49,7 +51,7 @@ class Parts:
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
     authenticator and the authorizer answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
-    asks them.
+    asks them. `accounts` issues tokens of service accounts.
     """
 
     resources: Resources
@@ -67,6 +69,7 @@ class Parts:
     services: ApiServices
     documents: RemoteDocuments
     pass_on: PassOn
+    accounts: AccountTokens
 
 
 class API:
@@ -93,7 +96,7 @@ class API:
             resources.targets,
             self.acceptance,
             object_verbs(reading, writing, times, parts.origins),
-            subresource_verbs(reading, writing, resources.targets, parts.outward),
+            subresource_verbs(reading, writing, resources.targets, parts.outward, parts.accounts),
             self._endpoints(),
             self._virtual(writing),
             self._metrics.deprecated_requested,
@@ -132,6 +135,7 @@ class API:
                 Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
                 Version(resources.naming),
                 self._metrics,
+                IssuerDiscovery(parts.accounts),
                 Discovery(
                     resources.targets,
                     parts.services,

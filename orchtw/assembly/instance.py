@@ -13,6 +13,7 @@ from typing import Any
 from twisted.application.service import MultiService
 from twisted.logger import Logger
 
+from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
@@ -25,6 +26,7 @@ from orchtw.assembly.writes import admission, write_path
 from orchtw.authn.method import Authenticator
 from orchtw.authn.method import Host as AuthnHost
 from orchtw.authn.refused_log import RefusedLog
+from orchtw.authn.service_accounts.keys import PrivateKey
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.decision import Host as AuthzHost
@@ -34,7 +36,7 @@ from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
 from orchtw.controllers.csr_signing import Means
-from orchtw.controllers.embedded import embedded
+from orchtw.controllers.embedded import ControllerIdentity, embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
@@ -62,8 +64,8 @@ class Instance:
     returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
     bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
     certificates; `front_proxy` is how requests are passed on to aggregated servers; `signing` whose certificates it
-    issues. `reactor` measures every duration: its time should be one that nobody sets (see `monotonic`). Stamps are
-    the wall clock's.
+    issues. `account_key` signs tokens of service accounts, who know this server by `ca_pem`. `reactor` measures every
+    duration: its time should be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
     """
 
     _log = Logger()
@@ -80,12 +82,16 @@ class Instance:
         secret: bytes,
         client_ca_pem: str = "",
         front_proxy: FrontProxy | None = None,
+        account_key: PrivateKey | None = None,
+        ca_pem: str = "",
         signing: ClusterSigning | None = None,
     ) -> None:
         self._config = config
         self._reactor = reactor
         self.resources = Resources(config, naming, reactor, store)
         self.reloads = Reloads()
+        self._accounts = account_tokens(config, naming, host_and_port(address, port), account_key)
+        self._ca_pem = root_ca(config) or ca_pem
         self._services = MultiService()  # type: ignore[no-untyped-call]
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
@@ -141,6 +147,7 @@ class Instance:
             services=self._aggregation.api_services,
             documents=self._aggregation.documents,
             pass_on=passing.pass_on,
+            accounts=self._accounts,
             outward=outward(config, self.resources, origins, self.reloads),
         )
         api = API(parts, config)
@@ -184,6 +191,7 @@ class Instance:
             self._reactor,
             self._reactor.stop,
             authorizer=authorizer,
+            identity=ControllerIdentity(tokens=self._accounts, root_ca_pem=self._ca_pem),
             signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
         )
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
@@ -198,6 +206,7 @@ class Instance:
             key=os.urandom(32),
             reloads=self.reloads,
             targets=self.resources.targets,
+            accounts=self._accounts,
             caller=self.caller,
             services=self._services,
         )

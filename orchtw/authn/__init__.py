@@ -12,6 +12,7 @@ from types import MappingProxyType
 from orchtw.authn import bootstrap_tokens, oidc, request_headers, tokens, webhook_tokens
 from orchtw.authn.client_certificates import ClientCertificates
 from orchtw.authn.method import Authenticator, Host, TokenMethod
+from orchtw.authn.service_accounts import tokens as service_accounts
 from orchtw.config import Config
 
 METHODS: Mapping[str, Callable[[Host, Config], Authenticator | None]] = MappingProxyType(
@@ -25,6 +26,7 @@ METHODS: Mapping[str, Callable[[Host, Config], Authenticator | None]] = MappingP
 TOKENS: Mapping[str, Callable[[Host, Config], TokenMethod | None]] = MappingProxyType(
     {
         "token-file": tokens.from_flags,
+        "service-accounts": service_accounts.from_flags,
         "bootstrap": bootstrap_tokens.from_flags,
         "oidc": oidc.from_flags,
         "webhook": webhook_tokens.from_flags,

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import attrs
 from twisted.application.service import MultiService
 
+from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.naming import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
@@ -24,8 +25,9 @@ class Host:
     """What the process gives to its authentication methods.
 
     `seconds` is the time since the epoch, `clock` the reactor, which measures durations, `key` 32 random bytes.
-    `reloads` gets what can be read again; `targets` lead to the stored objects that credentials depend on. `caller`
-    asks others; what works in the background is a child of `services`.
+    `reloads` gets what can be read again; `targets` lead to the stored objects that credentials depend on. `accounts`
+    says which tokens are service accounts'. `caller` asks others; what works in the background is a child of
+    `services`.
     """
 
     naming: Naming
@@ -35,6 +37,7 @@ class Host:
     key: bytes
     reloads: Reloads
     targets: Targets
+    accounts: AccountTokens
     caller: Caller
     services: MultiService
 

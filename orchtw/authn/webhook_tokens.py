@@ -113,6 +113,7 @@ def from_flags(host: Host, config: Config) -> WebhookTokens | None:
             f"authentication.orch.io/{config.authentication_token_webhook_version}"
         ),
         ttl_s=config.authentication_token_webhook_cache_ttl_s,
+        audiences=host.accounts.audiences,
     )
 
 

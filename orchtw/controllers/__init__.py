@@ -16,6 +16,9 @@ from orchtw.controllers.csr_signing import Signer
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Settings
 from orchtw.controllers.namespace import NamespaceController
+from orchtw.controllers.root_ca_publisher import RootCAPublisher
+from orchtw.controllers.service_account_tokens import TokenController
+from orchtw.controllers.service_accounts import ServiceAccountController
 from orchtw.controllers.token_cleaner import TokenCleaner
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
@@ -28,6 +31,11 @@ CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     "namespace": lambda host, settings: NamespaceController(
         host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
     ),
+    "serviceaccount-token": lambda host, settings: TokenController(
+        host, settings.concurrent_token_syncs, settings.legacy_token, settings.root_ca_pem
+    ),
+    "serviceaccount": lambda host, settings: ServiceAccountController(host),
+    "root-ca-cert-publisher": lambda host, settings: RootCAPublisher(host, settings.root_ca_pem),
     TokenCleaner.name: lambda host, settings: TokenCleaner(host),
 }
 """What `--controllers` can name, in the order in which they start."""

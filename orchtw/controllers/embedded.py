@@ -11,6 +11,7 @@ from uuid import uuid4
 import attrs
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer, Decision
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Client
@@ -25,8 +26,21 @@ from orchtw.controllers.csr_signing import Means, Signer
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.controllers.namespace import NamespaceController
+from orchtw.controllers.root_ca_publisher import RootCAPublisher
+from orchtw.controllers.service_account_tokens import TokenController
+from orchtw.controllers.service_accounts import ServiceAccountController
 from orchtw.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
+
+_FOLLOWED = ("namespaces", "serviceaccounts", "secrets", "configmaps")
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class ControllerIdentity:
+    """How tokens for Secrets are made, and what the accounts of the cluster know this server by."""
+
+    tokens: AccountTokens
+    root_ca_pem: str = ""
 
 
 def embedded(
@@ -37,15 +51,19 @@ def embedded(
     lost: Callable[[], None],
     *,
     authorizer: Authorizer,
+    identity: ControllerIdentity,
     signing: Means,
 ) -> Manager:
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
     host = attrs.evolve(host_of(naming, registry, clock), access=AskedAccess(authorizer))
     settings = Settings(
-        enabled=chosen(config.controllers) - _idle(config, naming, registry),
+        enabled=chosen(config.controllers) - _idle(config, naming, registry, identity),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
         concurrent_gc_syncs=config.concurrent_gc_syncs,
         namespace_sync_period_s=config.namespace_sync_period_s,
+        concurrent_token_syncs=config.concurrent_serviceaccount_token_syncs,
+        legacy_token=identity.tokens.legacy,
+        root_ca_pem=identity.root_ca_pem,
         signing=signing,
     )
     election = _terms(config, naming) if config.leader_elect else None
@@ -73,22 +91,35 @@ class AskedAccess:
         return bool((decision if isinstance(decision, Decision) else await decision).allowed)
 
 
-def _idle(config: Config, naming: Naming, registry: Registry) -> frozenset[str]:
+def _idle(config: Config, naming: Naming, registry: Registry, identity: ControllerIdentity) -> frozenset[str]:
     """The controllers that would have nothing to do.
 
     Where ClusterRoles, namespaces or requests for certificates are not served, there are none; nor are there any
-    finalizers of the garbage collector where it is switched off.
+    finalizers of the garbage collector where it is switched off. Without authorities none are published.
     """
-    idle = set()
+    idle = _idle_with_accounts(registry, identity)
     if registry.targets.find(naming.group("rbac.authorization.orch.io"), "v1", "clusterroles") is None:
         idle.add(ClusterRoleAggregationController.name)
-    if registry.targets.find("", "v1", "namespaces") is None:
-        idle.add(NamespaceController.name)
     if registry.targets.find(naming.group("certificates.orch.io"), "v1", "certificatesigningrequests") is None:
         idle.update((Approver.name, Cleaner.name, Signer.name))
     if not config.enable_garbage_collector:
         idle.add(GarbageCollector.name)
     return frozenset(idle)
+
+
+def _idle_with_accounts(registry: Registry, identity: ControllerIdentity) -> set[str]:
+    """Those among them that look after namespaces and service accounts."""
+    idle = set()
+    served = {plural for plural in _FOLLOWED if registry.targets.find("", "v1", plural) is not None}
+    if "namespaces" not in served:
+        idle |= {NamespaceController.name, ServiceAccountController.name, RootCAPublisher.name}
+    if "serviceaccounts" not in served:
+        idle |= {ServiceAccountController.name, TokenController.name}
+    if "secrets" not in served:
+        idle.add(TokenController.name)
+    if "configmaps" not in served or not identity.root_ca_pem:
+        idle.add(RootCAPublisher.name)
+    return idle
 
 
 def service_account(name: str, naming: Naming) -> UserInfo:

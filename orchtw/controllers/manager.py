@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from orchtw.client.leader_election import LeaderElector, Terms
 from orchtw.controllers.controller import Controller, Host, Unhealthy
 from orchtw.controllers.csr_signing import Means
+from orchtw.controllers.service_account_tokens import LegacyToken
 
 ELECTION_ACCOUNT = "leader-election"
 
@@ -19,6 +20,7 @@ ELECTION_ACCOUNT = "leader-election"
 class Settings:
     """The controllers' flags. `enabled` are names; `signing` is what certificates are issued with.
 
+    `legacy_token` makes tokens for Secrets; `root_ca_pem` are the authorities that accounts know the server by.
     `election` is None when this host need not be elected.
     """
 
@@ -26,6 +28,9 @@ class Settings:
     concurrent_namespace_syncs: int = 10
     concurrent_gc_syncs: int = 20
     namespace_sync_period_s: float = 300.0
+    concurrent_token_syncs: int = 5
+    legacy_token: LegacyToken | None = None
+    root_ca_pem: str = ""
     signing: Means = attrs.field(factory=Means.none)
     election: Terms | None = None
 

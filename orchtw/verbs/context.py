@@ -58,10 +58,12 @@ class Kinds:
     eviction: KindCodec
     older_eviction: KindCodec
     pod: KindCodec
+    token_request: KindCodec
 
     @classmethod
     def of(cls, codecs: Codecs) -> Kinds:
         """Look them up."""
+        authentication = codecs.catalogue.naming.api_version("authentication.orch.io/v1")
         return cls(
             delete_options=codecs.kind("v1", "DeleteOptions"),
             scale=codecs.kind("autoscaling/v1", "Scale"),
@@ -69,6 +71,7 @@ class Kinds:
             eviction=codecs.kind("policy/v1", "Eviction"),
             older_eviction=codecs.kind("policy/v1beta1", "Eviction"),
             pod=codecs.kind("v1", "Pod"),
+            token_request=codecs.kind(authentication, "TokenRequest"),
         )
 
 

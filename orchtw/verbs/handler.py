@@ -92,8 +92,6 @@ class ResourceHandler:
                 raise NotFound.generic()
             verb = self._subresources.get(info.subresource, {}).get(info.verb)
             allowed = declared.verbs
-            if verb is None and info.verb in allowed:
-                raise MethodNotAllowed(f"{target.resource.plural}/{declared.name} is not available in this server")
         else:
             verb = self._verbs.get(info.verb)
             allowed = target.resource.verbs

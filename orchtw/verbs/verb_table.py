@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.registry.targets import Targets
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.verbs import scale
@@ -21,6 +22,7 @@ from orchtw.verbs.handler import Verb
 from orchtw.verbs.list import list_objects
 from orchtw.verbs.log import log
 from orchtw.verbs.passing_on import Outward
+from orchtw.verbs.token import TokenRequests
 from orchtw.verbs.update import update
 from orchtw.verbs.watch import watch
 from orchtw.verbs.websocket import WebSocketWatch
@@ -50,7 +52,7 @@ def object_verbs(
 
 
 def subresource_verbs(
-    reading: Reading, writing: Writing, targets: Targets, outward: Outward
+    reading: Reading, writing: Writing, targets: Targets, outward: Outward, tokens: AccountTokens
 ) -> Mapping[str, Mapping[str, Verb]]:
     """The verbs on each sub-resource."""
     budgets = targets.stored_target("policy", "v1", "poddisruptionbudgets")
@@ -66,6 +68,7 @@ def subresource_verbs(
         "log": {"get": partial(log, writing, outward)},
         "binding": {"create": partial(bind_pod, writing)},
         "eviction": {"create": partial(evict, writing, budgets)},
+        "token": {"create": TokenRequests(writing, targets, tokens).create},
         "scale": {
             "get": partial(scale.get_scale, writing),
             "update": partial(scale.update_scale, writing),

@@ -15,6 +15,7 @@ from orchtw.admission.plugins.certificate_subject_restriction import Certificate
 from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
+from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
 from orchtw.authz.fixed import AlwaysDeny
 from orchtw.config import Config
@@ -27,6 +28,7 @@ HOST = Host(naming=NAMING, clock=Clock(), targets=TARGETS, authorizer=AlwaysDeny
 
 DEFAULTS = [
     NamespaceLifecycle,
+    ServiceAccountPlugin,
     Priority,
     CertificateApproval,
     CertificateSigning,
@@ -64,10 +66,10 @@ class SelectionTests(SynchronousTestCase):
         """Every unknown name, one that is not here, and one that is on and off has its line."""
         available = (
             "available are NamespaceLifecycle, CertificateApproval, CertificateSigning, "
-            "CertificateSubjectRestriction, DefaultIngressClass, Priority"
+            "CertificateSubjectRestriction, DefaultIngressClass, Priority, ServiceAccount"
         )
         config = Config(
-            enable_admission_plugins=("Nope", "NodeRestriction", "ServiceAccount", "NamespaceLifecycle"),
+            enable_admission_plugins=("Nope", "NodeRestriction", "LimitRanger", "NamespaceLifecycle"),
             disable_admission_plugins=("Neither", "NamespaceLifecycle"),
         )
         found = problems(config)
@@ -77,7 +79,7 @@ class SelectionTests(SynchronousTestCase):
                 '--enable-admission-plugins: plugin "Nope" is unknown',
                 '--disable-admission-plugins: plugin "Neither" is unknown',
                 f'--enable-admission-plugins: plugin "NodeRestriction" is not available; {available}',
-                f'--enable-admission-plugins: plugin "ServiceAccount" is not available; {available}',
+                f'--enable-admission-plugins: plugin "LimitRanger" is not available; {available}',
                 '--enable-admission-plugins: plugin "NamespaceLifecycle" is in --disable-admission-plugins too',
             ],
         )

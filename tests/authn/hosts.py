@@ -10,21 +10,26 @@ from twisted.application.service import MultiService
 from twisted.internet.task import Clock
 
 from orchtw.authn.method import Host
+from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.naming import Naming
+from orchtw.registry.targets import Targets
 from orchtw.reloads import Reloads
+from tests.admission.asked import CATALOGUE, CODECS
 
 
 def a_host(**settings: Any) -> Host:
     """A host with a clock that stands still and nothing stored, but for what is given."""
     clock = settings.get("clock") or Clock()
+    naming = settings.get("naming") or Naming.orch()
     made = Host(
-        naming=Naming.orch(),
+        naming=naming,
         seconds=clock.seconds,
         clock=clock,
         random=Random(1),
         key=bytes(32),
         reloads=Reloads(),
-        targets=cast(Any, None),
+        targets=Targets(CATALOGUE, CODECS, CATALOGUE.resources),
+        accounts=AccountTokens.default(naming),
         caller=cast(Any, None),
         services=MultiService(),
     )

@@ -253,7 +253,8 @@ class WebhookTests(CallerCase):
         (asked,) = self.webhook.asked
         self.assertEqual((asked.method, asked.target), ("POST", "/tokens?timeout=30s"))
         self.assertEqual(asked.headers["authorization"], "Bearer of-the-server")
-        self.assertEqual(asked.json["spec"], {"token": "t"})
+        audiences = ["https://orch.default.svc.cluster.local"]
+        self.assertEqual(asked.json["spec"], {"token": "t", "audiences": audiences})
 
     async def test_v1(self) -> None:
         """Version and vocabulary are those of the flags."""

@@ -13,6 +13,8 @@ from orchtw.errors import ConfigError
 from tests.client.world import World, WorldTestCase
 from tests.controllers.controlled import host
 
+ACCOUNTS = ["root-ca-cert-publisher", "serviceaccount", "serviceaccount-token"]
+
 
 class FlagTests(SynchronousTestCase):
     def enabled(self, *flags: str) -> list[str]:
@@ -21,9 +23,9 @@ class FlagTests(SynchronousTestCase):
     def test_selection(self) -> None:
         """`*` is nearly all, a name is that one, -name is all but it (reference CTRL-2)."""
         others = ["clusterrole-aggregation", "csrapproving", "csrcleaner", "csrsigning"]
-        self.assertEqual(self.enabled(), [*others, "garbagecollector", "namespace"])
-        self.assertEqual(self.enabled("--controllers=*,-namespace"), [*others, "garbagecollector"])
-        self.assertEqual(self.enabled("--controllers=-namespace,*"), [*others, "garbagecollector"])
+        self.assertEqual(self.enabled(), [*others, "garbagecollector", "namespace", *ACCOUNTS])
+        self.assertEqual(self.enabled("--controllers=*,-namespace"), [*others, "garbagecollector", *ACCOUNTS])
+        self.assertEqual(self.enabled("--controllers=-namespace,*"), [*others, "garbagecollector", *ACCOUNTS])
         self.assertEqual(self.enabled("--controllers=namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=-namespace"), [])
         self.assertEqual(self.enabled("--controllers="), [])

@@ -30,7 +30,11 @@ class SteppedClockTests(TestCase):
         tokens.write_text('token,admin,1,"system:masters"\n')
         tokens.chmod(0o600)
         self.server = SteppedServer(
-            reactor, self.mktemp(), "--tls-handshake-timeout=2s", f"--token-auth-file={tokens.absolute()}"
+            reactor,
+            self.mktemp(),
+            "--tls-handshake-timeout=2s",
+            f"--token-auth-file={tokens.absolute()}",
+            "--controllers=*,-root-ca-cert-publisher",  # config maps beside those of the tests
         )
         await self.server.start()
         self.addCleanup(self.server.kill9)

@@ -195,7 +195,7 @@ class RestartTests(TestCase):
     timeout = 120
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.server = ServerProcess(reactor, self.mktemp())
+        self.server = ServerProcess(reactor, self.mktemp(), "--controllers=*,-root-ca-cert-publisher")
         self.addCleanup(self.server.kill9)
         await self.start()
 

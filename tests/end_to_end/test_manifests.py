@@ -25,6 +25,7 @@ SENT_AGAIN = frozenset(
         "endpoints/legacy-db",
         "horizontalpodautoscaler.autoscaling/storefront",
         "poddisruptionbudget.policy/storefront",
+        "pod/scratch-user",
     }
 )
 

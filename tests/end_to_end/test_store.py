@@ -19,6 +19,7 @@ from tests.end_to_end.client import Answer, Client
 from tests.end_to_end.test_start import ProcessCase
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+NO_MORE = "--controllers=*,-root-ca-cert-publisher"  # config maps beside those of the tests
 EVENTS = "/api/v1/namespaces/default/events"
 LITTLE_BYTES = 24 << 10  # no file may grow beyond: too little for a -shm of 32 KiB, enough for the log of the server
 # Ports that no system gives away by itself: one that was free stays free between two starts.
@@ -52,7 +53,7 @@ class StoreCase(ProcessCase):
 
     async def started(self) -> tuple[ServerProcess, Client]:
         """A server that has two config maps, and its administrator."""
-        server = self.server(f"--secure-port={own_port()}")
+        server = self.server(f"--secure-port={own_port()}", NO_MORE)
         await server.start()
         client = self.client(server)
         for name in ("one", "two"):
@@ -62,7 +63,7 @@ class StoreCase(ProcessCase):
 
     def again(self, server: ServerProcess) -> ServerProcess:
         """Another process on the same folder and port, yet to be started."""
-        return self.server(f"--secure-port={server.port}", folder=str(server.data_dir))
+        return self.server(f"--secure-port={server.port}", NO_MORE, folder=str(server.data_dir))
 
     def store(self, server: ServerProcess) -> Path:
         """The store's file."""

@@ -34,11 +34,11 @@ class WebSocketCase(ServerCase):
     """A server with a token file, and a console's origin allowed; its request lines are logged."""
 
     async def setUp(self) -> None:  # type: ignore[override]
-        if not WebSocketCase.flags:
+        if WebSocketCase.flags is ServerCase.flags:
             tokens = Path(self.mktemp()).absolute()
             tokens.write_text(f'{TOKEN},page,1,"system:masters"\n')
             allowed = f"--cors-allowed-origins=^{re.escape(ALLOWED)}$"
-            WebSocketCase.flags = (f"--token-auth-file={tokens}", allowed, "--v=3")
+            WebSocketCase.flags = (*ServerCase.flags, f"--token-auth-file={tokens}", allowed, "--v=3")
         await super().setUp()
         self.context = tls_context(self.server.kubeconfig)
         self.stranger = tls_context(self.server.kubeconfig, certificate=False)

@@ -66,7 +66,7 @@ class Recorder:
 
 
 class ServedCase(SynchronousTestCase):
-    """A server without controllers, with a `plugin` that sees every write of the administrator's.
+    """A server without controllers and accounts, with a `plugin` that sees every write of the administrator's.
 
     `more` are further settings of it.
     """
@@ -81,7 +81,12 @@ class ServedCase(SynchronousTestCase):
         self.store = MemoryStore(self.clock)
         self.patch(in_process, "claim_store", lambda config, naming, reactor: self.store)
         self.patch(Offload, "start", lambda offload: None)  # no threads: large work is done at once as well
-        settings: dict[str, Any] = {"enable_admission_plugins": (PLUGIN,), "controllers": (), **self.more}
+        settings: dict[str, Any] = {
+            "enable_admission_plugins": (PLUGIN,),
+            "disable_admission_plugins": ("ServiceAccount",),
+            "controllers": (),
+            **self.more,
+        }
         self.server = InProcessServer(self.clock, self.mktemp(), **settings)
         self.run_async(self.server.start())
         self.addCleanup(lambda: self.run_async(self.server.instance.stop()))

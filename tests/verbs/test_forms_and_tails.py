@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
@@ -18,9 +20,8 @@ PARTIAL_LIST = {"accept": "application/json;as=PartialObjectMetadataList;g=meta.
 
 class Case(TestCase):
     async def setUp(self) -> None:
-        self.server = InProcessServer(
-            reactor, self.mktemp(), etcd_compaction_interval_s=0.0, controllers=("*", "-clusterrole-aggregation")
-        )
+        settings: dict[str, Any] = {"controllers": (), "disable_admission_plugins": ("ServiceAccount",)}
+        self.server = InProcessServer(reactor, self.mktemp(), etcd_compaction_interval_s=0.0, **settings)
         await self.server.start()
         self.addCleanup(self.server.stop)
 

@@ -230,7 +230,7 @@ class ModelTests(TestCase):
     async def test_model(self) -> None:
         """Whatever is written, deleted and compacted in between, lists and watches show what the model says."""
         for script in scripts(25):
-            server = InProcessServer(reactor, self.mktemp(), etcd_compaction_interval_s=0.0)
+            server = InProcessServer(reactor, self.mktemp(), etcd_compaction_interval_s=0.0, controllers=())
             await server.start()
             revision = int((await server.request("GET", CONFIG_MAPS)).json["metadata"]["resourceVersion"])
             run = Run(self, server, {revision: {}})

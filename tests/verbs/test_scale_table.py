@@ -37,13 +37,6 @@ class ScaleTableTests(TestCase):
             answer = await self.server.request("GET", f"{DEPLOYMENTS}/d/scale", headers=accept)
             self.assertEqual(answer.code, code, answer)
 
-    async def test_what_is_missing(self) -> None:
-        """A sub-resource that is declared and not there says so."""
-        path = "/api/v1/namespaces/default/serviceaccounts/default/token"
-        answer = await self.server.request("POST", path, {})
-        self.assertEqual(answer.code, 405)
-        self.assertIn("serviceaccounts/token is not available in this server", answer.json["message"])
-
     async def test_the_other_vocabulary(self) -> None:
         """A group's other name is a 404 that says which vocabulary the server speaks, as does a body's apiVersion."""
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"

@@ -12,6 +12,7 @@ from orchtw.admission.plugins.certificate_subject_restriction import Certificate
 from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
+from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.config import Config
 
 PLUGINS: Mapping[str, Callable[[Host, Config], Plugin]] = {
@@ -21,5 +22,6 @@ PLUGINS: Mapping[str, Callable[[Host, Config], Plugin]] = {
     "CertificateSubjectRestriction": lambda host, config: CertificateSubjectRestriction.of(host),
     "DefaultIngressClass": lambda host, config: DefaultIngressClass.of(host),
     "Priority": lambda host, config: Priority.of(host),
+    "ServiceAccount": lambda host, config: ServiceAccountPlugin.of(host),
 }
 """What `--enable-admission-plugins` can name; they run in the order of `selection.ORDER`."""

@@ -425,7 +425,7 @@ class SecondWriteTests(TestCase):
 
     async def test_changes_nothing(self) -> None:
         """What was created or applied can be put back or applied again, and stays at its version."""
-        server = InProcessServer(reactor, self.mktemp())
+        server = InProcessServer(reactor, self.mktemp(), disable_admission_plugins=("ServiceAccount",))
         await server.start()
         self.addCleanup(server.stop)
         for api_version, kind, plural, spec in self.WRITES:

@@ -1,0 +1,68 @@
+"""Which secrets a pod refers to, and whether its account lets it (reference PLUG-46)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from orchtw.objects import Object
+from orchtw.registry.service_account_lookup import ServiceAccount
+
+CONTAINERS: Final[Mapping[str, str]] = {
+    "initContainers": "init container",
+    "containers": "container",
+}
+_IN_VOLUMES: Final = {
+    **dict.fromkeys(("azureFile", "secret"), "secretName"),
+    **dict.fromkeys(("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"), "secretRef"),
+    "csi": "nodePublishSecretRef",
+}
+
+
+def check_secrets(spec: Object, account: ServiceAccount) -> str:
+    """Why a pod may not use the secrets that it does, or nothing."""
+    because = f"is not allowed because service account {account.name} does not reference that"
+    for volume in spec.get("volumes") or ():
+        name = (volume.get("secret") or {}).get("secretName", "")
+        if volume.get("secret") is not None and name not in account.secrets:
+            return f'volume with secret.secretName="{name}" {because} secret'
+    for key, what in CONTAINERS.items():
+        for container in spec.get(key) or ():
+            for variable, name in _variables(container):
+                if name not in account.secrets:
+                    where = f"{what} {container['name']} with envVar {variable}"
+                    return f'{where} referencing secret.secretName="{name}" {because} secret'
+    for index, each in enumerate(spec.get("imagePullSecrets") or ()):
+        if (name := each.get("name", "")) not in account.pull_secrets:
+            return f'imagePullSecrets[{index}].name="{name}" {because} imagePullSecret'
+    return ""
+
+
+def secret_names(spec: Object) -> Iterator[str]:
+    """Every secret that a pod names: for images, in the environment of its containers, and in volumes."""
+    yield from (each.get("name", "") for each in spec.get("imagePullSecrets") or ())
+    for key in (*CONTAINERS, "ephemeralContainers"):
+        for container in spec.get(key) or ():
+            yield from (name for _, name in _variables(container))
+            sources = (each.get("secretRef") for each in container.get("envFrom") or ())
+            yield from (source.get("name", "") for source in sources if source)
+    for volume in spec.get("volumes") or ():
+        yield from _names_in(volume)
+
+
+def _names_in(volume: Object) -> Iterator[str]:
+    for kind, key in _IN_VOLUMES.items():
+        found: Any = (volume.get(kind) or {}).get(key)
+        if found:
+            yield found if isinstance(found, str) else found.get("name", "")
+    for source in (volume.get("projected") or {}).get("sources") or ():
+        if source.get("secret"):
+            yield source["secret"].get("name", "")
+
+
+def _variables(container: Object) -> Iterator[tuple[str, str]]:
+    """Each variable that is a secret's value, and the secret's name."""
+    for variable in container.get("env") or ():
+        reference = (variable.get("valueFrom") or {}).get("secretKeyRef")
+        if reference:
+            yield variable["name"], reference.get("name", "")

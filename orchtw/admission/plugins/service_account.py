@@ -1,0 +1,173 @@
+"""ServiceAccount: pods run as an account that is there, and get its token and pull secrets
+(reference PLUG-45 to PLUG-48).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from random import Random, SystemRandom
+from typing import Final, Protocol
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.host import Host
+from orchtw.admission.plugins.mountable_secrets import check_secrets, secret_names
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
+from orchtw.registry.service_account_lookup import ServiceAccount, ServiceAccounts
+from orchtw.rules.metadata import generate_name
+from orchtw.schema.catalogue import ResourceType
+
+DEFAULT: Final = "default"
+WAITS_S: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.3, 0.4, 0.5)
+"""Between looks at an account `default` that is missing: a controller makes it just after its namespace."""
+
+TOKEN_S: Final = 3607
+_MODE: Final = 0o644
+_AFTER_MOUNTS: Final = (
+    *("volumeMounts", "volumeDevices", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
+    *("terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy", "securityContext"),
+    *("stdin", "stdinOnce", "tty"),
+)
+
+
+class Lookup(Protocol):
+    """The accounts there are."""
+
+    def find(self, namespace: str, name: str) -> ServiceAccount | None:
+        """The account, or None."""
+
+    def due(self) -> Awaitable[None] | None:
+        """What to await before an account is said to be missing; None: nothing."""
+
+
+class ServiceAccountPlugin:
+    """An account that another process has just made counts too, though the cache may not know of it yet."""
+
+    def __init__(self, accounts: Lookup, naming: Naming, clock: IReactorTime, random: Random) -> None:
+        self._accounts = accounts
+        self._clock = clock
+        self._random = random
+        self._mirror = naming.translate("orch.io/config.mirror")
+        self._path = naming.translate("/var/run/secrets/orch.io/serviceaccount")
+        self._prefix = naming.translate("orch-api-access-")
+        self._root_ca = naming.root_ca_config_map
+
+    @classmethod
+    def of(cls, host: Host) -> ServiceAccountPlugin:
+        """The plugin over the server's own accounts."""
+        return cls(ServiceAccounts(host.targets, host.naming), host.naming, host.clock, SystemRandom())
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates of pods."""
+        return operation == "CREATE" and not subresource and resource.qualified == "pods"
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Give a pod its account and what comes with it. Forbidden (403): there is no such account, and see
+        `validate`.
+        """
+        pod = attributes.obj
+        if pod is None or self._is_mirror(pod):
+            return await self.validate(attributes)
+        spec = dict(pod.get("spec") or {})
+        if not spec.get("serviceAccountName"):
+            put(spec, "serviceAccountName", DEFAULT, POD_SPEC_TAIL)
+            put(spec, "serviceAccount", DEFAULT, POD_SPEC_TAIL)
+        account = await self._find(attributes, spec["serviceAccountName"])
+        if self._mounts(account, spec):
+            spec = self._mounted(spec)
+        if not spec.get("imagePullSecrets") and account.pull_secrets:
+            put(spec, "imagePullSecrets", [{"name": name} for name in account.pull_secrets], POD_SPEC_TAIL)
+        attributes.fill({**pod, "spec": spec})
+        self._check_secrets(attributes, account, spec)
+        return None
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Forbidden (403): the account is missing, or must list a secret and does not; a mirror pod uses either."""
+        pod = attributes.obj or {}
+        spec: Object = pod.get("spec") or {}
+        if self._is_mirror(pod):
+            self._check_mirror(attributes, spec)
+        else:
+            account = await self._find(attributes, spec.get("serviceAccountName", ""))
+            self._check_secrets(attributes, account, spec)
+
+    def _is_mirror(self, pod: Object) -> bool:
+        return self._mirror in ((pod.get("metadata") or {}).get("annotations") or {})
+
+    async def _find(self, attributes: Attributes, name: str) -> ServiceAccount:
+        namespace = attributes.namespace
+        found = self._accounts.find(namespace, name)
+        if found is None and (due := self._accounts.due()) is not None:
+            await due
+            found = self._accounts.find(namespace, name)
+        for wait_s in WAITS_S if name == DEFAULT else ():
+            if found is not None:
+                break
+            await deferLater(self._clock, wait_s)
+            found = self._accounts.find(namespace, name)
+        if found is None:
+            why = f'serviceaccount "{name}" not found'
+            raise attributes.forbidden(f"error looking up service account {namespace}/{name}: {why}")
+        return found
+
+    @staticmethod
+    def _mounts(account: ServiceAccount, spec: Object) -> bool:
+        """Whether a pod gets a token: its own word counts before its account's."""
+        own = spec.get("automountServiceAccountToken")
+        if own is None:
+            own = account.mounts
+        return True if own is None else bool(own)
+
+    def _mounted(self, spec: Object) -> Object:
+        """The spec with a volume of the account's token, and mounts of it where nothing else is mounted."""
+        volumes = spec.get("volumes") or []
+        present = next((each["name"] for each in volumes if each["name"].startswith(self._prefix)), "")
+        name = present or generate_name(self._prefix, self._random)
+        mount = {"name": name, "readOnly": True, "mountPath": self._path}
+        changed, needed = dict(spec), False
+        for key in ("initContainers", "containers"):
+            containers = spec.get(key) or []
+            with_mounts = [self._with_mount(each, mount) for each in containers]
+            if any(new is not old for new, old in zip(with_mounts, containers, strict=True)):
+                changed[key], needed = with_mounts, True
+        if not needed or present:
+            return changed
+        changed.pop("volumes", None)
+        return {"volumes": [*volumes, {"name": name, "projected": self._projection()}], **changed}
+
+    def _with_mount(self, container: Object, mount: Object) -> Object:
+        mounts = container.get("volumeMounts") or []
+        if any(each.get("mountPath") == self._path for each in mounts):
+            return container
+        container = dict(container)
+        put(container, "volumeMounts", [*mounts, mount], _AFTER_MOUNTS)
+        return container
+
+    def _projection(self) -> Object:
+        namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+        sources: list[Object] = [
+            {"serviceAccountToken": {"expirationSeconds": TOKEN_S, "path": "token"}},
+            {"configMap": {"name": self._root_ca, "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [namespace]}},
+        ]
+        return {"sources": sources, "defaultMode": _MODE}
+
+    @staticmethod
+    def _check_secrets(attributes: Attributes, account: ServiceAccount, spec: Object) -> None:
+        if account.limits_secrets and (why := check_secrets(spec, account)):
+            raise attributes.forbidden(why)
+
+    @staticmethod
+    def _check_mirror(attributes: Attributes, spec: Object) -> None:
+        if spec.get("serviceAccountName"):
+            raise attributes.forbidden("a mirror pod may not reference service accounts")
+        if next(secret_names(spec), None) is not None:
+            raise attributes.forbidden("a mirror pod may not reference secrets")
+        projected = (volume.get("projected") or {} for volume in spec.get("volumes") or ())
+        if any(each.get("serviceAccountToken") for volume in projected for each in volume.get("sources") or ()):
+            raise attributes.forbidden("a mirror pod may not use ServiceAccountToken volume projections")

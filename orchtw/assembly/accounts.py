@@ -1,0 +1,51 @@
+"""Tokens of service accounts as the flags want them."""
+
+from __future__ import annotations
+
+from orchtw.authn.service_accounts.issuing import AccountTokens, default_issuer
+from orchtw.authn.service_accounts.keys import Keys, PrivateKey, SigningKey, read_signing_key, read_verifying_keys
+from orchtw.config import Config
+from orchtw.naming import Naming
+from orchtw.pki import files
+from orchtw.pki.certificates import pem
+
+
+def account_tokens(config: Config, naming: Naming, address: str, generated: PrivateKey | None) -> AccountTokens:
+    """What signs tokens and is believed; `generated` is the key for servers that are given none.
+
+    `address` is what clients are told, host and port. Without any key one is made that ends with the process.
+    Raises ConfigError for files that cannot be used.
+    """
+    issuers = config.service_account_issuer or (default_issuer(naming),)
+    return AccountTokens(
+        naming=naming,
+        keys=_keys(config, generated),
+        issuers=issuers,
+        audiences=config.api_audiences or issuers,
+        lookup=config.service_account_lookup,
+        max_s=int(config.service_account_max_token_expiration_s),
+        extends=config.service_account_extend_token_expiration,
+        jwks_uri=config.service_account_jwks_uri or f"https://{address}/openid/v1/jwks",
+    )
+
+
+def root_ca(config: Config) -> str:
+    """The PEM text of `--root-ca-file`, empty if it is not given. Raises ConfigError."""
+    if config.root_ca_file is None:
+        return ""
+    certificates = files.of_flag("root-ca-file", files.read_certificates, config.root_ca_file)
+    return b"".join(map(pem, certificates)).decode()
+
+
+def _keys(config: Config, generated: PrivateKey | None) -> Keys:
+    others = [
+        key
+        for path in config.service_account_key_file
+        for key in read_verifying_keys("service-account-key-file", path)
+    ]
+    if config.service_account_signing_key_file is not None:
+        signing = read_signing_key("service-account-signing-key-file", config.service_account_signing_key_file)
+        return Keys(signing, others)
+    if generated is None:
+        return Keys(Keys.fresh().signing, others)
+    return Keys(SigningKey.of(generated), others)

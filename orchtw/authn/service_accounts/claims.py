@@ -1,0 +1,142 @@
+"""What a signed token says, checked for its form (reference AUTHN-25)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+import jwt
+import orjson
+
+from orchtw.authn.service_accounts.issuing import USER_PREFIX
+from orchtw.authn.service_accounts.keys import Keys
+from orchtw.errors import Unauthorized
+from orchtw.naming import Naming
+
+MAX_TOKEN_BYTES: Final = 32 << 10
+"""Ours have less than 4 KiB. Longer ones are not looked at, so that nobody makes the server work for nothing."""
+
+_SIGNATURE_ONLY: Final[Any] = {
+    "verify_signature": True,
+    **dict.fromkeys(
+        ("verify_exp", "verify_nbf", "verify_iat", "verify_aud", "verify_iss", "verify_sub", "verify_jti"), False
+    ),
+}
+_PADDED: Final = 4
+
+
+@attrs.frozen(slots=True)
+class Reference:
+    """An object that must be there with this uid (empty: with any) for the token to count."""
+
+    plural: str
+    name: str
+    uid: str
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Claims:
+    """A token that was signed by one of our keys. `audiences` None: it names none and counts for all of this API's.
+
+    The first of `references` is the account. `begins` and `ends` are seconds since 1970; `ends` 0: never.
+    """
+
+    namespace: str
+    references: Sequence[Reference]
+    audiences: Sequence[str] | None
+    begins: float = 0.0
+    ends: float = 0.0
+
+    @property
+    def kept_in_secret(self) -> bool:
+        """Whether it is the token of a Secret that has to hold it still."""
+        return self.audiences is None
+
+
+def unverified_issuer(token: str) -> str | None:
+    """The issuer that a token names, before anybody knows whether it is true; None for what is no JWT."""
+    parts = token.split(".")
+    if len(parts) != 3 or len(token) > MAX_TOKEN_BYTES:
+        return None
+    try:
+        payload = orjson.loads(base64.b64decode(parts[1] + "=" * (-len(parts[1]) % _PADDED), altchars=b"-_"))
+    except (ValueError, binascii.Error):
+        return None
+    issuer = payload.get("iss") if isinstance(payload, dict) else None
+    return issuer if isinstance(issuer, str) else None
+
+
+def verified(token: str, keys: Keys) -> Mapping[str, Any]:
+    """The claims of a token that one of the keys has signed. Raises Unauthorized (401)."""
+    try:
+        header = jwt.get_unverified_header(token)
+        for each in keys.candidates(str(header.get("kid", ""))):
+            if each.algorithm == header.get("alg"):
+                try:
+                    found: Mapping[str, Any] = jwt.decode(
+                        token, each.key, algorithms=[each.algorithm], options=_SIGNATURE_ONLY
+                    )
+                except jwt.InvalidSignatureError:
+                    continue
+                return found
+    except (jwt.PyJWTError, ValueError, RecursionError) as error:
+        raise Unauthorized(f"the service account token cannot be read: {type(error).__name__}") from None
+    raise Unauthorized("the service account token has no signature by a key that is believed")
+
+
+def legacy_claims(claims: Mapping[str, Any], naming: Naming) -> Claims:
+    """The claims of a token kept in a Secret. Raises Unauthorized (401) for claims that are missing or disagree."""
+    prefix = f"{naming.label_domain}/serviceaccount/"
+    namespace, name = _text(claims, f"{prefix}namespace"), _text(claims, f"{prefix}service-account.name")
+    uid, secret = _text(claims, f"{prefix}service-account.uid"), _text(claims, f"{prefix}secret.name")
+    _check_subject(claims, namespace, name)
+    references = (Reference("serviceaccounts", name, uid), Reference("secrets", secret, ""))
+    return Claims(namespace=namespace, references=references, audiences=None)
+
+
+def bound_claims(claims: Mapping[str, Any], naming: Naming) -> Claims:
+    """The claims of an issued token. Raises Unauthorized (401) for claims that are missing or disagree."""
+    own = claims.get(naming.label_domain)
+    if not isinstance(own, dict):
+        raise Unauthorized("the service account token lacks the claims of one")
+    namespace, references = _text(own, "namespace"), [_reference(own, "serviceaccount")]
+    references += [_reference(own, kind) for kind in ("pod", "secret") if own.get(kind) is not None]
+    _check_subject(claims, namespace, references[0].name)
+    audiences = claims.get("aud")
+    listed = [audiences] if isinstance(audiences, str) else audiences
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        raise Unauthorized("the audiences of the service account token are no texts")
+    begins = max(_number(claims, "nbf", 0.0), _number(claims, "iat", 0.0))
+    ends = _number(claims, "exp", None)
+    return Claims(
+        namespace=namespace, references=tuple(references), audiences=tuple(listed), begins=begins, ends=ends
+    )
+
+
+def _reference(own: Mapping[str, Any], kind: str) -> Reference:
+    named = own.get(kind)
+    if not isinstance(named, dict):
+        raise Unauthorized(f"the service account token has no {kind}")
+    return Reference(f"{kind}s", _text(named, "name"), _text(named, "uid"))
+
+
+def _check_subject(claims: Mapping[str, Any], namespace: str, name: str) -> None:
+    if claims.get("sub") != f"{USER_PREFIX}{namespace}:{name}":
+        raise Unauthorized("the subject of the service account token is not its account")
+
+
+def _text(claims: Mapping[str, Any], name: str) -> str:
+    found = claims.get(name)
+    if not isinstance(found, str) or not found:
+        raise Unauthorized(f"the service account token has no claim {name}")
+    return found
+
+
+def _number(claims: Mapping[str, Any], name: str, default: float | None) -> float:
+    found = claims.get(name, default)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise Unauthorized(f"claim {name} of the service account token is no time")
+    return float(found)

@@ -1,0 +1,105 @@
+"""Issued tokens: what they claim, and their signature (reference AUTHN-25, AUTHN-30)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+import jwt
+
+from orchtw.authn.service_accounts.keys import Keys
+from orchtw.naming import Naming
+from orchtw.objects import Object
+
+WARNED_S: Final = 3607
+"""What node agents ask for by default, and so what a token is asked for by clients that may not renew it."""
+EXTENDED_S: Final = 365 * 24 * 3600
+
+USER_PREFIX: Final = "system:serviceaccount:"
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class AccountTokens:
+    """How tokens of service accounts are issued and what is believed of them.
+
+    The first of `issuers` signs, all are accepted. `audiences` are those of this API. `max_s` caps what is asked for
+    (0: nothing does); `extends` lets tokens of pods live longer than they say (AUTHN-30). `lookup`: tokens in Secrets
+    hold only while their Secret does.
+    """
+
+    naming: Naming
+    keys: Keys
+    issuers: Sequence[str]
+    audiences: Sequence[str]
+    lookup: bool = True
+    max_s: int = 0
+    extends: bool = True
+    jwks_uri: str = ""
+
+    @classmethod
+    def default(cls, naming: Naming) -> AccountTokens:
+        """Tokens of a server without flags and files, whose key ends with it."""
+        issuers = (default_issuer(naming),)
+        return cls(naming=naming, keys=Keys.fresh(), issuers=issuers, audiences=issuers)
+
+    def lifetime(self, asked_s: int, audiences: Sequence[str], *, pod_bound: bool) -> tuple[int, int]:
+        """Seconds until a token ends, and until its use is worth a warning (0: never)."""
+        own = set(audiences) <= set(self.audiences)
+        if self.extends and pod_bound and asked_s == WARNED_S and own:
+            return EXTENDED_S, asked_s
+        return asked_s, 0
+
+    def bound(
+        self, account: Object, audiences: Sequence[str], now: int, lifetime: tuple[int, int], bound: Object | None
+    ) -> str:
+        """A token for audiences, from `now` on, that ends with the object that it is bound to: a Pod or Secret."""
+        meta, (ends_s, warns_s) = account["metadata"], lifetime
+        own: Object = {"namespace": meta["namespace"]}
+        if bound is not None:
+            own[bound["kind"].lower()] = _named(bound["metadata"])
+        own["serviceaccount"] = _named(meta)
+        if warns_s:
+            own["warnafter"] = now + warns_s
+        claims = {
+            "aud": list(audiences),
+            "exp": now + ends_s,
+            "iat": now,
+            "iss": self.issuers[0],
+            self.naming.label_domain: own,
+            "nbf": now,
+            "sub": subject(meta),
+        }
+        return self._sign(claims)
+
+    def legacy(self, account: Object, secret_name: str) -> str:
+        """The token to be kept in a Secret; it does not expire."""
+        meta, prefix = account["metadata"], f"{self.naming.label_domain}/serviceaccount/"
+        claims = {
+            "iss": self.naming.service_account_issuer,
+            f"{prefix}namespace": meta["namespace"],
+            f"{prefix}secret.name": secret_name,
+            f"{prefix}service-account.name": meta["name"],
+            f"{prefix}service-account.uid": meta["uid"],
+            "sub": subject(meta),
+        }
+        return self._sign(claims)
+
+    def _sign(self, claims: Mapping[str, Any]) -> str:
+        signing = self.keys.signing
+        headers = {"kid": signing.public.kid, "typ": None}
+        return jwt.encode(dict(claims), signing.key, signing.public.algorithm, headers=headers)
+
+
+def default_issuer(naming: Naming) -> str:
+    """The issuer where no flag names one: the server's own name inside the cluster."""
+    return f"https://{naming.service_host}.cluster.local"
+
+
+def subject(meta: Object) -> str:
+    """The user name of an account, by its metadata."""
+    return f"{USER_PREFIX}{meta['namespace']}:{meta['name']}"
+
+
+def _named(meta: Object) -> Object:
+    return {"name": meta["name"], "uid": meta["uid"]}

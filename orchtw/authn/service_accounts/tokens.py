@@ -1,0 +1,174 @@
+"""Service accounts by their tokens, those in Secrets and issued ones (reference AUTHN-23 to AUTHN-26)."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, Protocol
+
+import attrs
+
+from orchtw.authn.method import Host, authenticated
+from orchtw.authn.service_accounts.claims import (
+    Claims,
+    Reference,
+    bound_claims,
+    legacy_claims,
+    unverified_issuer,
+    verified,
+)
+from orchtw.authn.service_accounts.issuing import USER_PREFIX, AccountTokens
+from orchtw.authn.service_accounts.lookup import Bearer, Lookup
+from orchtw.config import Config
+from orchtw.errors import Unauthorized
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.request import UserInfo
+from orchtw.watch.entry import Entry
+
+KEPT: Final = 4096
+"""Tokens whose signature is remembered, about 2 KiB each."""
+
+INVALIDATED: Final = "the service account token has been invalidated"
+
+
+class Objects(Protocol):
+    """The objects that tokens depend on: see `Lookup`."""
+
+    def find(self, plural: str, namespace: str, name: str) -> Entry | None:
+        """The object's present state, or None."""
+
+    def read(self, plural: str, entry: Entry) -> Bearer:
+        """What a token needs to know of a state of an object."""
+
+    def load(self, plural: str, entry: Entry) -> Object:
+        """A whole object."""
+
+    def due(self, plural: str) -> Awaitable[None] | None:
+        """What to await before an object is said to be missing; None: nothing."""
+
+
+@attrs.define(slots=True, eq=False)
+class _Known:
+    """A token whose signature and form are right, with what was found out when it was last shown."""
+
+    claims: Claims
+    user: UserInfo
+    seen: list[Bearer | None]
+
+
+class ServiceAccountTokens:
+    """Knows tokens again. Signatures are remembered; whether a token still counts is decided each time.
+
+    `seconds` is the time since the epoch; `key` are 32 random bytes that digests of tokens are made with.
+    """
+
+    def __init__(
+        self, settings: AccountTokens, objects: Objects, seconds: Callable[[], float], key: bytes
+    ) -> None:
+        self._naming = settings.naming
+        self._keys = settings.keys
+        self._issuers = frozenset(settings.issuers)
+        self._audiences = frozenset(settings.audiences)
+        self._looks_up = settings.lookup
+        self._objects = objects
+        self._seconds = seconds
+        self._key = key
+        self._known: dict[bytes, _Known] = {}
+
+    def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """The account; None for what is no token of our issuers.
+
+        Raises Unauthorized (401) for one that is, and does not count (any more).
+        """
+        digest = hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
+        known = self._known.get(digest) or self._learn(token, digest)
+        if known is None:
+            return None
+        self._check_times(known.claims)
+        if self._holds(known, token):
+            return known.user
+        waits = [due for each in known.claims.references if (due := self._objects.due(each.plural)) is not None]
+        if not waits:
+            raise Unauthorized(INVALIDATED)
+        return self._look_again(known, token, waits)
+
+    async def _look_again(self, known: _Known, token: str, waits: Sequence[Awaitable[None]]) -> UserInfo:
+        """What another process has just written counts too, though the caches may not know of it yet."""
+        for each in waits:
+            await each
+        if not self._holds(known, token):
+            raise Unauthorized(INVALIDATED)
+        return known.user
+
+    def _learn(self, token: str, digest: bytes) -> _Known | None:
+        issuer = unverified_issuer(token)
+        legacy = issuer == self._naming.service_account_issuer
+        if issuer is None or not (legacy or issuer in self._issuers):
+            return None
+        signed = verified(token, self._keys)
+        claims = (legacy_claims if legacy else bound_claims)(signed, self._naming)
+        if claims.audiences is not None and self._audiences.isdisjoint(claims.audiences):
+            raise Unauthorized("the service account token is for other audiences")
+        if len(self._known) >= KEPT:
+            self._known.pop(next(iter(self._known)))
+        known = _Known(claims, _user(claims, self._naming), [None] * len(claims.references))
+        self._known[digest] = known
+        return known
+
+    def _check_times(self, claims: Claims) -> None:
+        now = self._seconds()
+        if claims.ends and now > claims.ends:
+            raise Unauthorized("the service account token has expired")
+        if now < claims.begins:
+            raise Unauthorized("the service account token is not valid yet")
+
+    def _holds(self, known: _Known, token: str) -> bool:
+        """Whether everything that the token depends on is there."""
+        claims = known.claims
+        if claims.kept_in_secret and not self._looks_up:
+            return True
+        for index, reference in enumerate(claims.references):
+            entry = self._objects.find(reference.plural, claims.namespace, reference.name)
+            if entry is None:
+                return False
+            seen = known.seen[index]
+            if seen is None or seen.entry is not entry:
+                seen = self._looked_at(claims, reference, entry, token)
+                if seen is None:
+                    return False
+                known.seen[index] = seen
+            if seen.ends and self._seconds() > seen.ends:
+                return False
+        return True
+
+    def _looked_at(self, claims: Claims, reference: Reference, entry: Entry, token: str) -> Bearer | None:
+        """What there is to know of a state of an object; None: it does not carry the token."""
+        found = self._objects.read(reference.plural, entry)
+        if reference.uid and found.uid != reference.uid:
+            return None
+        if claims.kept_in_secret and reference.plural == "secrets":
+            held = (self._objects.load("secrets", entry).get("data") or {}).get("token", "")
+            if b64decode(held) != token.encode("utf-8", "surrogateescape"):
+                return None
+        return found
+
+
+def _user(claims: Claims, naming: Naming) -> UserInfo:
+    account, namespace = claims.references[0], claims.namespace
+    extra: Mapping[str, tuple[str, ...]] = {}
+    for each in claims.references:
+        if each.plural == "pods":
+            extra = {
+                naming.translate("authentication.orch.io/pod-name"): (each.name,),
+                naming.translate("authentication.orch.io/pod-uid"): (each.uid,),
+            }
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    name = f"{USER_PREFIX}{namespace}:{account.name}"
+    return authenticated(UserInfo(name=name, uid=account.uid, groups=groups, extra=extra))
+
+
+def from_flags(host: Host, config: Config) -> ServiceAccountTokens:
+    """The tokens that this server issues, and those by its other keys and issuers."""
+    return ServiceAccountTokens(host.accounts, Lookup(host.targets), host.seconds, host.key)

@@ -1,0 +1,49 @@
+"""What others verify tokens of service accounts by: the issuer's discovery document and its keys
+(reference AUTHN-31).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import orjson
+
+from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.request import Request, Response
+
+CONFIGURATION, KEYS = "/.well-known/openid-configuration", "/openid/v1/jwks"
+_CACHED = ("Cache-Control", "public, max-age=3600")
+
+
+class IssuerDiscovery:
+    """Answers the two paths, which are there only if the issuer is an https URL."""
+
+    methods = frozenset({"GET"})
+
+    def __init__(self, tokens: AccountTokens) -> None:
+        issuer, keys = tokens.issuers[0], tokens.keys.verifying
+        document = {
+            "issuer": issuer,
+            "jwks_uri": tokens.jwks_uri,
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": sorted({key.algorithm for key in keys}),
+        }
+        answers = {
+            CONFIGURATION: ("application/json", orjson.dumps(document)),
+            KEYS: ("application/jwk-set+json", orjson.dumps({"keys": [dict(key.jwk()) for key in keys]})),
+        }
+        self._answers = answers if issuer.startswith("https://") else {}
+
+    def paths(self) -> Iterable[str]:
+        """Both paths, or none."""
+        return tuple(self._answers)
+
+    def aliases(self) -> Iterable[tuple[str, str]]:
+        """None."""
+        return ()
+
+    async def handle(self, request: Request, path: str) -> Response:
+        """The document, or the keys; both may be cached."""
+        content_type, body = self._answers[path]
+        return Response(content_type=content_type, body=body, headers=[_CACHED])

@@ -1,0 +1,65 @@
+"""What the rest of the server needs to know of service accounts: which are there, and what pods get of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Final
+
+import attrs
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.targets import Targets
+from orchtw.storage.freshness import MOST_RECENT
+from orchtw.watch.entry import Entry
+
+KEPT: Final = 4096
+"""Accounts that are kept decoded, those of the last pods."""
+
+_TRUE: Final = frozenset(("1", "t", "T", "true", "TRUE", "True"))
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class ServiceAccount:
+    """One account. `mounts` None: it does not say whether its pods get a token."""
+
+    name: str
+    secrets: frozenset[str] = frozenset()
+    pull_secrets: Sequence[str] = ()
+    mounts: bool | None = None
+    limits_secrets: bool = False
+
+
+class ServiceAccounts:
+    """Looks accounts up in their cache; each is read once for each of its versions."""
+
+    def __init__(self, targets: Targets, naming: Naming) -> None:
+        self._stored = targets.stored_target("", "v1", "serviceaccounts").stored
+        self._limits = f"{naming.label_domain}/enforce-mountable-secrets"
+        self._known: dict[str, tuple[Entry, ServiceAccount]] = {}
+
+    def due(self) -> Awaitable[None] | None:
+        """What to await before an account is said to be missing; None: nothing."""
+        return self._stored.cache.freshness.due(MOST_RECENT)
+
+    def find(self, namespace: str, name: str) -> ServiceAccount | None:
+        """The account, or None."""
+        entry = self._stored.get(namespace, name)
+        if entry is None:
+            return None
+        known = self._known.get(entry.key)
+        if known is None or known[0] is not entry:
+            if len(self._known) >= KEPT:
+                self._known.clear()
+            known = self._known[entry.key] = entry, self._read(self._stored.load(entry))
+        return known[1]
+
+    def _read(self, account: Object) -> ServiceAccount:
+        meta = account["metadata"]
+        return ServiceAccount(
+            name=meta["name"],
+            secrets=frozenset(each.get("name", "") for each in account.get("secrets") or ()),
+            pull_secrets=tuple(each.get("name", "") for each in account.get("imagePullSecrets") or ()),
+            mounts=account.get("automountServiceAccountToken"),
+            limits_secrets=(meta.get("annotations") or {}).get(self._limits) in _TRUE,
+        )

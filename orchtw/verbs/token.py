@@ -1,0 +1,120 @@
+"""POST on serviceaccounts/token: a token for an account (reference AUTHN-28, AUTHN-29, AUTHN-30)."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.errors import BadRequest, Cause, Conflict, Invalid
+from orchtw.objects import Object
+from orchtw.registry.system_metadata import rfc3339
+from orchtw.registry.targets import Targets
+from orchtw.request import Response
+from orchtw.rules.causes import invalid
+from orchtw.rules.options import create_options
+from orchtw.verbs.call import Call
+from orchtw.verbs.context import Writing
+from orchtw.verbs.get import find_in, find_most_recent
+from orchtw.verbs.request_bodies import read
+
+MIN_S: Final = 600
+MAX_S: Final = 1 << 32
+_BOUND: Final = {"Pod": "pods", "Secret": "secrets"}
+
+
+class TokenRequests:
+    """Answers requests for tokens. Nothing is stored."""
+
+    def __init__(self, context: Writing, targets: Targets, tokens: AccountTokens) -> None:
+        self._context = context
+        self._tokens = tokens
+        self._bound = {kind: targets.stored_target("", "v1", plural) for kind, plural in _BOUND.items()}
+
+    async def create(self, call: Call) -> Response:
+        """201 and the request with its token.
+
+        Raises NotFound (404), Invalid (422, the time), BadRequest (400, what it cannot be bound to), Conflict (409,
+        another uid).
+        """
+        context = self._context
+        codec = context.kinds.token_request
+        options = create_options(call.request.params, context.naming)
+        request = await read(context.offload, call.request, codec, context.negotiator)
+        _check_names(request, call)
+        account = call.target.load(await find_most_recent(call))
+        now = int(time.time())
+        self._complete(request, account, now)
+        request = await context.writes.permit(call.submission("CREATE", request, options), codec)
+        _refuse(request, codec.kind, context.naming.authentication_group)
+        bound = await self._find_bound(request, call)
+        self._cap(request, call)
+        spec, audiences = request["spec"], request["spec"]["audiences"]
+        is_pod = bound is not None and bound["kind"] == "Pod"
+        lifetime = self._tokens.lifetime(spec["expirationSeconds"], audiences, pod_bound=is_pod)
+        token = self._tokens.bound(account, audiences, now, lifetime, bound)
+        expiration = rfc3339(now + spec["expirationSeconds"])
+        status = {"token": token, "expirationTimestamp": expiration}
+        answer = codec.normalise({**request, "status": status})
+        return context.representations.obj(answer, context.representations.untransformed(call.accept), 201)
+
+    def _complete(self, request: Object, account: Object, now: int) -> None:
+        """Fill in what the request leaves open."""
+        if not request["spec"].get("audiences"):
+            request["spec"]["audiences"] = list(self._tokens.audiences)
+        meta = account["metadata"]
+        named = {"name": meta["name"], "namespace": meta["namespace"], "creationTimestamp": rfc3339(now)}
+        request["metadata"] = {**request["metadata"], **named}
+        request["status"] = {"token": "", "expirationTimestamp": None}
+
+    async def _find_bound(self, request: Object, call: Call) -> Object | None:
+        reference = request["spec"].get("boundObjectRef")
+        if reference is None:
+            return None
+        group, _, version = reference.get("apiVersion", "").rpartition("/")
+        kind, name, uid = reference.get("kind", ""), reference.get("name", ""), reference.get("uid", "")
+        target = self._bound.get(kind)
+        if group or target is None:
+            raise BadRequest(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+        found = await find_in(target, call.info.namespace, name)
+        account = call.info.name
+        if kind == "Pod" and found["spec"].get("serviceAccountName", "") != account:
+            why = "to pod running with different serviceaccount name."
+            raise BadRequest(f'cannot bind token for serviceaccount "{account}" {why}')
+        if uid and uid != found["metadata"]["uid"]:
+            raise Conflict.of(
+                kind,
+                "",
+                name,
+                f"the UID in the bound object reference ({uid}) does not match the UID in record. The object might "
+                "have been deleted and then recreated",
+            )
+        return {**found, "kind": kind}
+
+    def _cap(self, request: Object, call: Call) -> None:
+        """Cut the time to the longest that is allowed, with a warning."""
+        asked, longest = request["spec"]["expirationSeconds"], self._tokens.max_s
+        if longest and asked > longest:
+            call.request.warnings.append(f"requested expiration of {asked} seconds shortened to {longest} seconds")
+            request["spec"]["expirationSeconds"] = longest
+
+
+def _check_names(request: Object, call: Call) -> None:
+    """Name and namespace may be left out; others than those of the path are an error."""
+    meta, info = request["metadata"], call.info
+    if (name := meta.get("name")) and name != info.name:
+        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({info.name})")
+    if (namespace := meta.get("namespace")) and namespace != info.namespace:
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def _refuse(request: Object, kind: str, group: str) -> None:
+    """Raise Invalid (422), which names no object, for a time that is too short or too long."""
+    asked, field = request["spec"].get("expirationSeconds", 0), "spec.expirationSeconds"
+    causes: list[Cause] = []
+    if asked < MIN_S:
+        causes.append(invalid(field, asked, "may not specify a duration less than 10 minutes"))
+    if asked > MAX_S:
+        causes.append(invalid(field, asked, "may not specify a duration larger than 2^32 seconds"))
+    if causes:
+        raise Invalid.of(kind, group, "", causes)

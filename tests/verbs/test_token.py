@@ -1,0 +1,174 @@
+"""Requests for tokens, and the issuer's discovery (reference AUTHN-28 to AUTHN-31)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jwt
+
+from orchtw.objects import Object
+from orchtw.testing.in_process import Answer
+from tests.verbs.served import DEFAULT, ServedCase
+
+ACCOUNT = "serviceaccounts/sa"
+ISSUER = "https://orch.default.svc.cluster.local"
+REVIEWS = "/apis/authentication.orch.io/v1/tokenreviews"
+
+
+class TokenCase(ServedCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.account = self.done("POST", "serviceaccounts", {"metadata": {"name": "sa"}})
+
+    def ask(self, spec: Object | None = None, **more: Any) -> Answer:
+        return self.send("POST", f"{ACCOUNT}/token", {"spec": spec or {}, **more})
+
+    def issued(self, **spec: Any) -> tuple[Object, Object]:
+        """An answer and the claims of its token."""
+        answer = self.ask(spec)
+        self.assertEqual(answer.code, 201, answer.body)
+        token = answer.json["status"]["token"]
+        return answer.json, jwt.decode(token, options={"verify_signature": False})
+
+    def assertRefused(self, answer: Answer, code: int, message: str) -> None:
+        self.assertEqual((answer.code, answer.json["message"]), (code, message))
+
+    def pod(self, name: str, account: str = "sa") -> Object:
+        spec = {"serviceAccountName": account, "containers": [{"name": "c", "image": "i"}]}
+        return self.done("POST", "pods", {"metadata": {"name": name}, "spec": spec})
+
+    def reference(self, kind: str, name: str, **more: str) -> Object:
+        return {"boundObjectRef": {"kind": kind, "apiVersion": "v1", "name": name, **more}}
+
+    def code_with(self, token: str) -> int:
+        return self.code("GET", "/api", headers={"authorization": f"Bearer {token}"})
+
+
+class TokenRequestTests(TokenCase):
+    def test_defaults(self) -> None:
+        """Without more: an hour, for this API; name and namespace are filled in, and nothing is stored (AUTHN-28)."""
+        answer, claims = self.issued()
+        self.assertEqual((answer["kind"], answer["apiVersion"]), ("TokenRequest", "authentication.orch.io/v1"))
+        meta = answer["metadata"]
+        self.assertEqual((meta["name"], meta["namespace"], "uid" in meta), ("sa", "default", False))
+        self.assertEqual(answer["spec"], {"audiences": [ISSUER], "expirationSeconds": 3600, "boundObjectRef": None})
+        self.assertEqual((claims["aud"], claims["exp"] - claims["iat"]), ([ISSUER], 3600))
+        self.assertEqual(claims["orch.io"]["serviceaccount"]["uid"], self.account["metadata"]["uid"])
+        self.assertEqual(self.code("GET", f"{ACCOUNT}/token"), 405)
+
+    def test_authenticates(self) -> None:
+        """The token is the account's, until the account is deleted (AUTHN-23, CTRL-35)."""
+        token = self.ask().json["status"]["token"]
+        status = self.done("POST", REVIEWS, {"spec": {"token": token}})["status"]
+        self.assertEqual(status["user"]["username"], "system:serviceaccount:default:sa")
+        self.assertEqual(self.code_with(token), 200)
+        self.done("DELETE", ACCOUNT)
+        self.assertEqual(self.code_with(token), 401)
+
+    def test_audiences(self) -> None:
+        """Audiences are taken as given; a token for others is none for this API (AUTHN-28, AUTHN-7)."""
+        answer, claims = self.issued(audiences=["vault"])
+        self.assertEqual(claims["aud"], ["vault"])
+        self.assertEqual(self.code_with(answer["status"]["token"]), 401)
+
+    def test_seconds(self) -> None:
+        """From 10 minutes to 2^32 seconds (AUTHN-29)."""
+        prefix = 'TokenRequest.authentication.orch.io "" is invalid: spec.expirationSeconds: Invalid value: '
+        short = "may not specify a duration less than 10 minutes"
+        long = "may not specify a duration larger than 2^32 seconds"
+        self.assertRefused(self.ask({"expirationSeconds": 599}), 422, f"{prefix}599: {short}")
+        self.assertRefused(self.ask({"expirationSeconds": (1 << 32) + 1}), 422, f"{prefix}4294967297: {long}")
+        for seconds in (600, 1 << 32):
+            self.assertEqual(self.issued(expirationSeconds=seconds)[0]["spec"]["expirationSeconds"], seconds)
+
+    def test_pod(self) -> None:
+        """A token bound to a pod of the account ends with the pod (AUTHN-28, AUTHN-29)."""
+        uid = self.pod("p")["metadata"]["uid"]
+        answer, claims = self.issued(**self.reference("Pod", "p", uid=uid))
+        self.assertEqual(claims["orch.io"]["pod"], {"name": "p", "uid": uid})
+        self.assertEqual(self.code_with(answer["status"]["token"]), 200)
+        self.done("DELETE", "pods/p?gracePeriodSeconds=0")
+        self.assertEqual(self.code_with(answer["status"]["token"]), 401)
+
+    def test_pod_of_another(self) -> None:
+        """A pod must run as the account (AUTHN-29)."""
+        self.pod("q", "else")
+        why = "to pod running with different serviceaccount name."
+        self.assertRefused(
+            self.ask(self.reference("Pod", "q")), 400, f'cannot bind token for serviceaccount "sa" {why}'
+        )
+
+    def test_secret(self) -> None:
+        """A token may be bound to a Secret (AUTHN-28)."""
+        uid = self.done("POST", "secrets", {"metadata": {"name": "s"}})["metadata"]["uid"]
+        claims = self.issued(**self.reference("Secret", "s"))[1]
+        self.assertEqual(claims["orch.io"]["secret"], {"name": "s", "uid": uid})
+
+    def test_other_uid(self) -> None:
+        """The uid of what a token is bound to must be right where it is given (AUTHN-29)."""
+        self.pod("p")
+        why = "the UID in the bound object reference (x) does not match the UID in record. The object might have been"
+        message = f'Operation cannot be fulfilled on Pod "p": {why} deleted and then recreated'
+        self.assertRefused(self.ask(self.reference("Pod", "p", uid="x")), 409, message)
+
+    def test_missing(self) -> None:
+        """Account, pod and Secret must be there (AUTHN-29)."""
+        answer = self.send("POST", "serviceaccounts/x/token", {"spec": {}})
+        self.assertRefused(answer, 404, 'serviceaccounts "x" not found')
+        self.assertRefused(self.ask(self.reference("Pod", "x")), 404, 'pods "x" not found')
+        self.assertRefused(self.ask(self.reference("Secret", "x")), 404, 'secrets "x" not found')
+
+    def test_other_kind(self) -> None:
+        """Only Pods and Secrets of the core group (AUTHN-29)."""
+        prefix = "cannot bind token to object of type"
+        self.assertRefused(self.ask(self.reference("Node", "n")), 400, f"{prefix} /v1, Kind=Node")
+        other = {"boundObjectRef": {"kind": "Pod", "apiVersion": "apps/v1", "name": "n"}}
+        self.assertRefused(self.ask(other), 400, f"{prefix} apps/v1, Kind=Pod")
+
+    def test_names(self) -> None:
+        """A name or namespace that is given must be that of the path (AUTHN-28)."""
+        self.assertEqual(self.ask(metadata={"name": "sa", "namespace": "default"}).code, 201)
+        self.assertEqual(self.ask(metadata={"name": "x"}).code, 400)
+        self.assertEqual(self.ask(metadata={"namespace": "x"}).code, 400)
+
+    def test_extended(self) -> None:
+        """What node agents ask for lives a year, and says the short time (AUTHN-30)."""
+        self.pod("p")
+        answer, claims = self.issued(expirationSeconds=3607, **self.reference("Pod", "p"))
+        self.assertEqual(claims["exp"] - claims["iat"], 365 * 24 * 3600)
+        self.assertEqual(claims["orch.io"]["warnafter"] - claims["iat"], 3607)
+        self.assertEqual(answer["spec"]["expirationSeconds"], 3607)
+
+
+class ShortTokenTests(TokenCase):
+    more: ClassVar[dict[str, Any]] = {"service_account_max_token_expiration_s": 7200.0}
+
+    def test_cut(self) -> None:
+        """What is asked for beyond the longest time is cut to it, with a warning (AUTHN-30)."""
+        answer = self.ask({"expirationSeconds": 9000})
+        self.assertEqual(answer.json["spec"]["expirationSeconds"], 7200)
+        self.assertIn("requested expiration of 9000 seconds shortened to 7200 seconds", answer.headers["warning"])
+
+
+class DiscoveryTests(TokenCase):
+    def test_documents(self) -> None:
+        """A stranger finds the keys by the issuer's document, and verifies a token with them (AUTHN-31)."""
+        found = self.send("GET", "/.well-known/openid-configuration")
+        self.assertEqual((found.headers["cache-control"], found.json["issuer"]), ("public, max-age=3600", ISSUER))
+        self.assertEqual(found.json["jwks_uri"], "https://127.0.0.1:6443/openid/v1/jwks")
+        self.assertEqual(found.json["id_token_signing_alg_values_supported"], ["ES256"])
+        keys = self.send("GET", "/openid/v1/jwks")
+        self.assertEqual(keys.headers["content-type"], "application/jwk-set+json")
+        token = self.ask().json["status"]["token"]
+        known = jwt.PyJWKSet.from_json(keys.body.decode())[jwt.get_unverified_header(token)["kid"]]
+        self.assertEqual(jwt.decode(token, known, audience=ISSUER, issuer=ISSUER)["iss"], ISSUER)
+
+
+class NoDiscoveryTests(ServedCase):
+    more: ClassVar[dict[str, Any]] = {"service_account_issuer": ("kept",)}
+
+    def test_none(self) -> None:
+        """An issuer that is no https URL has no documents (AUTHN-31)."""
+        for path in ("/.well-known/openid-configuration", "/openid/v1/jwks"):
+            self.assertEqual(self.code("GET", path), 404)
+        self.assertEqual(self.code("GET", DEFAULT), 200)
