@@ -217,7 +217,7 @@ class Shapes:
         """What an anyOf may hold, or nearly."""
         choice = self._random.choice
         some: Schema = choice(
-            ({"required": ["spec"]}, {"pattern": choice(PATTERNS)}, {"enum": choice(_ENUMS)}, {"minimum": 1},
+            ({"required": ["spec"]}, {"pattern": choice(PATTERNS)}, {"enum": list(choice(_ENUMS))}, {"minimum": 1},
             {"maxItems": 2},
              {"properties": {choice(_FIELDS): {"minLength": 1}}}, {"type": "string"},
              {"anyOf": [{"format": choice(FORMATS)}]})
@@ -238,7 +238,7 @@ class Shapes:
         """A value that a schema may like."""
         choice = self._random.choice
         if not isinstance(schema, Mapping):
-            return choice(_DEFAULTS)
+            return copy.deepcopy(choice(_DEFAULTS))
         if schema.get("enum") and self._random.random() < 0.9:
             return copy.deepcopy(choice(schema["enum"]))
         kind = schema.get("type")
