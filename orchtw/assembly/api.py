@@ -11,7 +11,7 @@ import attrs
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.assembly.resources import Resources
-from orchtw.authn.method import Authenticator
+from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
@@ -49,7 +49,7 @@ class Parts:
     """What requests are answered with.
 
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
-    authenticator and the authorizer answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
+    authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
     asks them. `accounts` issues tokens of service accounts.
     """
@@ -59,7 +59,7 @@ class Parts:
     admissions: Admissions
     writes: WritePath
     deletion: Deletion
-    authenticator: Authenticator
+    tokens: TokenReviewer
     authorizer: Authorizer
     checks: Checks
     address: str
@@ -167,7 +167,7 @@ class API:
             acceptance=self.acceptance,
             representations=self._representations,
             authorizer=parts.authorizer,
-            authenticator=parts.authenticator,
+            tokens=parts.tokens,
             offload=resources.offload,
             admissions=parts.admissions,
         )

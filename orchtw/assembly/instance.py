@@ -23,10 +23,10 @@ from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import Host, stages
 from orchtw.assembly.writes import admission, write_path
-from orchtw.authn.method import Authenticator
 from orchtw.authn.method import Host as AuthnHost
 from orchtw.authn.refused_log import RefusedLog
 from orchtw.authn.service_accounts.keys import PrivateKey
+from orchtw.authn.union import Union as Authenticators
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.decision import Host as AuthzHost
@@ -138,7 +138,7 @@ class Instance:
             admissions=admissions,
             writes=self.writes,
             deletion=self.deletion,
-            authenticator=authenticator,
+            tokens=authenticator.tokens,
             authorizer=authorizer,
             checks=self._readiness.checks,
             address=host_and_port(address, port),
@@ -197,7 +197,7 @@ class Instance:
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made
 
-    def _authenticator(self) -> Authenticator:
+    def _authenticator(self) -> Authenticators:
         host = AuthnHost(
             naming=self.resources.naming,
             seconds=time.time,

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from orchtw.authn import bootstrap_tokens, oidc, request_headers, tokens, webhook_tokens
 from orchtw.authn.client_certificates import ClientCertificates
-from orchtw.authn.method import Authenticator, Host, TokenMethod
+from orchtw.authn.method import Authenticator, Host, TokenMethod, plain
 from orchtw.authn.service_accounts import tokens as service_accounts
 from orchtw.config import Config
 
@@ -25,10 +25,10 @@ METHODS: Mapping[str, Callable[[Host, Config], Authenticator | None]] = MappingP
 
 TOKENS: Mapping[str, Callable[[Host, Config], TokenMethod | None]] = MappingProxyType(
     {
-        "token-file": tokens.from_flags,
+        "token-file": plain(tokens.from_flags),
         "service-accounts": service_accounts.from_flags,
-        "bootstrap": bootstrap_tokens.from_flags,
-        "oidc": oidc.from_flags,
+        "bootstrap": plain(bootstrap_tokens.from_flags),
+        "oidc": plain(oidc.from_flags),
         "webhook": webhook_tokens.from_flags,
     }
 )

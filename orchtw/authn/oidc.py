@@ -10,7 +10,7 @@ from orchtw.authn.compact import Compact, compact
 from orchtw.authn.method import Host
 from orchtw.authn.oidc_claims import BadToken, Mapping
 from orchtw.authn.oidc_keys import IssuerKeys, Key, Provider
-from orchtw.authn.verdicts import Verdicts, user_of
+from orchtw.authn.verdicts import Accepted, Verdicts, accepted
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.outbound.policy import BadTLS, read_authorities
@@ -48,7 +48,7 @@ class IDTokens:
         digest = self._verdicts.digest(token)
         known = self._verdicts.known(digest)
         if known is not None:
-            return user_of(known)
+            return accepted(known).user
         read = compact(token)
         if read is None or read.claims.get("iss") != self._mapping.issuer:
             return None
@@ -86,7 +86,7 @@ class IDTokens:
         except BadToken as problem:
             raise Unauthorized(str(problem)) from None
         left_s = float(token.claims["exp"]) - self._seconds()
-        self._verdicts.keep(digest, user, min(KEPT_S, left_s))
+        self._verdicts.keep(digest, Accepted(user), min(KEPT_S, left_s))
         return user
 
 
