@@ -145,8 +145,9 @@ class TokenFileTests(SynchronousTestCase):
         user = UserInfo(name=name, uid="1", groups=("\u00e4", "\u00f6", "system:authenticated"))
         self.assertEqual(found.find(token), user)
         header = f"Bearer {token}".encode().decode("latin-1")
-        self.assertEqual(BearerTokens([ForThisAPI(found, ())]).authenticate(request(header)), user)
-        self.assertRaises(Unauthorized, BearerTokens([ForThisAPI(found, ())]).authenticate, request("Bearer schl\xfcssel"))
+        bearer = BearerTokens([ForThisAPI(found, ())])
+        self.assertEqual(bearer.authenticate(request(header)), user)
+        self.assertRaises(Unauthorized, bearer.authenticate, request("Bearer schl\xfcssel"))
 
     def test_short_line(self) -> None:
         """A line with fewer than three columns ends the start, with its number (reference AUTHN-18)."""

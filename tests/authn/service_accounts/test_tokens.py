@@ -215,7 +215,8 @@ class BoundTokenTests(TokenCase):
         for _ in range(2):
             self.now += 5.5
             self.user(token)
-            text = f"subject: system:serviceaccount:ns:sa, seconds after warning threshold: {int(self.now) - NOW - 3607}"
+            late = int(self.now) - NOW - 3607
+            text = f"subject: system:serviceaccount:ns:sa, seconds after warning threshold: {late}"
             self.assertEqual(self.shown.annotations, {"authentication.orch.io/stale-token": text})
 
     def test_issuers(self) -> None:
