@@ -243,8 +243,10 @@ class Instance:
         self._readiness.services_started()
 
     def trust_clients_of(self, client_ca_pem: str) -> None:
-        """Publish other authorities of client certificates from now on: in the next look of the upkeep."""
+        """Publish other authorities of client certificates from now on (reference AUTHN-56)."""
         self._client_ca_pem = client_ca_pem
+        if self._bootstrap is not None:
+            self._bootstrap.look_soon()
 
     def begin_shutdown(self) -> None:
         """Tell load balancers by `/readyz` that the end is near; everything is still served."""

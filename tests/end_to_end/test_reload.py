@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
+from orchtw.pki import certificates
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Client, tls_context
@@ -63,3 +65,66 @@ class ReloadTests(TestCase):
         places = [log.index(step) for step in steps]
         self.assertEqual(places, sorted(places))
         self.assertNotIn("HTTPFactory", log)
+
+
+class ClientAuthorityTests(TestCase):
+    """`--client-ca-file` that is replaced while the server runs (reference AUTHN-12, AUTHN-55, AUTHN-56)."""
+
+    timeout = 120
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        now = datetime.now(UTC)
+        self.first, self.second = (certificates.new_authority(name, now) for name in ("first", "second"))
+        self.file = Path(self.mktemp()).absolute()
+        self.trust(self.first, self.second)
+        tokens = Path(self.mktemp()).absolute()
+        tokens.write_text('one,ann,1,"system:masters"\n')
+        flags = (f"--client-ca-file={self.file}", f"--token-auth-file={tokens}")
+        self.server = ServerProcess(reactor, self.mktemp(), *flags)
+        await self.server.start()
+        self.addCleanup(self.server.terminate)
+
+    def trust(self, *authorities: certificates.Authority) -> None:
+        self.file.write_bytes(b"".join(certificates.pem(each.certificate) for each in authorities))
+
+    def client(self, authority: certificates.Authority) -> Client:
+        """A client with a certificate of this authority, which keeps its connection."""
+        key = certificates.new_key()
+        shown = certificates.issue(authority, key, "bob", certificates.CLIENT, datetime.now(UTC))
+        pem = Path(self.mktemp())
+        pem.write_bytes(certificates.pem(shown) + certificates.key_pem(key))
+        context = tls_context(self.server.kubeconfig, certificate=False)
+        context.load_cert_chain(pem)
+        made = Client(self.server.port, context)
+        self.addCleanup(made.close)
+        return made
+
+    async def published(self) -> int:
+        """How many authorities of clients extension servers are told of."""
+        path = "/api/v1/namespaces/orch-system/configmaps/extension-apiserver-authentication"
+        admin = Client(
+            self.server.port,
+            tls_context(self.server.kubeconfig, certificate=False),
+            {"authorization": "Bearer one"},
+        )
+        self.addCleanup(admin.close)
+        found: str = (await admin.get(path)).json["data"]["client-ca-file"]
+        return found.count("BEGIN CERTIFICATE")
+
+    async def test_replaced(self) -> None:
+        """Who is accepted follows the file, on connections that are there too; so does what others are told."""
+        clients = [self.client(self.first), self.client(self.second)]
+        self.assertEqual([(await each.get("/version")).code for each in clients], [200, 200])
+        while await self.published() != 2:
+            await deferLater(reactor, POLL_S)
+        third = certificates.new_authority("third", datetime.now(UTC))
+        self.trust(self.first, third)
+        self.server.signal("HUP")
+        while "reload: certificate files read again" not in self.server.log:
+            await deferLater(reactor, POLL_S)
+        clients.append(self.client(third))
+        for client in clients[:2]:
+            client.close()  # the server has closed their connections already
+        self.assertEqual([(await each.get("/version")).code for each in clients], [200, 401, 200])
+        while await self.published() != 3:  # what it trusts now, beside what others may trust still
+            await deferLater(reactor, POLL_S)
