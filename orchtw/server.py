@@ -28,7 +28,8 @@ from orchtw.pki.first_start import Pki
 from orchtw.pki.front_proxy import given_authorities
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
-from orchtw.serving.reload import CertificateReload, TicketRenewal
+from orchtw.serving.reload import CertificateReload
+from orchtw.serving.ticket_renewal import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
 from orchtw.storage.interface import Store

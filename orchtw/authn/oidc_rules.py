@@ -1,4 +1,4 @@
-"""What holds for every token of an issuer: algorithm, header, audience, time and signature (reference AUTHN-33, AUTHN-48)."""
+"""Every token of an issuer: algorithm, header, audience, time and signature (reference AUTHN-33, AUTHN-48)."""
 
 from __future__ import annotations
 

@@ -15,9 +15,6 @@ from orchtw.serving.tls_context import ServingTLS, TLSOptions
 INTERVAL_S = 60.0
 """How often the files are looked at: renewals come days before an old certificate ends."""
 
-RENEWED_S = 12 * 3600.0
-"""How often tickets of TLS sessions get other keys: who steals the keys of today reads no session of last week."""
-
 _STAYS = "the new certificate files cannot be used, what was read before stays"
 _log = Logger()
 
@@ -58,14 +55,6 @@ class CertificateReload(TimerService):
 
     def _state(self) -> tuple[tuple[int, int], ...]:
         return tuple(map(_stamp, self._files))
-
-
-class TicketRenewal(TimerService):
-    """Gives `tls` other keys for tickets every RENEWED_S (reference AUTHN-53)."""
-
-    def __init__(self, tls: ServingTLS, clock: IReactorTime) -> None:
-        super().__init__(RENEWED_S, tls.renew)  # type: ignore[no-untyped-call]
-        self.clock = clock
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import ConfigError
-from orchtw.serving.reload import INTERVAL_S, RENEWED_S, CertificateReload, TicketRenewal
+from orchtw.serving.reload import INTERVAL_S, CertificateReload
 
 
 class Tls:
@@ -18,28 +18,9 @@ class Tls:
 
     def __init__(self) -> None:
         self.reloaded: list[Any] = []
-        self.renewed = 0
-
-    def renew(self) -> None:
-        self.renewed += 1
 
     def reload(self, options: Any) -> None:
         self.reloaded.append(options)
-
-
-class TicketRenewalTests(SynchronousTestCase):
-    """`TicketRenewal`."""
-
-    def test_keys(self) -> None:
-        """Other keys come every 12 hours (reference AUTHN-53)."""
-        tls: Any = Tls()
-        clock = Clock()
-        service = TicketRenewal(tls, clock)
-        service.startService()
-        self.addCleanup(service.stopService)
-        count = tls.renewed
-        clock.advance(RENEWED_S)
-        self.assertEqual(tls.renewed, count + 1)
 
 
 class CertificateReloadTests(SynchronousTestCase):
