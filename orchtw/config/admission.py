@@ -1,0 +1,25 @@
+"""What may be written."""
+
+from __future__ import annotations
+
+import attrs
+
+from orchtw.config.about import about
+from orchtw.flags import LIST
+
+
+@attrs.frozen(slots=False, kw_only=True)
+class Admission:
+    """The settings of admission."""
+
+    enable_admission_plugins: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=about(
+            "Admission",
+            "Admission plugins to run beside the default ones, of {admission_plugins}; their order is fixed.",
+            LIST,
+        ),
+    )
+    disable_admission_plugins: tuple[str, ...] = attrs.field(
+        default=(), metadata=about("Admission", "Admission plugins not to run, default ones included.", LIST)
+    )
