@@ -97,15 +97,15 @@ class Instance:
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
-        authenticator, authorizer = self._authenticator(), self._authorizer()
-        admissions = admission(self.resources, config, authorizer)
-        grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=self.resources.offload.run)
+        self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
+        admissions = admission(self.resources, config, self.authorizer)
+        grants = GrantChecks(authorizer=self.authorizer, roles=self.roles, run=self.resources.offload.run)
         self.writes = write_path(self.resources, config, admissions, grants)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
         )
-        controllers = self._controllers(registry, authorizer, signing)
+        controllers = self._controllers(registry, self.authorizer, signing)
         self._readiness = Readiness(self.resources, controllers, STEPS if config.bootstrap else (), reactor)
         self._client_ca_pem = client_ca_pem
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
@@ -117,16 +117,9 @@ class Instance:
         self._bootstrap = self._made_bootstrap() if config.bootstrap else None
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
-        self._serve(authenticator, authorizer, admissions, host_and_port(address, port), secret)
+        self._serve(admissions, host_and_port(address, port), secret)
 
-    def _serve(
-        self,
-        authenticator: Authenticator,
-        authorizer: Authorizer,
-        admissions: Admissions,
-        address: str,
-        secret: bytes,
-    ) -> None:
+    def _serve(self, admissions: Admissions, address: str, secret: bytes) -> None:
         """Join what answers requests, which is all made: `app` and `screen`."""
         config, reactor, aggregation = self._config, self._reactor, self._aggregation
         origins = AllowedOrigins(config.cors_allowed_origins)
@@ -139,8 +132,8 @@ class Instance:
             admissions=admissions,
             writes=self.writes,
             deletion=self.deletion,
-            tokens=authenticator.tokens,
-            authorizer=authorizer,
+            tokens=self.authenticator.tokens,
+            authorizer=self.authorizer,
             checks=self._readiness.checks,
             address=address,
             secret=secret,
@@ -158,14 +151,14 @@ class Instance:
             clock=reactor,
             targets=self.resources.targets,
             services=self._services,
-            authenticator=authenticator,
-            authorizer=authorizer,
+            authenticator=self.authenticator,
+            authorizer=self.authorizer,
             origins=origins,
             refuse=api.acceptance.refusal,
         )
         table = stages(host, config)
         self.app = line(table, aggregated.handle)
-        self.screen = Screen(authenticator, authorizer, partial(refused, table))
+        self.screen = Screen(self.authenticator, self.authorizer, partial(refused, table))
 
     def _made_bootstrap(self) -> Bootstrap:
         """What this process makes for the cluster, and keeps saying of aggregated servers."""

@@ -27,7 +27,7 @@ NOT_READY: Final = "oidc: authenticator not initialized"
 
 
 class IDTokens:
-    """Verifies tokens of `mapping.issuer` by `rules` and its keys; `distributed` tells groups that stand elsewhere."""
+    """Verifies tokens of `mapping.issuer` by `rules` and its keys; `distributed` has groups that stand elsewhere."""
 
     def __init__(
         self,
