@@ -76,7 +76,7 @@ class RefusedLogTests(LoggedCase):
         log.refused(request, list(reasons))
 
     def test_line(self) -> None:
-        """The reason, who and what; no token, no query, nothing that forges a line."""
+        """The reason, who and what; no token, no query, nothing that forges a line (reference AUTHN-5)."""
         log = RefusedLog(Clock())
         self.refuse(log, "the bearer token is nobody's")
         self.refuse(log)

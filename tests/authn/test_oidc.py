@@ -156,7 +156,9 @@ class TokenTests(OIDCCase):
         self.assertEqual(await self.name(good), "alice")
 
     async def test_swapped_algorithm(self) -> None:
-        """`none` and a MAC with the public key as its secret are refused, whatever the header says."""
+        """`none` and a MAC with the public key as its secret are refused, whatever the header says
+        (reference AUTHN-48).
+        """
         await self.begin(oidc_signing_algs=("RS256", "ES256", "PS256"))
         payload = _encoded(self.issuer.claims(sub="mallory"))
         public = key_of("one").public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
@@ -197,7 +199,9 @@ class KeyTests(OIDCCase):
         self.assertEqual(await self.name(signed(self.issuer.claims())), "alice")
 
     async def test_rotation(self) -> None:
-        """A token with a new key makes the keys be read again; all such tokens wait for one reading."""
+        """A token with a new key makes the keys be read again; all such tokens wait for one reading
+        (reference AUTHN-49).
+        """
         await self.begin()
         self.issuer.keys.append(jwk("two"))
         self.time.clock.advance(10)
@@ -207,7 +211,9 @@ class KeyTests(OIDCCase):
         self.assertEqual(self.issuer.fetches, 2)
 
     async def test_back_off(self) -> None:
-        """Tokens with keys that nobody has make the issuer be asked every ten seconds at most."""
+        """Tokens with keys that nobody has make the issuer be asked every ten seconds at most
+        (reference AUTHN-49).
+        """
         await self.begin()
         token = signed(self.issuer.claims(), "strange")
         for _ in range(5):
@@ -392,7 +398,9 @@ class DocumentTests(SynchronousTestCase):
         return [key.kid for key in keys_of({"keys": [jwk("good"), *keys]})]
 
     def test_passed_over(self) -> None:
-        """What cannot verify is passed over: other uses and kinds, short keys, wrong curves and texts."""
+        """What cannot verify is passed over: other uses and kinds, short keys, wrong curves and texts
+        (reference AUTHN-47).
+        """
         short = RSAAlgorithm.to_jwk(rsa.generate_private_key(public_exponent=65537, key_size=1024).public_key())
         curve = ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP256K1()).public_key())
         self.assertEqual(

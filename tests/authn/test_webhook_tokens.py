@@ -48,7 +48,7 @@ class VerdictTests(SynchronousTestCase):
         return found.user if isinstance(found, Accepted) else found
 
     def test_user(self) -> None:
-        """Name, uid, groups and extra values are taken over; `spec` need not be there."""
+        """Name, uid, groups and extra values are taken over; `spec` need not be there (reference AUTHN-1)."""
         self.assertEqual(self.said({"authenticated": True, "user": USER}), ALICE)
 
     def test_bare(self) -> None:

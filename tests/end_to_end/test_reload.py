@@ -41,7 +41,9 @@ class ReloadTests(TestCase):
             await deferLater(reactor, POLL_S)
 
     async def test_tokens(self) -> None:
-        """SIGHUP takes over the token file; one that cannot be used changes nothing, and the process goes on."""
+        """SIGHUP takes over the token file; one that cannot be used changes nothing, and the process goes on
+        (reference AUTHN-19).
+        """
         self.assertEqual((await self.code("one"), await self.code("two")), (200, 401))
         self.tokens.write_text('two,ann,1,"system:masters"\n')
         self.server.signal("HUP")

@@ -112,7 +112,7 @@ class TrustTests(SynchronousTestCase):
             self.assertEqual(self.believed(alice, anchor=middle), fine, usage)
 
     def test_purpose_excuses_nothing(self) -> None:
-        """A certificate for any purpose that is out of date, or a stranger's, is not believed."""
+        """A certificate for any purpose that is out of date or a stranger's is not believed (reference AUTHN-16)."""
         stranger = Identity("root", is_ca=True)
         self.assertFalse(self.believed(Identity("alice", self.root, usage=ANY, expired=True), anchor=self.root))
         self.assertFalse(self.believed(Identity("alice", stranger, usage=ANY), anchor=self.root))
@@ -134,7 +134,7 @@ class TrustTests(SynchronousTestCase):
         self.assertEqual([name.commonName for name in asked[-1]], ["root", "proxies"])
 
     def test_no_certificate(self) -> None:
-        """No certificate is not a verified one."""
+        """No certificate is not a verified one (reference AUTHN-16)."""
         options = TLSOptions(
             certificates=(self.server.certificate,), key=self.server.key, client_cas=(self.root.certificate,)
         )
