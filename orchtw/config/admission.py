@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import LIST
+from orchtw.flags import INTEGER, LIST
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -22,4 +22,12 @@ class Admission:
     )
     disable_admission_plugins: tuple[str, ...] = attrs.field(
         default=(), metadata=about("Admission", "Admission plugins not to run, default ones included.", LIST)
+    )
+    default_not_ready_toleration_seconds: int = attrs.field(
+        default=300,
+        metadata=about("Admission", "Time for which pods stay on a node that is not ready.", INTEGER),
+    )
+    default_unreachable_toleration_seconds: int = attrs.field(
+        default=300,
+        metadata=about("Admission", "Time for which pods stay on a node that cannot be reached.", INTEGER),
     )
