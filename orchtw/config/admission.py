@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import INTEGER, LIST
+from orchtw.flags import INTEGER, LIST, PATH
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -22,6 +24,18 @@ class Admission:
     )
     disable_admission_plugins: tuple[str, ...] = attrs.field(
         default=(), metadata=about("Admission", "Admission plugins not to run, default ones included.", LIST)
+    )
+    admission_control: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=about(
+            "Admission",
+            "Admission plugins to run and no others, in place of the two flags above (deprecated).",
+            LIST,
+        ),
+    )
+    admission_control_config_file: Path | None = attrs.field(
+        default=None,
+        metadata=about("Admission", "AdmissionConfiguration: what plugins are configured with.", PATH),
     )
     default_not_ready_toleration_seconds: int = attrs.field(
         default=300,

@@ -42,7 +42,7 @@ class AlwaysPullImages:
         if _keeps_images(attributes):
             return
         texts = [
-            causes.not_supported(f"{path}.imagePullPolicy", container.get("imagePullPolicy", ""), (_ALWAYS,)).text
+            str(causes.not_supported(f"{path}.imagePullPolicy", container.get("imagePullPolicy", ""), (_ALWAYS,)))
             for path, container in _containers(attributes.obj or {})
             if container.get("imagePullPolicy") != _ALWAYS
         ]

@@ -37,7 +37,7 @@ class PersistentVolumeClaimResize:
     async def validate(self, attributes: Attributes) -> None:
         """Forbidden (403): the claim grows, and is not bound, or its class does not let it."""
         claim, before = attributes.obj or {}, attributes.old or {}
-        if _size(claim) <= _size(before):
+        if _size(claim).compare(_size(before)) <= 0:
             return
         if (before.get("status") or {}).get("phase") != "Bound":
             raise attributes.forbidden(_UNBOUND)

@@ -11,10 +11,9 @@ from typing import Final
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
 from orchtw.registry.emission_order import put
+from orchtw.rules.storage_protection import CLAIM_FINALIZER, VOLUME_FINALIZER
 from orchtw.schema.catalogue import ResourceType
 
-CLAIM_FINALIZER: Final = "orch.io/pvc-protection"
-VOLUME_FINALIZER: Final = "orch.io/pv-protection"
 _FROM_FINALIZERS_ON: Final = ("finalizers", "clusterName", "managedFields")
 
 
