@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from twisted.internet.task import Clock
@@ -27,6 +28,16 @@ class LoggedCase(SynchronousTestCase):
 
 
 class ReloadsTests(LoggedCase):
+    def test_one(self) -> None:
+        """One thing can be read by itself, and nothing of a name that is not there (reference AUTHN-38)."""
+        read: list[str] = []
+        reloads = Reloads()
+        for what in ("--a", "--b"):
+            reloads.add(what, partial(read.append, what))
+        reloads.read("--b")
+        reloads.read("--c")
+        self.assertEqual(read, ["--b"])
+
     def test_one_failure_does_not_stop_the_others(self) -> None:
         """Each is read and has its line; what cannot be used, or fails, is named."""
         reloads, seen = Reloads(), []

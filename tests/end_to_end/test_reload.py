@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from twisted.internet.task import deferLater
+from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
 from orchtw.pki import certificates
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import reactor
-from tests.end_to_end.client import Client, tls_context
+from tests.end_to_end.client import PATIENCE_S, Client, tls_context
 
 POLL_S = 0.05
+READ_AGAIN = "reload: certificate files read again"
 
 
 class ReloadTests(TestCase):
@@ -89,17 +95,56 @@ class ClientAuthorityTests(TestCase):
     def trust(self, *authorities: certificates.Authority) -> None:
         self.file.write_bytes(b"".join(certificates.pem(each.certificate) for each in authorities))
 
-    def client(self, authority: certificates.Authority) -> Client:
-        """A client with a certificate of this authority, which keeps its connection."""
-        key = certificates.new_key()
-        shown = certificates.issue(authority, key, "bob", certificates.CLIENT, datetime.now(UTC))
+    def context(self, authority: certificates.Authority, organization: str = "dev") -> ssl.SSLContext:
+        """What a client has with a certificate of this authority."""
+        key, now = certificates.new_key(), datetime.now(UTC)
+        shown = certificates.issue(
+            authority, key, "bob", certificates.CLIENT, now, organizations=(organization,)
+        )
         pem = Path(self.mktemp())
         pem.write_bytes(certificates.pem(shown) + certificates.key_pem(key))
         context = tls_context(self.server.kubeconfig, certificate=False)
         context.load_cert_chain(pem)
-        made = Client(self.server.port, context)
+        return context
+
+    def client(self, authority: certificates.Authority) -> Client:
+        """A client with a certificate of this authority, which keeps its connection."""
+        made = Client(self.server.port, self.context(authority))
         self.addCleanup(made.close)
         return made
+
+    def visit(self, context: ssl.SSLContext, session: ssl.SSLSession | None) -> tuple[int, bool, Any]:
+        """The status of a request for known users only, whether the session was resumed, and the session."""
+        plain = socket.create_connection(("127.0.0.1", self.server.port), PATIENCE_S)
+        with context.wrap_socket(plain, server_hostname="localhost", session=session) as secure:
+            secure.sendall(b"GET /api/v1/namespaces HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            answer = b"".join(iter(partial(secure.recv, 65536), b""))
+            return int(answer.split(b" ")[1]), bool(secure.session_reused), secure.session
+
+    async def test_resumed(self) -> None:
+        """Who resumes a session is who began it, until the authorities are others (reference AUTHN-15, AUTHN-53)."""
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            self.trust(self.first, self.second)
+            await self.hup()
+            context = self.context(self.second, organization="system:masters")
+            context.maximum_version = version
+            code, resumed, session = await deferToThread(self.visit, context, None)
+            self.assertEqual((code, resumed), (200, False))
+            code, resumed, session = await deferToThread(self.visit, context, session)
+            self.assertEqual((code, resumed), (200, True))
+            self.trust(self.first)
+            await self.hup()
+            code, resumed, session = await deferToThread(self.visit, context, session)
+            self.assertEqual((code, resumed), (401, False))
+            code, resumed, session = await deferToThread(self.visit, context, session)
+            self.assertEqual((code, resumed), (401, True))
+
+    async def hup(self) -> None:
+        """Have the files read again."""
+        count = self.server.log.count(READ_AGAIN)
+        self.server.signal("HUP")
+        while self.server.log.count(READ_AGAIN) == count:
+            await deferLater(reactor, POLL_S)
 
     async def published(self) -> int:
         """How many authorities of clients extension servers are told of."""
@@ -121,9 +166,7 @@ class ClientAuthorityTests(TestCase):
             await deferLater(reactor, POLL_S)
         third = certificates.new_authority("third", datetime.now(UTC))
         self.trust(self.first, third)
-        self.server.signal("HUP")
-        while "reload: certificate files read again" not in self.server.log:
-            await deferLater(reactor, POLL_S)
+        await self.hup()
         clients.append(self.client(third))
         for client in clients[:2]:
             client.close()  # the server has closed their connections already

@@ -15,16 +15,18 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.method import Shown
 from orchtw.authn.service_accounts import tokens as tokens_module
 from orchtw.authn.service_accounts.issuing import EXTENDED_S, AccountTokens
 from orchtw.authn.service_accounts.keys import Keys
 from orchtw.authn.service_accounts.lookup import Bearer
 from orchtw.authn.service_accounts.tokens import ServiceAccountTokens
+from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.errors import Unauthorized
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.request import UserInfo
+from orchtw.request import Peer, Request, UserInfo
 from orchtw.watch.entry import Entry
 from tests.properties import examples
 
@@ -287,6 +289,24 @@ class LegacyTokenTests(TokenCase):
         self.method = self.made(attrs.evolve(self.settings, lookup=False))
         self.objects.drop("serviceaccounts", "sa")
         self.assertEqual(self.user(self.settings.legacy(ACCOUNT, "s")).uid, "u1")
+
+    def test_noted_of_request(self) -> None:
+        """What is noted belongs to the request, whichever way its token came (AUTHN-11, AUTHN-27)."""
+        token = self.settings.legacy(ACCOUNT, "s")
+        self.keep(token)
+        bearer = BearerTokens([self.method], self.settings.audiences)
+        encoded = base64.urlsafe_b64encode(token.encode()).decode().rstrip("=")
+        protocols = f"base64url.bearer.authorization.orch.io.{encoded}, a"
+        upgrade = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-protocol": protocols}
+        ways: list[tuple[Any, dict[str, str]]] = [
+            (bearer, {"authorization": f"Bearer {token}"}),
+            (WebSocketTokens(bearer, ["orch.io"]), upgrade),
+        ]
+        for method, headers in ways:
+            asked = Request(method="GET", path="/", headers=headers, peer=Peer(address="", port=0))
+            self.assertEqual(method.authenticate(asked).uid, "u1")
+            noted = {"authentication.orch.io/legacy-token": "system:serviceaccount:ns:sa"}
+            self.assertEqual(asked.annotations, noted)
 
     def test_claims_disagree(self) -> None:
         """Subject and claims must say the same, and all of them be there (AUTHN-25)."""
