@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from random import SystemRandom
 
 import attrs
+from prometheus_client.registry import Collector
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.assembly.resources import Resources
@@ -51,7 +52,7 @@ class Parts:
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
     authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
-    asks them. `accounts` issues tokens of service accounts.
+    asks them. `accounts` issues tokens of service accounts. `metrics` are shown beside those of the API.
     """
 
     resources: Resources
@@ -60,6 +61,7 @@ class Parts:
     writes: WritePath
     deletion: Deletion
     tokens: TokenReviewer
+    metrics: Sequence[Collector]
     authorizer: Authorizer
     checks: Checks
     address: str
@@ -89,6 +91,8 @@ class API:
         self.acceptance = Acceptance(self._negotiator, self._representations)
         self._metrics = Metrics()
         self._metrics.count_damaged(lambda: resources.cacher.damaged)
+        for metrics in parts.metrics:
+            self._metrics.registry.register(metrics)
         reading, writing = self._reading(), self._writing()
         times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
         self.handler = ResourceHandler(

@@ -24,6 +24,7 @@ from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import Host, stages
 from orchtw.assembly.writes import admission, write_path
 from orchtw.authn.method import Host as AuthnHost
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.refused_log import RefusedLog
 from orchtw.authn.service_accounts.keys import PrivateKey
 from orchtw.authn.union import Union as Authenticators
@@ -97,6 +98,7 @@ class Instance:
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
+        self._authentication_metrics = AuthenticationMetrics()
         self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
         admissions = admission(self.resources, config, self.authorizer)
         grants = GrantChecks(authorizer=self.authorizer, roles=self.roles, run=self.resources.offload.run)
@@ -133,6 +135,7 @@ class Instance:
             writes=self.writes,
             deletion=self.deletion,
             tokens=self.authenticator.tokens,
+            metrics=[self._authentication_metrics],
             authorizer=self.authorizer,
             checks=self._readiness.checks,
             address=address,
@@ -205,6 +208,7 @@ class Instance:
             accounts=self._accounts,
             caller=self.caller,
             services=self._services,
+            metrics=self._authentication_metrics,
         )
         return authenticators(host, self._config, refused=RefusedLog(self._reactor).refused)
 

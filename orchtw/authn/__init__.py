@@ -18,7 +18,7 @@ from orchtw.config import Config
 METHODS: Mapping[str, Callable[[Host, Config], Authenticator | None]] = MappingProxyType(
     {
         "request-header": request_headers.from_flags,
-        "client-certificate": lambda host, config: ClientCertificates(host.seconds),
+        "client-certificate": lambda host, config: ClientCertificates(host.seconds, host.metrics),
     }
 )
 """Factories of the methods that are tried before bearer tokens, in their order; None: switched off by the flags."""

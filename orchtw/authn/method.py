@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import attrs
 from twisted.application.service import MultiService
 
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.config import Config
 from orchtw.naming import Naming
@@ -31,7 +32,7 @@ class Host:
     `seconds` is the time since the epoch, `clock` the reactor, which measures durations, `key` 32 random bytes.
     `reloads` gets what can be read again; `targets` lead to the stored objects that credentials depend on. `accounts`
     says which tokens are service accounts'. `caller` asks others; what works in the background is a child of
-    `services`.
+    `services`. `metrics` count.
     """
 
     naming: Naming
@@ -44,6 +45,7 @@ class Host:
     accounts: AccountTokens
     caller: Caller
     services: MultiService
+    metrics: AuthenticationMetrics
 
 
 class Authenticator(Protocol):

@@ -18,6 +18,7 @@ from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens, bearer_token
 from orchtw.authn.client_certificates import ClientCertificates, user_of
 from orchtw.authn.method import ANONYMOUS, ForThisAPI, Shown, authenticated
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.union import Union, chain
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
@@ -51,7 +52,7 @@ def certificate_of(name: str, *organizations: str) -> x509.Certificate:
 class CertificateTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.now = NOW.timestamp()
-        self.method = ClientCertificates(lambda: self.now)
+        self.method = ClientCertificates(lambda: self.now, AuthenticationMetrics())
 
     def test_subject(self) -> None:
         """The common name is the user, every organization a group (reference AUTHN-13)."""

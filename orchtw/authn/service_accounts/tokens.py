@@ -10,6 +10,7 @@ from typing import Final, Protocol
 import attrs
 
 from orchtw.authn.method import Host, Shown, authenticated, common
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.claims import (
     Claims,
     Reference,
@@ -70,8 +71,14 @@ class ServiceAccountTokens:
     """
 
     def __init__(
-        self, settings: AccountTokens, objects: Objects, seconds: Callable[[], float], key: bytes
+        self,
+        settings: AccountTokens,
+        objects: Objects,
+        seconds: Callable[[], float],
+        key: bytes,
+        metrics: AuthenticationMetrics,
     ) -> None:
+        self._metrics = metrics
         self._naming = settings.naming
         self._keys = settings.keys
         self._issuers = frozenset(settings.issuers)
@@ -111,11 +118,15 @@ class ServiceAccountTokens:
         """Note for audit what should not be used any more (reference AUTHN-27)."""
         claims = known.claims
         if claims.kept_in_secret:
+            self._metrics.legacy_tokens += 1
             shown.annotations[self._legacy] = known.user.name
         elif claims.warns and (now := self._seconds()) > claims.warns:
             late_s = int(now) - int(claims.warns)
+            self._metrics.stale_tokens += 1
             text = f"subject: {known.user.name}, seconds after warning threshold: {late_s}"
             shown.annotations[self._stale] = text
+        elif claims.warns:
+            self._metrics.valid_tokens += 1
         return known.user
 
     async def _look_again(self, known: _Known, shown: Shown, waits: Sequence[Awaitable[None]]) -> UserInfo:
@@ -195,4 +206,4 @@ def _user(claims: Claims, naming: Naming) -> UserInfo:
 
 def from_flags(host: Host, config: Config) -> ServiceAccountTokens:
     """The tokens that this server issues, and those by its other keys and issuers."""
-    return ServiceAccountTokens(host.accounts, Lookup(host.targets), host.seconds, host.key)
+    return ServiceAccountTokens(host.accounts, Lookup(host.targets), host.seconds, host.key, host.metrics)

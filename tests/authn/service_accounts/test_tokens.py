@@ -17,6 +17,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.bearer import BearerTokens
 from orchtw.authn.method import Shown
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts import tokens as tokens_module
 from orchtw.authn.service_accounts.issuing import EXTENDED_S, AccountTokens
 from orchtw.authn.service_accounts.keys import Keys
@@ -93,7 +94,8 @@ class TokenCase(SynchronousTestCase):
         return self.method.find(self.shown)
 
     def made(self, settings: AccountTokens) -> ServiceAccountTokens:
-        return ServiceAccountTokens(settings, self.objects, lambda: self.now, b"k" * 32)
+        self.metrics = AuthenticationMetrics()
+        return ServiceAccountTokens(settings, self.objects, lambda: self.now, b"k" * 32, self.metrics)
 
     def bound(self, to: Object | None = None, audiences: tuple[str, ...] = ("api",), seconds: int = 600) -> str:
         return self.settings.bound(ACCOUNT, audiences, NOW, (seconds, 0), to)
@@ -220,6 +222,7 @@ class BoundTokenTests(TokenCase):
             late = int(self.now) - NOW - 3607
             text = f"subject: system:serviceaccount:ns:sa, seconds after warning threshold: {late}"
             self.assertEqual(self.shown.annotations, {"authentication.orch.io/stale-token": text})
+        self.assertEqual((self.metrics.valid_tokens, self.metrics.stale_tokens), (1, 2))
 
     def test_issuers(self) -> None:
         """Each issuer is accepted; a token of another one is left to other methods (AUTHN-24)."""
@@ -269,6 +272,7 @@ class LegacyTokenTests(TokenCase):
         self.assertEqual(self.user(token).groups, GROUPS)
         noted = {"authentication.orch.io/legacy-token": "system:serviceaccount:ns:sa"}
         self.assertEqual(self.shown.annotations, noted)
+        self.assertEqual(self.metrics.legacy_tokens, 1)
         self.keep("else")
         self.assertRefused(token)
         self.keep(token)
