@@ -60,9 +60,9 @@ class Claims:
 
 def unverified_issuer(token: str) -> str | None:
     """The issuer that a token names, before anybody knows whether it is true; None for what is no JWT."""
-    parts = token.split(".")
-    if len(parts) != 3 or len(token) > MAX_TOKEN_BYTES:
+    if len(token) > MAX_TOKEN_BYTES or token.count(".") != 2:
         return None
+    parts = token.split(".")
     try:
         payload = orjson.loads(base64.b64decode(parts[1] + "=" * (-len(parts[1]) % _PADDED), altchars=b"-_"))
     except (ValueError, binascii.Error):
