@@ -479,8 +479,8 @@ class HTTPChannel(Answering):
             self.transport.abortConnection()
 
     def distrust(self) -> None:
-        """Wind down if the client showed a certificate that was verified: this may not be so any more."""
-        if self.transport.peer().verified:
+        """Wind down if the client was verified by its certificate, or is about to be: that may not be so any more."""
+        if self._phase == HANDSHAKE or self.transport.peer().verified:
             self._retired = True
             self.wind_down()
 

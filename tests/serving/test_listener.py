@@ -220,6 +220,18 @@ class ClientCertificateTests(ListenerTestCase):
             self.assertEqual((first.verified, second.verified), (True, True))
             self.assertIs(first.certificate, second.certificate)
 
+    async def test_distrust_in_handshake(self) -> None:
+        """Who shakes hands meanwhile, under the old authorities, has to come again (AUTHN-55)."""
+        with socket.create_connection(("127.0.0.1", self.listener.port), timeout=PATIENCE_S) as client:
+            while not self.listener.edge.channels:
+                await deferLater(reactor, 0.01)
+            self.listener.edge.distrust()
+            try:
+                received = await self.away(partial(client.recv, 1))
+            except ConnectionResetError:
+                received = b""
+            self.assertEqual(received, b"")
+
     async def test_distrust(self) -> None:
         """Connections of clients that were verified end when an authority is gone; others stay (AUTHN-55)."""
         first = b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n"
