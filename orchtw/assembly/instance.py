@@ -35,7 +35,7 @@ from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
-from orchtw.controllers.csr_signing import Means
+from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.embedded import ControllerIdentity, embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError

@@ -9,9 +9,9 @@ from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 
 from orchtw.client.leader_election import LeaderElector, Terms
+from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.controller import Controller, Host, Unhealthy
-from orchtw.controllers.csr_signing import Means
-from orchtw.controllers.service_account_tokens import LegacyToken
+from orchtw.controllers.service_accounts.tokens import LegacyToken
 
 ELECTION_ACCOUNT = "leader-election"
 

@@ -24,7 +24,6 @@ SYNC_S: Final = 1.0
 """Until another look while the Secrets have not all been seen."""
 
 
-
 class BootstrapSigner(Controller):
     """There is one key, that of the ConfigMap."""
 
