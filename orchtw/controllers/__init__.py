@@ -19,6 +19,7 @@ from orchtw.controllers.manager import Settings
 from orchtw.controllers.namespace import NamespaceController
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
 from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
+from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.controllers.service_accounts.tokens import TokenController
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
@@ -32,7 +33,10 @@ CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
         host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
     ),
     "serviceaccount-token": lambda host, settings: TokenController(
-        host, settings.concurrent_token_syncs, settings.legacy_token, settings.root_ca_pem
+        host,
+        settings.concurrent_token_syncs,
+        TokenSecrets(host.naming, settings.legacy_token, settings.root_ca_pem),
+        generates=settings.generates_secrets,
     ),
     "serviceaccount": lambda host, settings: ServiceAccountController(host),
     "root-ca-cert-publisher": lambda host, settings: RootCAPublisher(host, settings.root_ca_pem),

@@ -63,6 +63,7 @@ def embedded(
         namespace_sync_period_s=config.namespace_sync_period_s,
         concurrent_token_syncs=config.concurrent_serviceaccount_token_syncs,
         legacy_token=identity.tokens.legacy,
+        generates_secrets=not config.gates["LegacyServiceAccountTokenNoAutoGeneration"],
         root_ca_pem=identity.root_ca_pem,
         signing=signing,
     )

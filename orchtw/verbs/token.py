@@ -41,7 +41,7 @@ class TokenRequests:
         codec = context.kinds.token_request
         options = create_options(call.request.params, context.naming)
         request = await read(context.offload, call.request, codec, context.negotiator)
-        _check_names(request, call)
+        _check_names(request, call, codec.kind, context.naming.authentication_group)
         account = call.target.load(await find_most_recent(call))
         now = int(time.time())
         self._complete(request, account, now)
@@ -99,13 +99,14 @@ class TokenRequests:
             request["spec"]["expirationSeconds"] = longest
 
 
-def _check_names(request: Object, call: Call) -> None:
-    """Name and namespace may be left out; others than those of the path are an error."""
+def _check_names(request: Object, call: Call, kind: str, group: str) -> None:
+    """Raise Invalid (422) or BadRequest (400) for another name or namespace than the path's; both may be left out."""
     meta, info = request["metadata"], call.info
-    if (name := meta.get("name")) and name != info.name:
-        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({info.name})")
     if (namespace := meta.get("namespace")) and namespace != info.namespace:
         raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    if (name := meta.get("name")) and name != info.name:
+        text = "must match the service account name if specified"
+        raise Invalid.of(kind, group, info.name, [invalid("metadata.name", name, text)])
 
 
 def _refuse(request: Object, kind: str, group: str) -> None:
