@@ -109,12 +109,22 @@ spec:
         await self.check_access()
 
     async def check_access(self) -> None:
-        """Discovery is for all users, secrets are not."""
-        self.assertEqual((await self.as_jane("auth", "can-i", "list", "secrets")).output.strip(), "no")
+        """Discovery is for all users; a Role and its RoleBinding allow one thing, all others stay forbidden."""
         self.assertIn("certificates.k8s.io/v1", (await self.as_jane("api-versions")).output)
-        refused = await self.as_jane("get", "secrets")
-        self.assertEqual(refused.status, 1)
-        self.assertIn('secrets is forbidden: User "jane" cannot list resource "secrets"', refused.errors)
+        self.assertEqual((await self.as_jane("auth", "can-i", "list", "configmaps")).output.strip(), "no")
+        await self.done("create", "role", "reader", "--verb=get,list", "--resource=configmaps")
+        await self.done("create", "rolebinding", "readers", "--role=reader", "--group=developers")
+        self.assertEqual((await self.as_jane("auth", "can-i", "list", "configmaps")).output.strip(), "yes")
+        await self.done("create", "configmap", "known", "--from-literal=a=b")
+        self.assertIn("known", (await self.as_jane("get", "configmaps")).output)
+        for arguments, said in (
+            (("delete", "configmap", "known"), 'User "jane" cannot delete resource "configmaps"'),
+            (("get", "secrets"), 'secrets is forbidden: User "jane" cannot list resource "secrets"'),
+            (("get", "configmaps", "-n", "default"), 'cannot list resource "configmaps" in API group "" in the namespace'),
+        ):
+            refused = await self.as_jane(*arguments)
+            self.assertEqual(refused.status, 1)
+            self.assertIn(said, refused.errors)
 
     async def log_in(self, user: str) -> None:
         """A context that shows the certificate."""
