@@ -235,6 +235,79 @@ class ExecTests(KubeconfigCase):
         made = self.plugin({**EXEC, "args": ["a"], "env": [{"name": "A", "value": "b"}], "installHint": "get it"})
         self.assertEqual((made.args, made.env, made.install_hint, made.cluster), (("a",), {"A": "b"}, "get it", None))
 
+    def test_absolute(self) -> None:
+        """A path from the root stays, and so does a name that lies beside the file (reference CLIENT-10)."""
+        self.assertEqual(self.plugin({**EXEC, "command": "/usr/bin/it"}).command, "/usr/bin/it")
+        (self.folder / "it").write_text("")
+        self.assertEqual(self.plugin({**EXEC, "command": "it"}).command, "it")
+        self.assertEqual(self.plugin({**EXEC, "command": "./it"}).command, os.path.abspath(self.folder / "it"))
+
+    def test_environment(self) -> None:
+        """Of a variable that is named twice the last value counts; one without a value is empty."""
+        env = [{"name": "A", "value": "b"}, {"name": "A", "value": "c"}, {"name": "B"}]
+        self.assertEqual(self.plugin({**EXEC, "env": env}).env, {"A": "c", "B": ""})
+
+    def test_modes(self) -> None:
+        """Each interactiveMode with each version: v1 must say one, v1beta1 means IfAvailable; nobody is there to ask
+        (reference CLIENT-11).
+        """
+        alone = "exec plugin cannot support interactive mode: standard input is not a terminal"
+        unknown = "must be one of Never, IfAvailable, Always"
+        for version, mode, why in (
+            ("v1", "Never", ""),
+            ("v1", "IfAvailable", ""),
+            ("v1", "Always", alone),
+            ("v1", None, unknown),
+            ("v1", "", unknown),
+            ("v1", "never", unknown),
+            ("v1beta1", "Never", ""),
+            ("v1beta1", "IfAvailable", ""),
+            ("v1beta1", "Always", alone),
+            ("v1beta1", None, ""),
+            ("v1beta1", "Sometimes", unknown),
+        ):
+            name = f"client.authentication.orch.io/{version}"
+            section = {**EXEC, "apiVersion": name, "interactiveMode": mode}
+            if why:
+                expected = f"users[0].user.exec.interactiveMode: {why}"
+                self.assertEqual(self.refusal(config(user={"exec": section})), expected)
+            else:
+                self.assertEqual(self.plugin(section).api_version, name)
+
+    def test_versions(self) -> None:
+        """There are two versions; older ones, other groups and none are refused (reference CLIENT-10)."""
+        text = "must be client.authentication.orch.io/v1 or client.authentication.orch.io/v1beta1"
+        for version in ("client.authentication.orch.io/v1alpha1", "client.authentication.k8s.io/v1", "v1", ""):
+            section = {**EXEC, "apiVersion": version}
+            expected = f"users[0].user.exec.apiVersion: {text}"
+            self.assertEqual(self.refusal(config(user={"exec": section})), expected)
+
+    def test_no_cluster(self) -> None:
+        """Unless provideClusterInfo is true the plugin is told nothing, whatever the extension says."""
+        extension = {"name": "client.authentication.orch.io/exec", "extension": {"a": "b"}}
+        for section in (EXEC, {**EXEC, "provideClusterInfo": False}):
+            self.assertIsNone(self.plugin(section, {"extensions": [extension]}).cluster)
+
+    def test_whole_cluster(self) -> None:
+        """All that the plugin may be told: an authority of a file goes along as data (reference CLIENT-10)."""
+        (self.folder / "ca.crt").write_bytes(CA)
+        cluster = {"certificate-authority": "ca.crt", "tls-server-name": "name"}
+        expected = {
+            "server": "https://there:8443/x/",
+            "tls-server-name": "name",
+            "certificate-authority-data": base64(CA),
+        }
+        self.assertEqual(self.plugin({**EXEC, "provideClusterInfo": True}, cluster).cluster, expected)
+        made = self.plugin({**EXEC, "provideClusterInfo": True}, {"insecure-skip-tls-verify": True})
+        self.assertEqual(made.cluster, {"server": "https://there:8443/x/", "insecure-skip-tls-verify": True})
+
+    def test_beside_others(self) -> None:
+        """A plugin and another method are one too many (reference CLIENT-14)."""
+        for other, shown in (({"token": "t"}, "token exec"), ({"username": "u"}, "basicAuth exec")):
+            text = f"more than one authentication method found; found [{shown}], only one is allowed"
+            refusal = self.refusal(config(user={"exec": EXEC, **other}))
+            self.assertEqual(refusal, f"users[0].user: {text}")
+
     def test_cluster(self) -> None:
         """With provideClusterInfo the plugin is told of the server, and what its extension says."""
         name = "client.authentication.orch.io/exec"
