@@ -27,6 +27,7 @@ OPENSSL = shutil.which("openssl")
 LOOKS, LOOK_S = 100, 0.2
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 BITS = ["digital signature", "key encipherment"]
+AUTHORITY = certificates.pem(certificates.new_authority("ca", datetime.now(UTC)).certificate)
 
 
 class RequestCase(ServerCase):
@@ -231,6 +232,90 @@ class NodeTests(RequestCase):
         answer = await self.client.post(REQUESTS, {"metadata": {"name": "legacy"}, "spec": spec})
         self.assertEqual(answer.code, 422)
         self.assertIn("the legacy signerName is not allowed via this API version", answer.json["message"])
+
+
+class RightsTests(RequestCase):
+    """Rights by roles, for one signer and for all of a domain (reference CSR-12)."""
+
+    async def as_user(self, user: str, *rules: Object) -> Client:
+        """A client that acts as a user who may read and update requests, and what the rules say."""
+        group = "certificates.k8s.io"
+        requests = {"apiGroups": [group], "resources": ["certificatesigningrequests"], "verbs": ["create", "get"]}
+        parts = [f"certificatesigningrequests/{each}" for each in ("approval", "status")]
+        updates = {"apiGroups": [group], "resources": parts, "verbs": ["update", "patch"]}
+        name = self.unique(user)
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        meta = {"metadata": {"name": name}}
+        await self.created(f"{rbac}/clusterroles", {**meta, "rules": [requests, updates, *rules]})
+        api_group = "rbac.authorization.k8s.io"
+        reference = {"apiGroup": api_group, "kind": "ClusterRole", "name": name}
+        subject = {"apiGroup": api_group, "kind": "User", "name": name}
+        await self.created(f"{rbac}/clusterrolebindings", {**meta, "roleRef": reference, "subjects": [subject]})
+        return self.new_client(**{"impersonate-user": name})
+
+    @staticmethod
+    def signers(verb: str, *names: str) -> Object:
+        return {
+            "apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "verbs": [verb], "resourceNames": [*names]
+        }
+
+    async def for_signer(self, signer: str) -> str:
+        """A new request to somebody else's signer."""
+        name = self.unique("csr")
+        spec = {"request": encoded(pem()), "signerName": signer, "usages": ["client auth"]}
+        await self.created(REQUESTS, {"metadata": {"name": name}, "spec": spec})
+        return name
+
+    async def test_approve(self) -> None:
+        """An approver for a domain approves for its signers; one for a signer for that one alone."""
+        approved = {"status": {"conditions": [{"type": "Approved", "status": "True"}]}}
+        for names, codes in (
+            (("example.com/*",), (200, 200, 403)),
+            (("example.com/a",), (200, 403, 403)),
+            (("*",), (403, 403, 403)),
+            (("example.com",), (403, 403, 403)),
+        ):
+            client = await self.as_user("approver", self.signers("approve", *names))
+            for signer, code in zip(("example.com/a", "example.com/b", "example.org/a"), codes, strict=True):
+                name = await self.for_signer(signer)
+                answer = await client.merge(f"{REQUESTS}/{name}/approval", approved)
+                self.assertEqual(answer.code, code, (names, signer))
+                if code == 403:
+                    text = f'user not permitted to approve requests with signerName "{signer}"'
+                    self.assertTrue(answer.json["message"].endswith(text), answer)
+
+    async def test_sign(self) -> None:
+        """Approving is not signing, nor the other way round; a signer issues and gives up."""
+        approver = await self.as_user("approver", self.signers("approve", "example.com/*"))
+        signer = await self.as_user("signer", self.signers("sign", "example.com/a"))
+        approved = {"status": {"conditions": [{"type": "Approved", "status": "True"}]}}
+        issued = {"status": {"certificate": encoded(AUTHORITY)}}
+        failed = {"status": {"conditions": [{"type": "Failed", "status": "True"}]}}
+        one, two = await self.for_signer("example.com/a"), await self.for_signer("example.com/b")
+        for client, path, change, code in (
+            (signer, f"{one}/approval", approved, 403),
+            (approver, f"{one}/approval", approved, 200),
+            (approver, f"{one}/status", issued, 403),
+            (signer, f"{one}/status", issued, 200),
+            (signer, f"{two}/status", failed, 403),
+        ):
+            answer = await client.merge(f"{REQUESTS}/{path}", change)
+            self.assertEqual(answer.code, code, (path, change, answer))
+        three = await self.for_signer("example.com/a")
+        self.assertEqual((await signer.merge(f"{REQUESTS}/{three}/status", failed)).code, 200)
+
+    async def test_requester(self) -> None:
+        """A request is by who has sent it, whatever it says of that itself (CSR-2)."""
+        client = await self.as_user("asker")
+        spec = {
+            "request": encoded(pem()), "signerName": "example.com/a", "usages": ["client auth"],
+            "username": "root", "uid": "0", "groups": ["system:masters"], "extra": {"a": ["b"]},
+        }
+        answer = await client.post(REQUESTS, {"metadata": {"name": self.unique("csr")}, "spec": spec})
+        self.assertEqual(answer.code, 201, answer)
+        made = answer.json["spec"]
+        self.assertTrue(made["username"].startswith("asker"))
+        self.assertEqual((made["groups"], "uid" in made, "extra" in made), (["system:authenticated"], False, False))
 
 
 class OwnAuthorityTests(TestCase):
