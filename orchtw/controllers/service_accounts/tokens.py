@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from twisted.internet.task import deferLater
+
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.client.work_queue import Retry
+from orchtw.client.work_queue import TURN_S, Retry
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.errors import Conflict, NotFound
@@ -113,7 +115,12 @@ class TokenController(Controller):
         """Delete the token Secrets of an account, unless there is one of its name again with their uid."""
         account = await self._find_account(namespace, name)
         listing = await self.client.list(self._secrets, namespace, fields=f"type={self._form.type}")
+        clock = self.host.clock
+        until = clock.seconds() + TURN_S
         for item in listing.items:
+            if clock.seconds() >= until:
+                await deferLater(clock, 0)
+                until = clock.seconds() + TURN_S
             secret = item.load()
             same = account is not None and self._form.uid_of(secret) in ("", account["metadata"]["uid"])
             if self._form.account_of(secret) == name and not same:

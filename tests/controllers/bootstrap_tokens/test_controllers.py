@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchtw.controllers.bootstrap_tokens import signer
 from orchtw.objects import Object
 from orchtw.rules.detached_signature import detached_signature
 from orchtw.schema.times import time_text
@@ -99,6 +100,15 @@ class SignerTests(BootstrapCase):
         self.token("bbbbbb")
         self.token("cccccc", usage_bootstrap_signing=None)
         wanted = {f"jws-kubeconfig-{each}": self.signature(each) for each in ("aaaaaa", "bbbbbb")}
+        self.assertEqual(self.signatures(), wanted)
+
+    def test_slices(self) -> None:
+        """Much content for many tokens is signed with pauses; what has changed meanwhile is signed anew."""
+        self.patch(signer, "SLICE", 10)
+        for letter in "abcdefgh":
+            self.token(letter * 6)
+        self.info()
+        wanted = {f"jws-kubeconfig-{letter * 6}": self.signature(letter * 6) for letter in "abcdefgh"}
         self.assertEqual(self.signatures(), wanted)
 
     def test_follows(self) -> None:
