@@ -1,0 +1,1 @@
+The files of authorities that sign certificates are followed like the server's own. With gate `LegacyServiceAccountTokenNoAutoGeneration` off each service account gets a Secret with its token; `--service-account-private-key-file` signs tokens in Secrets. Accounts with `enforce-mountable-secrets` limit secrets in `envFrom` and in ephemeral containers too.
