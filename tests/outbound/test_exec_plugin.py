@@ -137,7 +137,7 @@ class ExecPluginTests(TestCase):
         self.assertEqual((await plugin.current(), self.token(second), self.runs), (second, "t2", 2))
 
     async def test_shared(self) -> None:
-        """Those who need credentials at the same time share a run."""
+        """Those who need credentials at the same time share a run (reference CLIENT-15)."""
         plugin = self.plugin("say(token='t')")
         await gatherResults([Deferred.fromCoroutine(plugin.current()) for _ in range(3)])
         self.assertEqual(self.runs, 1)

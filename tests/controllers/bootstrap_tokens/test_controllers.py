@@ -41,7 +41,7 @@ class CleanerTests(BootstrapCase):
         return self.world.names("secrets", namespace or self.system)
 
     def test_in_time(self) -> None:
-        """A token goes when it expires, not before; one that does not expire stays."""
+        """A token goes when it expires, not before; one that does not expire stays (CTRL-26)."""
         self.token("aaaaaa", expiration=self.after(60))
         self.token("bbbbbb")
         self.world.settle(55, 1)
@@ -94,7 +94,7 @@ class SignerTests(BootstrapCase):
         return detached_signature(content, token_id, f"{token_id}.0123456789abcdef")
 
     def test_signs(self) -> None:
-        """A signature for each token that signs, with the whole token as key, whichever comes first."""
+        """A signature for each token that signs, with the whole token as key, whichever comes first (CTRL-25)."""
         self.token("aaaaaa")
         self.info()
         self.token("bbbbbb")
