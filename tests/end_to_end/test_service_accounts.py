@@ -189,3 +189,17 @@ class PodTests(AccountCase):
         while (found := await self.client.get(self.core("configmaps", "kube-root-ca.crt"))).code != 200:
             pass
         self.assertIn("BEGIN CERTIFICATE", found.json["data"]["ca.crt"])
+
+    async def test_authorities_restored(self) -> None:
+        """Whoever changes or deletes the authorities of a namespace gets them back (CTRL-24)."""
+        path = self.core("configmaps", "kube-root-ca.crt")
+        while (found := await self.client.get(path)).code != 200:
+            await deferLater(reactor, 0.05, lambda: None)
+        data = found.json["data"]
+        self.assertEqual((await self.client.merge(path, {"data": {"ca.crt": "forged", "more": "x"}})).code, 200)
+        while (await self.client.get(path)).json["data"] != data:
+            await deferLater(reactor, 0.05, lambda: None)
+        self.assertEqual((await self.client.delete(path)).code, 200)
+        while (found := await self.client.get(path)).code != 200:
+            await deferLater(reactor, 0.05, lambda: None)
+        self.assertEqual(found.json["data"], data)

@@ -179,6 +179,54 @@ class UserTests(KubeconfigCase):
         self.clock.advance(REREAD_S)
         self.assertEqual(self.shown(remote).headers, (("Authorization", "Bearer two"),))
 
+    def write_pair(self, name: str) -> tuple[bytes, bytes]:
+        """Another certificate and key, in the files."""
+        key = certificates.new_key()
+        made = certificates.issue(AUTHORITY, key, name, certificates.CLIENT, datetime.now(UTC))
+        pair = certificates.pem(made), certificates.key_pem(key)
+        (self.folder / "me.crt").write_bytes(pair[0])
+        (self.folder / "me.key").write_bytes(pair[1])
+        return pair
+
+    def pair(self, remote: Remote) -> tuple[bytes, bytes]:
+        shown = self.shown(remote)
+        return shown.certificate, shown.key
+
+    def test_certificate_files(self) -> None:
+        """The files of a certificate are read again after a minute; halves of a change leave the last (CLIENT-14)."""
+        first = self.write_pair("first")
+        user = {"client-certificate": "me.crt", "client-key": "me.key", "token": "t"}
+        remote = self.load(config(user=user))
+        self.assertEqual((remote.tls.certificate, remote.tls.key), first)
+        second = self.write_pair("second")
+        self.assertEqual(self.pair(remote), first)
+        self.clock.advance(REREAD_S)
+        self.assertEqual(self.pair(remote), second)
+        self.assertEqual(self.shown(remote).headers, (("Authorization", "Bearer t"),))
+        self.write_pair("third")
+        for content in (KEY_PEM, b"", None):
+            path = self.folder / "me.key"
+            path.unlink() if content is None else path.write_bytes(content)
+            self.clock.advance(REREAD_S)
+            self.assertEqual(self.pair(remote), second)
+
+    def test_refused_certificate(self) -> None:
+        """After a 401 the files are read at once; the same certificate is not worth another try (CLIENT-14)."""
+        self.write_pair("first")
+        remote = self.load(config(user={"client-certificate": "me.crt", "client-key": "me.key"}))
+        assert remote.credentials is not None
+        shown = self.shown(remote)
+        self.assertFalse(remote.credentials.refused(shown))
+        second = self.write_pair("second")
+        self.assertTrue(remote.credentials.refused(shown))
+        self.assertEqual(self.pair(remote), second)
+
+    def test_data_before_files(self) -> None:
+        """Data stay as they are, and win over files (CLIENT-8)."""
+        data = {"client-certificate-data": base64(CERTIFICATE), "client-key-data": base64(KEY_PEM)}
+        remote = self.load(config(user={**data, "client-certificate": "none", "client-key": "none"}))
+        self.assertEqual((remote.tls.certificate, remote.credentials), (CERTIFICATE, None))
+
     def test_refused_token(self) -> None:
         """After a 401 the file is read at once; the same token is not worth another try."""
         token = self.folder / "token"
