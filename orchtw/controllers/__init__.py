@@ -12,6 +12,7 @@ from orchtw.controllers.bootstrap_tokens.signer import BootstrapSigner
 from orchtw.controllers.certificates.approving import Approver
 from orchtw.controllers.certificates.cleaning import Cleaner
 from orchtw.controllers.certificates.signing import Signer
+from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.garbage_collector import GarbageCollector
@@ -21,6 +22,7 @@ from orchtw.controllers.service_accounts.default_account import ServiceAccountCo
 from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.controllers.service_accounts.tokens import TokenController
+from orchtw.controllers.volume_protection import VolumeProtection
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     "clusterrole-aggregation": lambda host, settings: ClusterRoleAggregationController(host),
@@ -41,6 +43,8 @@ CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     "serviceaccount": lambda host, settings: ServiceAccountController(host),
     "root-ca-cert-publisher": lambda host, settings: RootCAPublisher(host, settings.root_ca_pem),
     TokenCleaner.name: lambda host, settings: TokenCleaner(host),
+    ClaimProtection.name: lambda host, settings: ClaimProtection(host),
+    VolumeProtection.name: lambda host, settings: VolumeProtection(host),
 }
 """What `--controllers` can name, in the order in which they start."""
 
