@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Final
 
 from orchtw.authn.service_accounts.issuing import AccountTokens
@@ -13,6 +14,7 @@ from orchtw.registry.targets import Targets
 from orchtw.request import Response
 from orchtw.rules.causes import invalid
 from orchtw.rules.options import create_options
+from orchtw.schema.codec.codecs import KindCodec
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_in, find_most_recent
@@ -49,14 +51,21 @@ class TokenRequests:
         _refuse(request, codec.kind, context.naming.authentication_group)
         bound = await self._find_bound(request, call)
         self._cap(request, call)
-        spec, audiences = request["spec"], request["spec"]["audiences"]
-        is_pod = bound is not None and bound["kind"] == "Pod"
-        lifetime = self._tokens.lifetime(spec["expirationSeconds"], audiences, pod_bound=is_pod)
-        token = self._tokens.bound(account, audiences, now, lifetime, bound)
-        expiration = rfc3339(now + spec["expirationSeconds"])
-        status = {"token": token, "expirationTimestamp": expiration}
-        answer = codec.normalise({**request, "status": status})
+        size = codec.work_bytes(len(call.request.body))
+        answer = await context.offload.run(size, partial(self._answer, codec, request, account, bound, now))
         return context.representations.obj(answer, context.representations.untransformed(call.accept), 201)
+
+    def _answer(
+        self, codec: KindCodec, request: Object, account: Object, bound: Object | None, now: int
+    ) -> Object:
+        """The request with its token."""
+        spec = request["spec"]
+        audiences, seconds = spec["audiences"], spec["expirationSeconds"]
+        is_pod = bound is not None and bound["kind"] == "Pod"
+        lifetime = self._tokens.lifetime(seconds, audiences, pod_bound=is_pod)
+        token = self._tokens.bound(account, audiences, now, lifetime, bound)
+        status = {"token": token, "expirationTimestamp": rfc3339(now + seconds)}
+        return codec.normalise({**request, "status": status})
 
     def _complete(self, request: Object, account: Object, now: int) -> None:
         """Fill in what the request leaves open."""
