@@ -25,10 +25,10 @@ from orchtw.outbound.dialer import MOST
 from orchtw.pki import certificates, files, first_start
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.first_start import Pki
+from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import given_authorities
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
-from orchtw.serving.reload import CertificateReload
 from orchtw.serving.ticket_renewal import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
@@ -102,7 +102,7 @@ class APIServer(Service):
         self._renewal = TicketRenewal(self._tls, reactor)
         self._reload = self._certificate_reload()
         if self._reload is not None:
-            self._instance.reloads.add("certificate files", self._reload.read)
+            self._instance.reloads.add(self._reload.what, self._reload.read)
         self._listener = Listener(
             self._instance.app,
             self._tls,
@@ -193,14 +193,15 @@ class APIServer(Service):
             cipher_suites=config.tls_cipher_suites,
         )
 
-    def _read_again(self) -> TLSOptions:
-        options = self._tls_options()
+    def _read_again(self) -> None:
+        """Take over what the files hold now. Raises ConfigError, and all stays as it was but what proxies may say."""
+        options, before = self._tls_options(), self._tls.client_cas
         self._instance.reloads.read(PROXY_CA_FLAG)
-        if not set(self._tls.client_cas) <= set(options.client_cas):
+        self._tls.reload(options)
+        if not set(before) <= set(options.client_cas):
             self._listener.edge.distrust()
-        return options
 
-    def _certificate_reload(self) -> CertificateReload | None:
+    def _certificate_reload(self) -> FollowedFiles | None:
         """Follows the operator's own certificate files; None: there are none."""
         config = self._config
         given = (
@@ -210,7 +211,7 @@ class APIServer(Service):
             config.requestheader_client_ca_file,
         )
         paths = [path for path in given if path is not None]
-        return CertificateReload(self._tls, paths, self._read_again, self._reactor) if paths else None
+        return FollowedFiles("certificate files", paths, self._read_again, self._reactor) if paths else None
 
 
 def _shown(path: Path) -> Path:

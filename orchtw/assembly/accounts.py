@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from orchtw.authn.service_accounts.issuing import AccountTokens, default_issuer
 from orchtw.authn.service_accounts.keys import (
@@ -61,10 +62,12 @@ def _believed(config: Config) -> Sequence[VerifyingKey]:
 
 
 def _keys(config: Config, generated: PrivateKey | None) -> Keys:
-    others = _believed(config)
-    if config.service_account_signing_key_file is not None:
-        signing = read_signing_key("service-account-signing-key-file", config.service_account_signing_key_file)
-        return Keys(signing, others)
-    if generated is None:
-        return Keys(Keys.fresh().signing, others)
-    return Keys(SigningKey.of(generated), others)
+    signing = _signing("service-account-signing-key-file", config.service_account_signing_key_file)
+    if signing is None:
+        signing = Keys.fresh().signing if generated is None else SigningKey.of(generated)
+    in_secrets = _signing("service-account-private-key-file", config.service_account_private_key_file)
+    return Keys(signing, _believed(config), in_secrets)
+
+
+def _signing(flag: str, path: Path | None) -> SigningKey | None:
+    return None if path is None else read_signing_key(flag, path)
