@@ -316,6 +316,18 @@ class Config:
     disable_admission_plugins: tuple[str, ...] = attrs.field(
         default=(), metadata=_about("Admission", "Admission plugins not to run, default ones included.", LIST)
     )
+    admission_control: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=_about(
+            "Admission",
+            "Admission plugins to run and no others, in place of the two flags above (deprecated).",
+            LIST,
+        ),
+    )
+    admission_control_config_file: Path | None = attrs.field(
+        default=None,
+        metadata=_about("Admission", "AdmissionConfiguration: what plugins are configured with.", PATH),
+    )
     allow_privileged: bool = attrs.field(
         default=False,
         metadata=_about("Cluster", "Pods may have privileged containers, and processes of windows nodes.", BOOLEAN),

@@ -29,7 +29,7 @@ class ChoicesTests(SynchronousTestCase):
     def test_plugins(self) -> None:
         """Admission plugins that are not there end the start before anything is made (reference ADM-1)."""
         error = self.assertRaises(ConfigError, parse, ["--enable-admission-plugins=Nothing"])
-        self.assertEqual(error.problems, ('--enable-admission-plugins: plugin "Nothing" is unknown',))
+        self.assertEqual(error.problems, ('enable-admission-plugins plugin "Nothing" is unknown',))
 
     def test_new_names(self) -> None:
         """What is new in a registry is accepted, and what has gone from it is refused with the names there are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from orchtw.admission.chain import Plugin
+from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
 from orchtw.admission.plugins.certificate_approval import CertificateApproval
 from orchtw.admission.plugins.certificate_signing import CertificateSigning
@@ -15,13 +16,16 @@ from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.config import Config
 
-PLUGINS: Mapping[str, Callable[[Host, Config], Plugin]] = {
-    "NamespaceLifecycle": lambda host, config: NamespaceLifecycle.of(host),
-    "CertificateApproval": lambda host, config: CertificateApproval.of(host),
-    "CertificateSigning": lambda host, config: CertificateSigning.of(host),
-    "CertificateSubjectRestriction": lambda host, config: CertificateSubjectRestriction.of(host),
-    "DefaultIngressClass": lambda host, config: DefaultIngressClass.of(host),
-    "Priority": lambda host, config: Priority.of(host),
-    "ServiceAccount": lambda host, config: ServiceAccountPlugin.of(host),
+PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
+    "NamespaceLifecycle": lambda host, config, given: NamespaceLifecycle.of(host),
+    "CertificateApproval": lambda host, config, given: CertificateApproval.of(host),
+    "CertificateSigning": lambda host, config, given: CertificateSigning.of(host),
+    "CertificateSubjectRestriction": lambda host, config, given: CertificateSubjectRestriction.of(host),
+    "DefaultIngressClass": lambda host, config, given: DefaultIngressClass.of(host),
+    "Priority": lambda host, config, given: Priority.of(host),
+    "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),
 }
-"""What `--enable-admission-plugins` can name; they run in the order of `selection.ORDER`."""
+"""What `--enable-admission-plugins` can name; they run in the order of `selection.ORDER`.
+
+A factory is given the plugin's own configuration, if there is one, and raises ConfigError for what is wrong in it.
+"""
