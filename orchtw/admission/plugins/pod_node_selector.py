@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import attrs
 
 from orchtw.admission.attributes import Attributes, Operation
-from orchtw.admission.configuration import Given
+from orchtw.admission.configuration import UNVERSIONED, Given
 from orchtw.admission.host import Host
 from orchtw.errors import ConfigError, NotFound
 from orchtw.objects import Object
@@ -18,7 +18,7 @@ from orchtw.registry.namespace_settings import NamespaceSettings
 from orchtw.rules.names import label_value, qualified_name
 from orchtw.schema.catalogue import ResourceType
 
-FIELD: Final = "podNodeSelectorPluginConfig"
+FIELD: Final = UNVERSIONED["PodNodeSelector"]
 ANNOTATION: Final = "scheduler.alpha.orch.io/node-selector"
 _DEFAULT: Final = "clusterDefaultNodeSelector"
 
@@ -117,7 +117,7 @@ def read(given: Given | None) -> Selectors:
     if given is None:
         raise ConfigError("PodNodeSelector: no config specified")
     file = given.fields()
-    file.only(FIELD)
+    file.only(*UNVERSIONED.values())
     section = file.section(FIELD)
     found = {}
     for name in section.value:

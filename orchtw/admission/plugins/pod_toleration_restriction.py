@@ -10,6 +10,7 @@ import orjson
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
+from orchtw.admission.configured_kinds import check_kind
 from orchtw.admission.host import Host
 from orchtw.errors import NotFound
 from orchtw.objects import Object
@@ -175,7 +176,7 @@ def read(given: Given | None) -> Restriction:
     if given is None:
         return Restriction()
     file = given.fields()
-    file.kind(KIND, API_VERSION)
+    check_kind(file, KIND, API_VERSION)
     file.only("apiVersion", "kind", "default", "whitelist")
     return Restriction(default=_listed(given, "default"), allowed=_listed(given, "whitelist"))
 
