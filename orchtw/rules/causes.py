@@ -106,11 +106,6 @@ def invalid_bytes(field: str, value: bytes, detail: str) -> Cause:
     return Cause("FieldValueInvalid", _join("Invalid value", go_bytes(value), detail), field)
 
 
-def type_invalid(field: str, value: Any, detail: str) -> Cause:
-    """The value at `field` is of another type than it must be."""
-    return Cause("FieldValueTypeInvalid", _join("Invalid value", go_value(value), detail), field)
-
-
 def required(field: str, detail: str = "") -> Cause:
     """`field` is missing."""
     return Cause("FieldValueRequired", _join("Required value", detail), field)
