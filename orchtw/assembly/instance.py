@@ -98,7 +98,7 @@ class Instance:
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
         authenticator, authorizer = self._authenticator(), self._authorizer()
-        admissions = admission(self.resources, config, authorizer)
+        admissions = admission(self.resources, config, authorizer, self.caller, self._make_namespace)
         grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=self.resources.offload.run)
         self.writes = write_path(self.resources, config, admissions, grants)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
@@ -199,6 +199,11 @@ class Instance:
         )
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made
+
+    async def _make_namespace(self, name: str) -> None:
+        """Create a namespace as the server, unless it is there."""
+        maker = Maker(targets=self.resources.targets, writes=self.writes, naming=self.resources.naming)
+        await maker.ensure("", "v1", "namespaces", {"metadata": {"name": name}})
 
     def _authenticator(self) -> Authenticator:
         host = AuthnHost(

@@ -47,6 +47,7 @@ class PriorityTests(PriorityCase):
     def test_order_of_keys(self) -> None:
         """What is filled in stands where it would if it had been sent."""
         self.priority_class("high", 1000)
+        self.done("POST", "/apis/node.orch.io/v1/runtimeclasses", {"metadata": {"name": "a"}, "handler": "a"})
         more = {"runtimeClassName": "a", "dnsConfig": {"searches": ["a.b"]}, "readinessGates": []}
         first = self.done("POST", PODS, self.pod("a", priorityClassName="high", os={"name": "linux"}, **more))
         given = {"priority": 1000, "preemptionPolicy": "PreemptLowerPriority", "priorityClassName": "high"}

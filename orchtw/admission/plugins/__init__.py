@@ -11,8 +11,17 @@ from orchtw.admission.plugins.certificate_approval import CertificateApproval
 from orchtw.admission.plugins.certificate_signing import CertificateSigning
 from orchtw.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
 from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
+from orchtw.admission.plugins.event_rate_limit import EventRateLimit
+from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
+from orchtw.admission.plugins.namespace_auto_provision import NamespaceAutoProvision
+from orchtw.admission.plugins.namespace_exists import NamespaceExists
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.admission.plugins.node_restriction.plugin import NodeRestriction
+from orchtw.admission.plugins.owner_references import OwnerReferencesPermissionEnforcement
+from orchtw.admission.plugins.pod_node_selector import PodNodeSelector
+from orchtw.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
 from orchtw.admission.plugins.priority import Priority
+from orchtw.admission.plugins.runtime_class import RuntimeClassPlugin
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.config import Config
 
@@ -22,6 +31,15 @@ PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
     "CertificateSigning": lambda host, config, given: CertificateSigning.of(host),
     "CertificateSubjectRestriction": lambda host, config, given: CertificateSubjectRestriction.of(host),
     "DefaultIngressClass": lambda host, config, given: DefaultIngressClass.of(host),
+    "EventRateLimit": lambda host, config, given: EventRateLimit.of(host, given),
+    "ImagePolicyWebhook": lambda host, config, given: ImagePolicyWebhook.of(host, given),
+    "NamespaceAutoProvision": lambda host, config, given: NamespaceAutoProvision.of(host),
+    "NamespaceExists": lambda host, config, given: NamespaceExists.of(host),
+    "NodeRestriction": lambda host, config, given: NodeRestriction.of(host),
+    "OwnerReferencesPermissionEnforcement": lambda host, config, given: OwnerReferencesPermissionEnforcement.of(host),
+    "PodNodeSelector": lambda host, config, given: PodNodeSelector.of(host, given),
+    "PodTolerationRestriction": lambda host, config, given: PodTolerationRestriction.of(host, given),
+    "RuntimeClass": lambda host, config, given: RuntimeClassPlugin.of(host),
     "Priority": lambda host, config, given: Priority.of(host),
     "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from orchtw.admission.attributes import Attributes
 from orchtw.naming import Naming
@@ -79,5 +79,5 @@ def _under(domain: str, tops: tuple[str, ...]) -> bool:
     return any(domain == top or domain.endswith(f".{top}") for top in tops)
 
 
-def _meta(node: Object, key: str) -> object:
+def _meta(node: Object, key: str) -> Any:
     return (node.get("metadata") or {}).get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Final, Protocol
 
 from orchtw.admission.attributes import Attributes
@@ -61,7 +61,7 @@ class PodRules:
         owners = meta.get("ownerReferences") or ()
         return await self._owner(owners, node) or _references(pod.get("spec") or {}, who)
 
-    async def _owner(self, owners: list[Object], node: str) -> str:
+    async def _owner(self, owners: Sequence[Object], node: str) -> str:
         """Why these are not as they must be: one, the node, that waits for nothing."""
         who = f"node {go_quote(node)}"
         if len(owners) > 1:
@@ -90,11 +90,13 @@ class PodRules:
 
 
 def _status(attributes: Attributes, node: str) -> str:
+    who = f"node {go_quote(node)}"
     if attributes.operation != "UPDATE":
         return f"unexpected operation {go_quote(attributes.operation)}"
     if _node_of(attributes.old) != node:
-        return f"node {go_quote(node)} can only update pod status for pods {_TO_ITSELF}"
-    return "" if _labels(attributes.old) == _labels(attributes.obj) else f"node {go_quote(node)} cannot update labels through pod status"
+        return f"{who} can only update pod status for pods {_TO_ITSELF}"
+    same = _labels(attributes.old) == _labels(attributes.obj)
+    return "" if same else f"{who} cannot update labels through pod status"
 
 
 def _references(spec: Object, who: str) -> str:
