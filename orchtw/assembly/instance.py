@@ -52,6 +52,7 @@ from orchtw.registry.bootstrap.presence import Presence
 from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
 from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.deletion import Deletion
+from orchtw.registry.namespace_maker import make_namespace
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
@@ -202,8 +203,7 @@ class Instance:
 
     async def _make_namespace(self, name: str) -> None:
         """Create a namespace as the server, unless it is there."""
-        maker = Maker(targets=self.resources.targets, writes=self.writes, naming=self.resources.naming)
-        await maker.ensure("", "v1", "namespaces", {"metadata": {"name": name}})
+        await make_namespace(name, self.resources.targets, self.writes, self.resources.naming)
 
     def _authenticator(self) -> Authenticator:
         host = AuthnHost(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.objects import Object
 from orchtw.rules.tolerations import MOST, Cover, merged
-from tests.properties import given
+from tests.properties import examples
 
 EVERYTHING = {"operator": "Exists"}
 
@@ -84,6 +85,7 @@ class TolerationTests(SynchronousTestCase):
         for first, second, expected in MERGED:
             self.assertEqual(merged(first, second), expected)
 
+    @examples(200)
     @given(st.lists(TOLERATIONS, max_size=6), st.lists(TOLERATIONS, max_size=6))
     def test_nothing_is_lost(self, first: list[Object], second: list[Object]) -> None:
         """Merging keeps what is tolerated, in order, and merging again changes nothing."""
