@@ -127,9 +127,33 @@ class ServiceAccountTests(ServedCase):
         self.assertEqual(self.refused(self.pod(containers=[container])), why)
         first = self.pod(initContainers=[{**container, "name": "d"}])
         self.assertEqual(self.refused(first), f"init {why.replace('container c', 'container d')}")
+        whole = {"name": "c", "image": "i", "envFrom": [{"secretRef": {"name": "s"}}]}
+        why = f'container c with envFrom referencing secret.secretName="s" {because} secret'
+        self.assertEqual(self.refused(self.pod(containers=[whole])), why)
         why = f'imagePullSecrets[0].name="s" {because} imagePullSecret'
         self.assertEqual(self.refused(self.pod(imagePullSecrets=[{"name": "s"}])), why)
         self.made(volumes=[{"name": "v", "secret": {"secretName": "t"}}])
+
+    def test_ephemeral_containers(self) -> None:
+        """What looks into a pod sees no other secrets than the pod may (PLUG-46)."""
+        annotations = {"orch.io/enforce-mountable-secrets": "true"}
+        self.account(metadata={"annotations": annotations}, secrets=[{"name": "t"}])
+        made = self.done("POST", "pods", self.pod("p"))
+        because = "is not allowed because service account default does not reference that secret"
+        for more, where in (
+            ({"env": [{"name": "A", **SECRET}]}, "envVar A"),
+            ({"envFrom": [{"secretRef": {"name": "s"}}]}, "envFrom"),
+            ({"envFrom": [{"secretRef": {"name": "t"}}]}, ""),
+        ):
+            look = {"name": "e", "image": "i", "terminationMessagePolicy": "File", **more}
+            obj = {**made, "spec": {**made["spec"], "ephemeralContainers": [look]}}
+            answer = self.send("PUT", "pods/p/ephemeralcontainers", obj)
+            if not where:
+                self.assertEqual(answer.code, 200, answer.body)
+                continue
+            self.assertEqual(answer.code, 403, answer.body)
+            why = f'ephemeral container e with {where} referencing secret.secretName="s" {because}'
+            self.assertEqual(answer.json["message"], f'pods "p" is forbidden: {why}')
 
     def test_mirror(self) -> None:
         """A mirror pod is left as it is, and refers to neither account nor secrets (PLUG-45)."""

@@ -12,6 +12,7 @@ CONTAINERS: Final[Mapping[str, str]] = {
     "initContainers": "init container",
     "containers": "container",
 }
+_EPHEMERAL: Final = {"ephemeralContainers": "ephemeral container"}
 _IN_VOLUMES: Final = {
     **dict.fromkeys(("azureFile", "secret"), "secretName"),
     **dict.fromkeys(("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"), "secretRef"),
@@ -21,31 +22,44 @@ _IN_VOLUMES: Final = {
 
 def check_secrets(spec: Object, account: ServiceAccount) -> str:
     """Why a pod may not use the secrets that it does, or nothing."""
-    because = f"is not allowed because service account {account.name} does not reference that"
+    because = _because(account)
     for volume in spec.get("volumes") or ():
         name = (volume.get("secret") or {}).get("secretName", "")
         if volume.get("secret") is not None and name not in account.secrets:
             return f'volume with secret.secretName="{name}" {because} secret'
-    for key, what in CONTAINERS.items():
-        for container in spec.get(key) or ():
-            for variable, name in _variables(container):
-                if name not in account.secrets:
-                    where = f"{what} {container['name']} with envVar {variable}"
-                    return f'{where} referencing secret.secretName="{name}" {because} secret'
+    if why := _check_environments(spec, account, CONTAINERS):
+        return why
     for index, each in enumerate(spec.get("imagePullSecrets") or ()):
         if (name := each.get("name", "")) not in account.pull_secrets:
             return f'imagePullSecrets[{index}].name="{name}" {because} imagePullSecret'
     return ""
 
 
+def check_ephemeral(spec: Object, account: ServiceAccount) -> str:
+    """Why ephemeral containers may not use the secrets that they do, or nothing."""
+    return _check_environments(spec, account, _EPHEMERAL)
+
+
+def _check_environments(spec: Object, account: ServiceAccount, kinds: Mapping[str, str]) -> str:
+    for key, what in kinds.items():
+        for container in spec.get(key) or ():
+            for where, name in _environment(container):
+                if name not in account.secrets:
+                    referring = f'{what} {container["name"]} with {where} referencing secret.secretName="{name}"'
+                    return f"{referring} {_because(account)} secret"
+    return ""
+
+
+def _because(account: ServiceAccount) -> str:
+    return f"is not allowed because service account {account.name} does not reference that"
+
+
 def secret_names(spec: Object) -> Iterator[str]:
     """Every secret that a pod names: for images, in the environment of its containers, and in volumes."""
     yield from (each.get("name", "") for each in spec.get("imagePullSecrets") or ())
-    for key in (*CONTAINERS, "ephemeralContainers"):
+    for key in (*CONTAINERS, *_EPHEMERAL):
         for container in spec.get(key) or ():
-            yield from (name for _, name in _variables(container))
-            sources = (each.get("secretRef") for each in container.get("envFrom") or ())
-            yield from (source.get("name", "") for source in sources if source)
+            yield from (name for _, name in _environment(container))
     for volume in spec.get("volumes") or ():
         yield from _names_in(volume)
 
@@ -60,9 +74,12 @@ def _names_in(volume: Object) -> Iterator[str]:
             yield source["secret"].get("name", "")
 
 
-def _variables(container: Object) -> Iterator[tuple[str, str]]:
-    """Each variable that is a secret's value, and the secret's name."""
+def _environment(container: Object) -> Iterator[tuple[str, str]]:
+    """Where the environment has something of a secret, as refusals say it, and the secret's name."""
     for variable in container.get("env") or ():
         reference = (variable.get("valueFrom") or {}).get("secretKeyRef")
         if reference:
-            yield variable["name"], reference.get("name", "")
+            yield f"envVar {variable['name']}", reference.get("name", "")
+    for source in container.get("envFrom") or ():
+        if source.get("secretRef"):
+            yield "envFrom", source["secretRef"].get("name", "")

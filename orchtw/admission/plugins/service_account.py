@@ -13,7 +13,7 @@ from twisted.internet.task import deferLater
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.admission.plugins.mountable_secrets import check_secrets, secret_names
+from orchtw.admission.plugins.mountable_secrets import check_ephemeral, check_secrets, secret_names
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
@@ -28,6 +28,7 @@ WAITS_S: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.3, 0.4, 0.5)
 
 TOKEN_S: Final = 3607
 _MODE: Final = 0o644
+_EPHEMERAL: Final = "ephemeralcontainers"
 _AFTER_MOUNTS: Final = (
     *("volumeMounts", "volumeDevices", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
     *("terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy", "securityContext"),
@@ -63,15 +64,16 @@ class ServiceAccountPlugin:
         return cls(ServiceAccounts(host.targets, host.naming), host.naming, host.clock, SystemRandom())
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of pods."""
-        return operation == "CREATE" and not subresource and resource.qualified == "pods"
+        """Creates of pods, and what is put into them later."""
+        written = operation == "CREATE" and not subresource
+        return resource.qualified == "pods" and (written or (operation, subresource) == ("UPDATE", _EPHEMERAL))
 
     async def admit(self, attributes: Attributes) -> None:
         """Give a pod its account and what comes with it. Forbidden (403): there is no such account, and see
         `validate`.
         """
         pod = attributes.obj
-        if pod is None or self._is_mirror(pod):
+        if pod is None or attributes.subresource or self._is_mirror(pod):
             return await self.validate(attributes)
         spec = dict(pod.get("spec") or {})
         if not spec.get("serviceAccountName"):
@@ -90,7 +92,9 @@ class ServiceAccountPlugin:
         """Forbidden (403): the account is missing, or must list a secret and does not; a mirror pod uses either."""
         pod = attributes.obj or {}
         spec: Object = pod.get("spec") or {}
-        if self._is_mirror(pod):
+        if attributes.subresource:
+            await self._check_ephemeral(attributes, spec)
+        elif self._is_mirror(pod):
             self._check_mirror(attributes, spec)
         else:
             account = await self._find(attributes, spec.get("serviceAccountName", ""))
@@ -160,6 +164,14 @@ class ServiceAccountPlugin:
     @staticmethod
     def _check_secrets(attributes: Attributes, account: ServiceAccount, spec: Object) -> None:
         if account.limits_secrets and (why := check_secrets(spec, account)):
+            raise attributes.forbidden(why)
+
+    async def _check_ephemeral(self, attributes: Attributes, spec: Object) -> None:
+        """Ephemeral containers see what their pod's account does; a mirror pod has none."""
+        if not (name := spec.get("serviceAccountName")):
+            return
+        account = await self._find(attributes, name)
+        if account.limits_secrets and (why := check_ephemeral(spec, account)):
             raise attributes.forbidden(why)
 
     @staticmethod
