@@ -1,5 +1,5 @@
 """Tolerations that cover others: lists of them brought together, and held against what is allowed
-(reference PLUG-53).
+(reference PLUG-80).
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ class NodeTests(ServerCase):
             (bound, 201, ""),
             (None, 403, "node requested token not bound to a pod"),
             ({**bound, "uid": ""}, 403, "node requested token with a pod binding without a uid"),
-            ({**bound, "uid": "u"}, 403, "the UID in the bound object reference (u) does not match the UID in record"),
+            ({**bound, "uid": "u"}, 403, "the UID in the bound object reference (u) does not match"),
             ({**bound, "name": "away"}, 404, 'pods "away" not found'),
         ):
             answer = await self.agent.post(path, {"spec": {"boundObjectRef": reference}})

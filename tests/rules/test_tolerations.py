@@ -1,4 +1,4 @@
-"""Tolerations that cover others (reference PLUG-53)."""
+"""Tolerations that cover others (reference PLUG-80)."""
 
 from __future__ import annotations
 

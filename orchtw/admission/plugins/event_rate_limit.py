@@ -1,5 +1,5 @@
 """EventRateLimit: how many Events are written, in all and for each namespace, user, or source and object
-(reference PLUG-10, PLUG-57).
+(reference PLUG-10, PLUG-84).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """OwnerReferencesPermissionEnforcement: who lets an object go with another may delete it, and who makes an owner wait
-may touch the owner's finalizers (reference PLUG-4, PLUG-56).
+may touch the owner's finalizers (reference PLUG-4, PLUG-83).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PodNodeSelector: where the pods of a namespace run (reference PLUG-17, PLUG-54)."""
+"""PodNodeSelector: where the pods of a namespace run (reference PLUG-17, PLUG-81)."""
 
 from __future__ import annotations
 

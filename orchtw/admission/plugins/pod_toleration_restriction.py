@@ -1,4 +1,4 @@
-"""PodTolerationRestriction: what the pods of a namespace tolerate, and may (reference PLUG-18, PLUG-53, PLUG-55)."""
+"""PodTolerationRestriction: what the pods of a namespace tolerate, and may (reference PLUG-18, PLUG-80, PLUG-82)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RuntimeClass: a pod costs what its class says, and runs where that runs (reference PLUG-15, PLUG-53)."""
+"""RuntimeClass: a pod costs what its class says, and runs where that runs (reference PLUG-15, PLUG-80)."""
 
 from __future__ import annotations
 

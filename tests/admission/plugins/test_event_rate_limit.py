@@ -1,4 +1,4 @@
-"""EventRateLimit (reference PLUG-10, PLUG-57)."""
+"""EventRateLimit (reference PLUG-10, PLUG-84)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ImagePolicyWebhook (reference PLUG-50 to PLUG-52, PLUG-58)."""
+"""ImagePolicyWebhook (reference PLUG-50 to PLUG-52, PLUG-85)."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ class PluginTests(SynchronousTestCase):
 
 
 class VerdictTests(SynchronousTestCase):
-    """What answers say (reference PLUG-58)."""
+    """What answers say (reference PLUG-85)."""
 
     def test_good(self) -> None:
         """Allowed only where it is said; whatever else is there does not matter."""
@@ -337,7 +337,7 @@ class SettingsTests(SynchronousTestCase):
 
 
 class WebhookTests(CallerCase):
-    """A real backend over TLS: good, slow, failing, lying (reference PLUG-51, PLUG-58)."""
+    """A real backend over TLS: good, slow, failing, lying (reference PLUG-51, PLUG-85)."""
 
     def setUp(self) -> None:
         super().setUp()

@@ -1,4 +1,4 @@
-"""OwnerReferencesPermissionEnforcement (reference PLUG-4, PLUG-56)."""
+"""OwnerReferencesPermissionEnforcement (reference PLUG-4, PLUG-83)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PodNodeSelector (reference PLUG-17, PLUG-54)."""
+"""PodNodeSelector (reference PLUG-17, PLUG-81)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PodTolerationRestriction (reference PLUG-18, PLUG-55)."""
+"""PodTolerationRestriction (reference PLUG-18, PLUG-82)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RuntimeClass (reference PLUG-15, PLUG-53)."""
+"""RuntimeClass (reference PLUG-15, PLUG-80)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks the backend about images, and remembers what it says (reference PLUG-52, PLUG-58)."""
+"""Asks the backend about images, and remembers what it says (reference PLUG-52, PLUG-85)."""
 
 from __future__ import annotations
 

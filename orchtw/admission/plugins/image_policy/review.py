@@ -1,4 +1,4 @@
-"""What is asked about images, and what an answer says: ImageReviews (reference PLUG-50, PLUG-58)."""
+"""What is asked about images, and what an answer says: ImageReviews (reference PLUG-50, PLUG-85)."""
 
 from __future__ import annotations
 
