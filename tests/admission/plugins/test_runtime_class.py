@@ -101,6 +101,24 @@ class RuntimeClassTests(ServedCase):
         given = self.done("POST", "pods?dryRun=All", pod(**more, **sent))["spec"]
         self.assertEqual((list(filled), filled), (list(given), given))
 
+    def test_classes(self) -> None:
+        """What a class may say, and that its handler stays."""
+        bad = {"key": "gpu", "operator": "Exists", "value": "x"}
+        for more, why in (
+            ({"handler": "A_"}, "handler: Invalid value"),
+            ({"handler": ""}, "handler: "),
+            ({"overhead": {"podFixed": {"cpu": "-1"}}}, "overhead.limits[cpu]: Invalid value"),
+            ({"scheduling": {"nodeSelector": {"-": "a"}}}, "scheduling.nodeSelector: Invalid value"),
+            ({"scheduling": {"nodeSelector": {"a": "-"}}}, "scheduling.nodeSelector: Invalid value"),
+            ({"scheduling": {"tolerations": [bad]}}, "scheduling.tolerations.tolerations[0].operator: Invalid value"),
+            ({"scheduling": {"tolerations": [GPU, GPU]}}, "scheduling.tolerations[1]: Duplicate value"),
+        ):
+            answer = self.send("POST", CLASSES, {"metadata": {"name": "x"}, "handler": "runsc", **more})
+            self.assertEqual((answer.code, why in answer.json["message"]), (422, True), answer.body)
+        self.runtime_class({})
+        answer = self.send("PUT", f"{CLASSES}/c", {"metadata": {"name": "c"}, "handler": "other"})
+        self.assertEqual(answer.code, 422, answer.body)
+
     def test_later_changes(self) -> None:
         """The class is asked on creation only, and as it is then."""
         self.runtime_class({"overhead": OVERHEAD})
