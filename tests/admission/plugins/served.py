@@ -12,7 +12,9 @@ from tests.verbs.served import PLUGIN, ServedCase
 
 
 class PluginCase(ServedCase):
-    """`name` is the plugin, `configuration` what it is given."""
+    """`name` is the plugin, `configuration` what it is given. Others that change pods are switched off."""
+
+    more = {"disable_admission_plugins": ("ServiceAccount", "DefaultTolerationSeconds")}  # noqa: RUF012
 
     name: ClassVar[str]
     configuration: ClassVar[Object | None] = None

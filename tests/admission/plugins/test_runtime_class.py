@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from orchtw.objects import Object
-from tests.verbs.served import ServedCase
+from tests.admission.plugins.served import PluginCase, pod
 
 CLASSES = "/apis/node.orch.io/v1/runtimeclasses"
 OVERHEAD = {"podFixed": {"cpu": "100m", "memory": "64Mi"}}
@@ -65,12 +63,10 @@ REFUSED: list[tuple[Object, Object, str]] = [
 ]
 
 
-def pod(**spec: Any) -> Object:
-    return {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
-
-
-class RuntimeClassTests(ServedCase):
+class RuntimeClassTests(PluginCase):
     """The plugin in a whole server."""
+
+    name = "RuntimeClass"
 
     def runtime_class(self, more: Object) -> None:
         self.send("DELETE", f"{CLASSES}/c")
