@@ -108,6 +108,8 @@ class PodTolerationRestriction:
             allowed, whose = self._cluster.allowed, "cluster"
         if not allowed:
             return
+        if len(tolerations) > MOST:
+            raise attributes.forbidden(f"at most {MOST} tolerations can be checked, not {len(tolerations)}")
         cover = Cover(allowed)
         if not all(cover.covers(each) for each in tolerations):
             merging = "pod tolerations (possibly merged with namespace default tolerations)"

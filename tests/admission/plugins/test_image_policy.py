@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.admission.attributes import Attributes
 from orchtw.admission.chain import Chain
 from orchtw.admission.configuration import Given
-from orchtw.admission.plugins.image_policy.backend import KEPT, Backend
+from orchtw.admission.plugins.image_policy.backend import CALLS, KEPT, WAIT_S, Backend
 from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
 from orchtw.admission.plugins.image_policy.review import BadAnswer, Verdict, verdict_of
 from orchtw.admission.plugins.image_policy.settings import Settings, read
@@ -67,7 +67,7 @@ class PluginTests(SynchronousTestCase):
 
     def make(self, *, default_allow: bool = False, naming: Naming = NAMING, **settings: Any) -> None:
         made = Settings(default_allow=default_allow, **settings)
-        backend = Backend(self.ask, made, naming.api_version(VERSION), self.clock.seconds)
+        backend = Backend(self.ask, made, naming.api_version(VERSION), self.clock)
         self.plugin = ImagePolicyWebhook(backend, naming, default_allow=default_allow)
         self.chain = Chain([self.plugin])
 
@@ -217,14 +217,36 @@ class PluginTests(SynchronousTestCase):
             self.passed(created(pod("i")))
         self.assertEqual(len(self.asked), 2)
 
+    def test_turns(self) -> None:
+        """So many questions are asked at a time; who waits for a turn does so for a while."""
+        hanging: list[Deferred[bytes]] = []
+
+        async def ask(body: bytes) -> bytes:
+            hanging.append(Deferred())
+            return await hanging[-1]
+
+        backend = Backend(ask, Settings(), VERSION, self.clock)
+        done = [Deferred.fromCoroutine(backend.verdict(b"%d" % number, b"{}")) for number in range(CALLS + 2)]
+        self.assertEqual(len(hanging), CALLS)
+        done[-1].cancel()
+        self.failureResultOf(done[-1])
+        self.clock.advance(WAIT_S)
+        self.assertEqual(str(self.failureResultOf(done[-2], CallFailed).value), "context deadline exceeded")
+        for each in hanging:
+            each.callback(orjson.dumps(answer(allowed=True)))
+        self.assertTrue(all(self.successResultOf(each).allowed for each in done[:CALLS]))
+        again = Deferred.fromCoroutine(backend.verdict(b"again", b"{}"))
+        hanging[-1].callback(orjson.dumps(answer(allowed=True)))
+        self.assertTrue(self.successResultOf(again).allowed)
+
     def test_bounds(self) -> None:
         """So many answers are remembered, and none that is long."""
-        backend = Backend(self.ask, Settings(), VERSION, self.clock.seconds)
+        backend = Backend(self.ask, Settings(), VERSION, self.clock)
         for number in range(KEPT + 10):
             key = str(number).encode()
             self.successResultOf(Deferred.fromCoroutine(backend.verdict(key, b"{}")))
         self.assertEqual(len(backend), KEPT)
-        backend = Backend(self.ask, Settings(), VERSION, self.clock.seconds)
+        backend = Backend(self.ask, Settings(), VERSION, self.clock)
         self.reply = answer(allowed=False, reason="x" * 5000)
         self.successResultOf(Deferred.fromCoroutine(backend.verdict(b"k", b"{}")))
         self.assertEqual(len(backend), 0)

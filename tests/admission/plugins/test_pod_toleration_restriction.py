@@ -112,6 +112,14 @@ class PodTolerationRestrictionTests(PluginCase):
             found = self.refusal("POST", self.namespace(**said), pod(**spec))
             self.assertEqual(found, f'pods "p" is forbidden: {why}')
 
+    def test_bound(self) -> None:
+        """So many that it would take long are not looked at."""
+        many = [{"key": f"k{number}", "operator": "Exists"} for number in range(1001)]
+        pods = self.namespace(default=[])
+        found = self.refusal("POST", pods, pod(tolerations=many))
+        self.assertEqual(found, 'pods "p" is forbidden: at most 1000 tolerations can be checked, not 1001')
+        self.done("POST", self.namespace(default=[], allowed=[]), pod(tolerations=many))
+
     def test_update(self) -> None:
         """An update adds no defaults, but is held against the whitelist."""
         pods = self.namespace(default=[B])

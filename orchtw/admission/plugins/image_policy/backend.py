@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
-from twisted.internet.defer import DeferredSemaphore
+from twisted.internet.defer import DeferredSemaphore, TimeoutError
 
 from orchtw.admission.plugins.image_policy.review import Verdict, review, verdict_of
 from orchtw.admission.plugins.image_policy.settings import Settings
 from orchtw.authn.shared_calls import SharedCalls
+from orchtw.outbound.caller import LATE, CallFailed
 
 KEPT: Final = 1024
 """Answers that are remembered; of too many those that were used least recently go first."""
@@ -23,6 +24,9 @@ ANSWER_BYTES: Final = 256 * 1024
 CALLS: Final = 100
 """At a time; further questions wait. Each is a connection."""
 
+WAIT_S: Final = 30.0
+"""For one's turn to ask: a backend that hangs does not gather questions without end."""
+
 Ask = Callable[[bytes], Awaitable[bytes]]
 """The backend's answer to a review, both as JSON. Raises CallFailed."""
 
@@ -30,11 +34,11 @@ Ask = Callable[[bytes], Awaitable[bytes]]
 class Backend:
     """Who has the same question at the same time shares a call. `ask` tries again by itself."""
 
-    def __init__(self, ask: Ask, settings: Settings, api_version: str, seconds: Callable[[], float]) -> None:
+    def __init__(self, ask: Ask, settings: Settings, api_version: str, clock: Any) -> None:
         self._ask = ask
         self._settings = settings
         self._api_version = api_version
-        self._seconds = seconds
+        self._clock = clock
         self._kept: dict[bytes, tuple[float, Verdict]] = {}
         self._calls: SharedCalls[bytes, Verdict] = SharedCalls()
         self._seats = DeferredSemaphore(CALLS)
@@ -45,13 +49,16 @@ class Backend:
     async def verdict(self, key: bytes, spec: bytes) -> Verdict:
         """What the backend said or says to a question; `key` stands for it. Raises CallFailed and BadAnswer."""
         known = self._kept.pop(key, None)
-        if known is not None and known[0] > self._seconds():
+        if known is not None and known[0] > self._clock.seconds():
             self._kept[key] = known
             return known[1]
         return await self._calls.result(key, lambda: self._asked(key, spec))
 
     async def _asked(self, key: bytes, spec: bytes) -> Verdict:
-        await self._seats.acquire()
+        try:
+            await self._seats.acquire().addTimeout(WAIT_S, self._clock)
+        except TimeoutError:
+            raise CallFailed(LATE) from None
         try:
             answer = await self._ask(review(spec, self._api_version))
         finally:
@@ -61,5 +68,5 @@ class Backend:
         if for_s > 0 and len(answer) <= KEPT_BYTES:
             if len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
-            self._kept[key] = self._seconds() + for_s, verdict
+            self._kept[key] = self._clock.seconds() + for_s, verdict
         return verdict

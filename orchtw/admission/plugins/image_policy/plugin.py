@@ -61,7 +61,7 @@ class ImagePolicyWebhook:
             )
 
         api_version = host.naming.api_version("imagepolicy.orch.io/v1alpha1")
-        backend = Backend(ask, settings, api_version, host.clock.seconds)
+        backend = Backend(ask, settings, api_version, host.clock)
         return cls(backend, host.naming, default_allow=settings.default_allow)
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
