@@ -1,0 +1,33 @@
+"""What an encryption provider does with one value."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+MARK: Final = b"k8s:enc:"
+"""What every sealed value begins with, in every vocabulary: stores can be read by the original's tools, and theirs
+here.
+"""
+
+
+class Unreadable(ValueError):
+    """A value cannot be opened; the text says why and is fit for clients."""
+
+
+class Provider(Protocol):
+    """One key of one kind. `prefix` is what its values begin with; empty for one that does not seal."""
+
+    @property
+    def prefix(self) -> bytes:
+        """What marks its values."""
+
+    def seal(self, plain: bytes, place: bytes) -> bytes:
+        """The sealed form of a value, without the prefix; `place` is its key in the store."""
+
+    def open(self, sealed: bytes, place: bytes) -> bytes:
+        """The value of a sealed form without its prefix. Raises Unreadable."""
+
+
+def prefix(provider: str, key: str) -> bytes:
+    """The prefix of values that `key` of a provider seals."""
+    return MARK + f"{provider}:v1:{key}:".encode()
