@@ -77,10 +77,14 @@ class Outcome:
 
 @attrs.frozen(slots=True)
 class Damaged:
-    """A key whose stored bytes are not what was written at `revision`."""
+    """A key whose stored bytes are not what was written at `revision`, or, with a reason, cannot be read for now.
+
+    `locked` says why: another configuration could read them, so nothing must be done about them.
+    """
 
     key: str
     revision: int
+    locked: str = ""
 
 
 @attrs.frozen(slots=True)
@@ -159,6 +163,10 @@ class Store(abc.ABC):
     def size_bytes(self) -> int:
         """What the store takes on this machine's disk."""
         return 0
+
+    def outdated(self, key: str) -> bool:
+        """Whether the key's value would be kept in another form if it were written now, though it says the same."""
+        return False
 
     @abc.abstractmethod
     async def start(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
 MARK: Final = b"k8s:enc:"
@@ -14,8 +15,19 @@ class Unreadable(ValueError):
     """A value cannot be opened; the text says why and is fit for clients."""
 
 
+class KeyMissing(Exception):
+    """A data key has to come from elsewhere first: await `fetch()`, which raises Unreadable, and ask again."""
+
+    def __init__(self, fetch: Callable[[], Awaitable[None]]) -> None:
+        super().__init__()
+        self.fetch = fetch
+
+
 class Provider(Protocol):
-    """One key of one kind. `prefix` is what its values begin with; empty for one that does not seal."""
+    """One key of one kind, or a service that keeps keys: both methods of the latter may raise KeyMissing.
+
+    `prefix` is what its values begin with; empty for one that does not seal.
+    """
 
     @property
     def prefix(self) -> bytes:
