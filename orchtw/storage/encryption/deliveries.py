@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
+import attrs
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
-from orchtw.storage.interface import Change, Subscription
+from orchtw.storage.interface import Change, Locked, Subscription
 
 
 class Deliveries(Subscription):
@@ -75,8 +76,8 @@ class Deliveries(Subscription):
             except KeyMissing as missing:
                 try:
                     await missing.fetch()
-                except Unreadable:
-                    return change  # as it is stored, as where no key fits
+                except Unreadable as problem:
+                    return attrs.evolve(change, note=Locked(str(problem)))
 
     def _hand_on(self, changes: Sequence[Change]) -> None:
         """A subscriber that raises is logged and keeps its place, as feeds have it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchtw.storage.encryption.provider import MARK, Unreadable
+from orchtw.storage.encryption.provider import MARK, NOT_PLAIN, Unreadable
 
 
 class Identity:
@@ -18,5 +18,5 @@ class Identity:
 
     def open(self, sealed: bytes, place: bytes) -> bytes:
         if sealed.startswith(MARK):
-            raise Unreadable("identity transformer tried to read encrypted data")
+            raise Unreadable(NOT_PLAIN)
         return sealed

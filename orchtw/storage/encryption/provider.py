@@ -11,6 +11,10 @@ here.
 """
 
 
+NOT_PLAIN: Final = "identity transformer tried to read encrypted data"
+"""Why a sealed value cannot be read where values are plain."""
+
+
 class Unreadable(ValueError):
     """A value cannot be opened; the text says why and is fit for clients."""
 

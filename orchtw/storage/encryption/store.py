@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import TypeVar
 
 import attrs
@@ -14,7 +15,7 @@ from orchtw.errors import InternalError
 from orchtw.storage.encryption.deliveries import Deliveries
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
 from orchtw.storage.encryption.transformer import PLAIN, Opened, Transformer, Transformers
-from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Op, Outcome, Page, Store, Subscription
 
 T = TypeVar("T")
 
@@ -35,8 +36,14 @@ class EncryptedStore(Store):
     with a reason, and a Change has it as it is stored.
     """
 
-    def __init__(self, store: Store, transformers: Transformers) -> None:
+    def __init__(
+        self,
+        store: Store,
+        transformers: Transformers,
+        dependencies: Mapping[str, Callable[[], Awaitable[None]]] = MappingProxyType({}),
+    ) -> None:
         self._store = store
+        self._services = dependencies
         self._transformers = transformers
         self._written: dict[str, list[tuple[bytes, bytes]]] = {}
         """By key: sealed and plain values of writes that are under way, so that feeds need not open them."""
@@ -49,6 +56,10 @@ class EncryptedStore(Store):
     def shared(self) -> bool:
         """See `Store`, as all of these."""
         return self._store.shared
+
+    @property
+    def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        return {**self._store.dependencies, **self._services}
 
     def probe(self) -> None:
         self._store.probe()
@@ -189,20 +200,27 @@ class EncryptedStore(Store):
     def _opened_change(self, change: Change) -> Change:
         """Raises KeyMissing."""
         key, value, previous = change.key, change.value, change.previous
-        opened = Opened(b"", stale=False) if value is None else self._opened_or_closed(key, value)
+        note = change.note
         if previous is not None and previous.value:
-            previous = attrs.evolve(previous, value=self._opened_or_closed(key, previous.value).value)
+            try:
+                previous = attrs.evolve(previous, value=self._opened(key, previous.value).value)
+            except Unreadable:
+                previous = attrs.evolve(previous, value=b"")
+        opened = Opened(b"", stale=False)
+        if value is not None:
+            try:
+                opened = self._opened(key, value)
+                value = opened.value
+            except Unreadable as problem:
+                note = Locked(str(problem))
         self._note(key, opened)
-        return Change(change.revision, key, None if value is None else opened.value, previous, change.note)
+        return Change(change.revision, key, value, previous, note)
 
-    def _opened_or_closed(self, key: str, value: bytes) -> Opened:
+    def _opened(self, key: str, value: bytes) -> Opened:
         for sealed, plain in self._written.get(key, ()):
             if sealed == value:
                 return Opened(plain, stale=False)
-        try:
-            return self._open(key, value)
-        except Unreadable:
-            return Opened(value, stale=False)
+        return self._open(key, value)
 
     def _open(self, key: str, value: bytes) -> Opened:
         return self._transformers.of(key).open(value, key.encode())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from orchtw.storage.encryption.identity import Identity
-from orchtw.storage.encryption.provider import Provider, Unreadable
+from orchtw.storage.encryption.provider import NOT_PLAIN, Provider, Unreadable
 
 
 @attrs.frozen(slots=True)
@@ -19,9 +19,10 @@ class Opened:
 
 
 class Transformer:
-    """The providers of one resource: the first seals, all open."""
+    """The providers of one resource: the first seals, all open. `otherwise`: why what none knows stays closed."""
 
-    def __init__(self, providers: Sequence[Provider]) -> None:
+    def __init__(self, providers: Sequence[Provider], otherwise: str = "no matching prefix found") -> None:
+        self._otherwise = otherwise
         self._providers = tuple(providers)
         self._first = self._providers[0]
 
@@ -44,10 +45,10 @@ class Transformer:
                         problems.append(str(problem))
                 else:
                     return Opened(value, provider is not self._first)
-        raise Unreadable(", ".join(problems) or "no matching prefix found")
+        raise Unreadable(", ".join(problems) or self._otherwise)
 
 
-PLAIN = Transformer([Identity()])
+PLAIN = Transformer([Identity()], NOT_PLAIN)
 """Of resources that nobody wants to have encrypted."""
 
 
