@@ -9,7 +9,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
-from orchtw.testing.process import ServerProcess
+from orchtw.testing.process import ServerProcess, StartFailed
 from tests.end_to_end.client import Client
 from tests.end_to_end.test_start import ProcessCase
 from tests.storage.encryption.key_service import KeyService
@@ -153,11 +153,14 @@ class ProviderTests(EncryptionCase):
         path = f"/apis/{group}/v1/namespaces/default/widgets"
         while (await client.get(path)).code != 200:
             pass
-        self.assertEqual((await client.post(path, {"metadata": {"name": "a"}, "words": WORDS})).code, 201)
+        self.assertEqual((await client.post(path, self.widget(group))).code, 201)
         self.assertEqual(await server.kill9(), -9)
         self.assertFalse(self.on_disk())
         server, client = await self.running(flag)
         self.assertEqual((await client.get(f"{path}/a")).json["words"], WORDS)
+
+    def widget(self, group: str) -> Any:
+        return {"apiVersion": f"{group}/v1", "kind": "Widget", "metadata": {"name": "a"}, "words": WORDS}
 
     async def test_other_vocabulary(self) -> None:
         """A store is rewritten for the other vocabulary with its keys, and refused without them, untouched."""
@@ -165,16 +168,13 @@ class ProviderTests(EncryptionCase):
         server, client = await self.running(flag)
         await self.make(client, "a")
         await server.terminate()
-        server = self.server("--vocabulary=kubernetes", folder=self.folder)
-        error = await self.refused(server)
-        self.assertIn("cannot be read, so the store cannot be rewritten", error)
+        line = await self.refused(self.server("--vocabulary=kubernetes", folder=self.folder))
+        self.assertIn("cannot be read, so the store cannot be rewritten", line)
         server, client = await self.running("--vocabulary=kubernetes", flag)
         self.assertEqual(await self.words(client, "a"), b64encode(WORDS.encode()).decode())
         self.assertFalse(self.on_disk())
 
     async def refused(self, server: ServerProcess) -> str:
-        from orchtw.testing.process import StartFailed
-
         try:
             await server.start()
         except StartFailed as failed:

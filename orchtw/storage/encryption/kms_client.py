@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import grpc
+# grpc would start its threads again in a forked child, where they end the process before it can run a program: that
+# of an exec plugin, for one. It reads this when it is first used.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
+
+import grpc  # noqa: E402
 from twisted.internet.defer import Deferred
 
 from orchtw.storage.encryption.kms_messages import VERSION, message, method_path
 from orchtw.storage.encryption.provider import Unreadable
 
+_BACKOFF_MS: Final = {"initial": 100, "min": 100, "max": 1000}
+"""A service that comes back is found within a second: its socket is on this machine."""
+
 _ABSTRACT: Final = "/@"
+_OPTIONS: Final = tuple((f"grpc.{which}_reconnect_backoff_ms", ms) for which, ms in _BACKOFF_MS.items())
 
 
 class KmsClient:
@@ -50,7 +59,7 @@ class KmsClient:
 
     async def _call(self, method: str, **fields: Any) -> Any:
         if self._channel is None:
-            self._channel = grpc.insecure_channel(self._target)
+            self._channel = grpc.insecure_channel(self._target, _OPTIONS)
         request, response = message(f"{method}Request"), message(f"{method}Response")
         ask = self._channel.unary_unary(
             method_path(method),
@@ -58,7 +67,7 @@ class KmsClient:
             response_deserializer=response.FromString,
         )
         answered: Deferred[None] = Deferred()
-        call = ask.future(request(**fields), timeout=self._timeout_s)
+        call = ask.future(request(**fields), timeout=self._timeout_s, wait_for_ready=True)
         call.add_done_callback(lambda done: self._reactor.callFromThread(answered.callback, None))
         await answered
         try:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
 
 from orchtw.storage.encryption.kms_messages import PACKAGE, VERSION, message
+
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "false"  # see `kms_client`: tests start processes too
 
 
 class KeyService:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from twisted.internet.defer import Deferred, gatherResults
-from twisted.internet.task import Clock
+from twisted.internet.task import Clock, deferLater
 from twisted.trial.unittest import TestCase
 
 from orchtw.storage.encryption.aes import AesCbc
@@ -107,6 +107,8 @@ class KmsTests(ServiceCase):
         kms = Kms("k", self.client(0.5), 10)
         self.service.stop()
         self.assertIn("rpc error: code = ", await self.refusal(self.sealed(kms)))
+        while self.path.exists():  # the old service takes its socket with it, a little later
+            await deferLater(reactor, 0.01)
         self.service = KeyService(f"unix:{self.path}")
         kms = self.kms()
         self.assertEqual(await self.opened(kms, await self.sealed(kms)), b"x")
