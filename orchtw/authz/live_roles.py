@@ -169,6 +169,7 @@ class LiveRoles:
     def _tell(self) -> None:
         for changed in self._listeners:
             changed()
+        self.large.release()
 
 
 def _place(role: RoleKey) -> Place:
@@ -195,8 +196,9 @@ class Large:
     _log = Logger()
 
     def __init__(self, run: Run | None) -> None:
-        self._run = run
+        self.run = run
         self._reading: dict[Place, _Reading] = {}
+        self._ended: list[Deferred[None]] = []
 
     @property
     def busy(self) -> bool:
@@ -205,7 +207,7 @@ class Large:
 
     def concerns(self, entry: Entry) -> bool:
         """Whether reading it would hold the reactor."""
-        return self._run is not None and len(entry.raw) > LARGE_BYTES
+        return self.run is not None and len(entry.raw) > LARGE_BYTES
 
     def one(self, place: Place) -> Deferred[None] | None:
         """The end of what is done with that object; None: it is not being read."""
@@ -229,11 +231,16 @@ class Large:
         Deferred.fromCoroutine(self._read(place, entry, work, keep)).addErrback(self._failed, place, entry)
 
     def forget(self, place: Place) -> None:
-        """What is being read has changed, or is gone."""
+        """What is being read has changed, or is gone; who waits for it is told by `release`."""
         found = self._reading.pop(place, None)
         if found is not None:
-            for each in found.waiting:
-                each.callback(None)
+            self._ended += found.waiting
+
+    def release(self) -> None:
+        """Tell those whose wait is over, once everything says how things are."""
+        ended, self._ended = self._ended, []
+        for each in ended:
+            each.callback(None)
 
     async def done(self) -> None:
         """Return once nothing is being read."""
@@ -241,16 +248,18 @@ class Large:
             await next(iter(self._reading.values())).end()
 
     async def _read(self, place: Place, entry: Entry, work: Callable[[], T], keep: Callable[[T], None]) -> None:
-        assert self._run is not None
-        found = await self._run(len(entry.raw), work)
+        assert self.run is not None
+        found = await self.run(len(entry.raw), work)
         if self._is_read(place, entry):
-            keep(found)
             self.forget(place)
+            keep(found)
+            self.release()
 
     def _failed(self, failure: Failure, place: Place, entry: Entry) -> None:
         self._log.failure("{place} cannot be read", failure=failure, place="/".join(place))
         if self._is_read(place, entry):
             self.forget(place)
+            self.release()
 
     def _is_read(self, place: Place, entry: Entry) -> bool:
         found = self._reading.get(place)

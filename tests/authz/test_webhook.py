@@ -246,7 +246,8 @@ class WebhookTests(WebhookCase):
     def test_rules(self) -> None:
         """What it would allow cannot be listed (reference AUTHZ-29)."""
         rules = self.webhook.rules_for(BOB, "ns")
-        self.assertEqual(rules.incomplete, "webhook authorizer does not support user rule resolution")
+        expected = (True, "webhook authorizer does not support user rule resolution")
+        self.assertEqual((rules.incomplete, rules.error), expected)
 
 
 class RealWebhookTests(TestCase):
