@@ -86,6 +86,7 @@ class Reviews:
         _refuse(request, local_access_causes(review, namespace))
         if review["spec"]["resourceAttributes"].get("namespace") != namespace:
             raise BadRequest(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
+        review = {**review, "metadata": {**review["metadata"], "namespace": namespace}}
         return await self._decide(request, review, _subject(review["spec"]))
 
     async def self_rules(self, request: Request) -> Response:
