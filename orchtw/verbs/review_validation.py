@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.errors import Cause
 from orchtw.objects import Object
-from orchtw.rules.causes import go_value, invalid
+from orchtw.rules.causes import invalid, invalid_struct
 
 _WIPED = frozenset({"managedFields", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"})
 
@@ -43,10 +43,8 @@ def _spec_causes(spec: Object, *, subject: bool) -> list[Cause]:
 
 
 def _path_invalid(path: Object, text: str) -> Cause:
-    """The attributes of a path are shown as the release's Go literal."""
-    values = ", ".join(f"{name.capitalize()}:{go_value(path.get(name, ''))}" for name in ("path", "verb"))
-    shown = f"Invalid value: authorization.NonResourceAttributes{{{values}}}: {text}"
-    return Cause("FieldValueInvalid", shown, "spec.nonResourceAttributes")
+    values = {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
+    return invalid_struct("spec.nonResourceAttributes", "authorization.NonResourceAttributes", values, text)
 
 
 def _metadata_causes(review: Object, text: str, *allowed: str) -> list[Cause]:
