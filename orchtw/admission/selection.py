@@ -1,8 +1,9 @@
-"""Which admission plugins run, and in what order, by default and by the flags (reference ADM-3, ADM-4, ADM-5)."""
+"""Which admission plugins run, and in what order, by default and by the flags (reference ADM-3 to ADM-6)."""
 
 from __future__ import annotations
 
 from orchtw.admission.chain import Plugin
+from orchtw.admission.configuration import Given, read
 from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
 from orchtw.config import Config
@@ -59,31 +60,57 @@ DEFAULT = frozenset(
 """What runs unless it is switched off, as far as this server has it."""
 
 
+NEED_CONFIGURATION = frozenset({"EventRateLimit", "ImagePolicyWebhook", "PodNodeSelector"})
+"""What cannot run without a configuration of its own (reference ADM-6)."""
+
+
 def problems(config: Config) -> list[str]:
     """What is wrong with the flags, a line each: unknown names, ones that are not here, ones that are on and off."""
     enabled, disabled = config.enable_admission_plugins, config.disable_admission_plugins
-    flags = (("enable", enabled), ("disable", disabled))
+    alone = config.admission_control
+    wanted = {"admission-control": alone, "enable-admission-plugins": enabled}
+    flags = {**wanted, "disable-admission-plugins": disabled}
     found = [
-        f'--{flag}-admission-plugins: plugin "{name}" is unknown'
-        for flag, names in flags
-        for name in names
-        if name not in ORDER
+        f'{flag} plugin "{name}" is unknown' for flag, names in flags.items() for name in names if name not in ORDER
     ]
-    found += [
-        f'--enable-admission-plugins: plugin "{name}" is not available; available are {", ".join(PLUGINS)}'
-        for name in enabled
-        if name in ORDER and name not in PLUGINS
-    ]
+    if alone and (enabled or disabled):
+        pair = "enable-admission-plugins/disable-admission-plugins"
+        found.append(f"admission-control and {pair} flags are mutually exclusive")
+    if both := sorted(set(enabled).intersection(disabled)):
+        where = "enable-admission-plugins and disable-admission-plugins"
+        found.append(f"[{' '.join(both)}] in {where} overlapped")
     return found + [
-        f'--enable-admission-plugins: plugin "{name}" is in --disable-admission-plugins too'
-        for name in enabled
-        if name in disabled
+        f'{flag}: plugin "{name}" is not available; available are {", ".join(PLUGINS)}'
+        for flag, names in wanted.items()
+        for name in names
+        if name in ORDER and name not in PLUGINS
     ]
 
 
 def selected(host: Host, config: Config) -> list[Plugin]:
-    """The plugins that are switched on, in their order. Raises ConfigError with every problem of the flags."""
+    """The plugins that are switched on, in their order, each with its configuration.
+
+    Raises ConfigError with every problem of the flags, or of the configurations.
+    """
     if found := problems(config):
         raise ConfigError(*found)
-    names = DEFAULT.union(config.enable_admission_plugins).difference(config.disable_admission_plugins)
-    return [PLUGINS[name](host, config) for name in ORDER if name in names and name in PLUGINS]
+    given = read(config.admission_control_config_file, ORDER)
+    names = frozenset(config.admission_control) or DEFAULT.union(config.enable_admission_plugins)
+    names -= frozenset(config.disable_admission_plugins)
+    plugins: list[Plugin] = []
+    wrong: list[str] = []
+    for name in ORDER:
+        if name in names and name in PLUGINS:
+            try:
+                plugins.append(_made(name, host, config, given.of(name)))
+            except ConfigError as error:
+                wrong += error.problems
+    if wrong:
+        raise ConfigError(*wrong)
+    return plugins
+
+
+def _made(name: str, host: Host, config: Config, given: Given | None) -> Plugin:
+    if given is None and name in NEED_CONFIGURATION:
+        raise ConfigError(f'couldn\'t init admission plugin "{name}": no config specified')
+    return PLUGINS[name](host, config, given)

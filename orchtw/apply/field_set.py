@@ -44,11 +44,6 @@ class FieldSet:
         """The set that FieldsV1 JSON spells; steps of unknown kinds are dropped. Raises ValueError."""
         return cls(field_tree.decode(orjson.loads(fields)))
 
-    @classmethod
-    def from_fields(cls, fields: Any) -> FieldSet:
-        """The same from parsed JSON, which is left as it is."""
-        return cls.decode(orjson.dumps(fields))
-
     def to_fields(self) -> dict[str, Any]:
         """A new FieldsV1 dict with the reference's order of keys."""
         return field_tree.encode(self.tree)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchtw import config
 from orchtw.admission.plugins import PLUGINS
 from orchtw.admission.selection import problems
 from orchtw.authz import MODES
-from orchtw.config import Config
-from orchtw.config_checks import Choices
+from orchtw.config import Config, reading
+from orchtw.config.checks import Choices
 from orchtw.controllers import CONTROLLERS
 from orchtw.errors import ConfigError
 from orchtw.storage import STORES
@@ -21,12 +20,12 @@ CHOICES = Choices(
     controllers=tuple(CONTROLLERS),
 )
 
-FLAGS = config.flags_of(CHOICES)
+FLAGS = reading.flags_of(CHOICES)
 
 
 def parse(arguments: Sequence[str]) -> Config:
     """The Config of a command line (without the program's name). Raises ConfigError with every problem."""
-    made = config.parse(arguments, CHOICES)
+    made = reading.parse(arguments, CHOICES)
     if wrong := problems(made):
         raise ConfigError(*wrong)
     return made

@@ -44,6 +44,7 @@ from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.front_proxy import FrontProxy
+from orchtw.registry.admissions import Admissions
 from orchtw.registry.aggregation.registration import Registration
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
 from orchtw.registry.bootstrap.maker import Maker
@@ -105,32 +106,32 @@ class Instance:
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
         )
         controllers = self._controllers(registry, authorizer, signing)
-        steps = STEPS if config.bootstrap else ()
-        self._readiness = Readiness(self.resources, controllers, steps, reactor)
+        self._readiness = Readiness(self.resources, controllers, STEPS if config.bootstrap else (), reactor)
         self._client_ca_pem = client_ca_pem
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._leases = ServerLeases(store, reactor, Place(address, port))
-        self.definitions = definitions(
-            self.resources, registry, self.caller, self._leases.several, config.gates
-        )
+        self.definitions = definitions(self.resources, registry, self.caller, self._leases.several, config.gates)
         if self.definitions is not None:
             self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
-        self._bootstrap: Bootstrap | None = None
-        if config.bootstrap:
-            service = ServerService(cluster_ip=_first_service_ip(config), leases=self._leases)
-            maker = Maker(targets=self.resources.targets, writes=self.writes, naming=naming)
-            self._bootstrap = self._made_bootstrap(maker, service)
+        self._bootstrap = self._made_bootstrap() if config.bootstrap else None
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
+        self._serve(authenticator, authorizer, admissions, host_and_port(address, port), secret)
+
+    def _serve(
+        self,
+        authenticator: Authenticator,
+        authorizer: Authorizer,
+        admissions: Admissions,
+        address: str,
+        secret: bytes,
+    ) -> None:
+        """Join what answers requests, which is all made: `app` and `screen`."""
+        config, reactor, aggregation = self._config, self._reactor, self._aggregation
         origins = AllowedOrigins(config.cors_allowed_origins)
         passing = PassingOn(
-            self._aggregation.backends,
-            reactor,
-            config.request_timeout_s,
-            origins,
-            self._aggregation.suspect,
-            token_hex(8),
+            aggregation.backends, reactor, config.request_timeout_s, origins, aggregation.suspect, token_hex(8)
         )
         parts = Parts(
             resources=self.resources,
@@ -141,19 +142,19 @@ class Instance:
             authenticator=authenticator,
             authorizer=authorizer,
             checks=self._readiness.checks,
-            address=host_and_port(address, port),
+            address=address,
             secret=secret,
             origins=origins,
-            services=self._aggregation.api_services,
-            documents=self._aggregation.documents,
+            services=aggregation.api_services,
+            documents=aggregation.documents,
             pass_on=passing.pass_on,
             accounts=self._accounts,
             outward=outward(config, self.resources, origins, self.reloads),
         )
         api = API(parts, config)
-        aggregated = Aggregated(self._aggregation.api_services, passing, api.handler.handle)
+        aggregated = Aggregated(aggregation.api_services, passing, api.handler.handle)
         host = Host(
-            naming=naming,
+            naming=self.resources.naming,
             clock=reactor,
             targets=self.resources.targets,
             services=self._services,
@@ -166,9 +167,11 @@ class Instance:
         self.app = line(table, aggregated.handle)
         self.screen = Screen(authenticator, authorizer, partial(refused, table))
 
-    def _made_bootstrap(self, maker: Maker, service: ServerService) -> Bootstrap:
+    def _made_bootstrap(self) -> Bootstrap:
         """What this process makes for the cluster, and keeps saying of aggregated servers."""
-        aggregation = self._aggregation
+        aggregation, resources = self._aggregation, self.resources
+        service = ServerService(cluster_ip=_first_service_ip(self._config), leases=self._leases)
+        maker = Maker(targets=resources.targets, writes=self.writes, naming=resources.naming)
         aggregation.look_after(maker)
         registration = Registration(maker, aggregation.api_services, self._reactor)
 

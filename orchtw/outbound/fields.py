@@ -31,6 +31,12 @@ class Fields:
         place = ".".join(part for part in (self.where, name) if part)
         return ConfigError(f"{self.path}: {place}: {why}" if place else f"{self.path}: {why}")
 
+    def only(self, *names: str) -> None:
+        """Nothing: it has no other fields than these."""
+        for name in self.value:
+            if name not in names:
+                raise self.wrong("", f'unknown field "{name}"')
+
     def text(self, name: str) -> str:
         """A string."""
         return self._of(name, str, "", "must be a string")
@@ -38,6 +44,12 @@ class Fields:
     def flag(self, name: str) -> bool:
         """A boolean."""
         return self._of(name, bool, False, "must be true or false")
+
+    def integer(self, name: str) -> int:
+        """A whole number."""
+        if isinstance(self.value.get(name), bool):
+            raise self.wrong(name, "must be an integer")
+        return self._of(name, int, 0, "must be an integer")
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of strings."""

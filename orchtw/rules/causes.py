@@ -112,11 +112,6 @@ def invalid_struct(field: str, kind: str, values: Mapping[str, str], detail: str
     return Cause("FieldValueInvalid", _join("Invalid value", f"{kind}{{{shown}}}", detail), field)
 
 
-def type_invalid(field: str, value: Any, detail: str) -> Cause:
-    """The value at `field` is of another type than it must be."""
-    return Cause("FieldValueTypeInvalid", _join("Invalid value", go_value(value), detail), field)
-
-
 def required(field: str, detail: str = "") -> Cause:
     """`field` is missing."""
     return Cause("FieldValueRequired", _join("Required value", detail), field)

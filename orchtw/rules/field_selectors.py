@@ -67,13 +67,6 @@ class FieldSelector:
                 return False
         return True
 
-    def matches_object(self, obj: Mapping[str, Any]) -> bool:
-        """Whether every term holds for `obj`, a canonical dict in the stored form."""
-        for field, equal, value in self.terms:
-            if (field_value(field)(obj) == value) is not equal:
-                return False
-        return True
-
     def __str__(self) -> str:
         return ",".join(f"{field}{'=' if equal else '!='}{_escape(value)}" for field, equal, value in self.terms)
 

@@ -54,13 +54,17 @@ def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInf
     at = 2 if parts and parts[0] == "api" else 3
     if len(parts) <= at or parts[0] not in ("api", "apis") or ("" in parts and not _behind_proxy(parts, at)):
         return RequestInfo(is_resource=False, verb=method.lower(), path=path)
-    prefix, group, version = parts[0], "" if at == 2 else parts[1], parts[at - 1]
-    del parts[:at]
-    verb = _VERBS.get(method, "")
-    if parts[0] in _SPECIAL_VERBS:
-        if len(parts) < 2:
-            return RequestInfo(is_resource=False, verb=method.lower(), path=path)
-        verb = parts.pop(0)
+    special = parts[at] in _SPECIAL_VERBS
+    if special and len(parts) < at + 2:
+        return RequestInfo(is_resource=False, verb=method.lower(), path=path)
+    verb = parts.pop(at) if special else _VERBS.get(method, "")
+    return _of_resource(path, verb, params, tuple(parts[:at]), parts[at:])
+
+
+def _of_resource(
+    path: str, verb: str, params: Mapping[str, list[str]], root: tuple[str, ...], parts: list[str]
+) -> RequestInfo:
+    """The target behind `root`, which is `api` and a version, or `apis`, a group and a version."""
     namespace = ""
     count = len(parts)
     if parts[0] == "namespaces" and count > 1:
@@ -75,9 +79,9 @@ def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInf
         is_resource=True,
         verb=verb,
         path=path,
-        prefix=prefix,
-        group=group,
-        version=version,
+        prefix=root[0],
+        group=root[1] if len(root) > 2 else "",
+        version=root[-1],
         namespace=namespace,
         resource=parts[0],
         subresource=parts[2] if count > 2 and verb != "proxy" else "",

@@ -1,21 +1,20 @@
-"""Which plugins run, by default and by the flags (reference ADM-4, ADM-5)."""
+"""Which plugins run, by default and by the flags (reference ADM-4, ADM-5, ADM-6)."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission import selection
 from orchtw.admission.chain import Plugin
+from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
-from orchtw.admission.plugins.certificate_approval import CertificateApproval
-from orchtw.admission.plugins.certificate_signing import CertificateSigning
-from orchtw.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
-from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
-from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
 from orchtw.authz.fixed import AlwaysDeny
 from orchtw.config import Config
@@ -27,21 +26,21 @@ TARGETS = Targets(CATALOGUE, CODECS, CATALOGUE.resources)
 HOST = Host(naming=NAMING, clock=Clock(), targets=TARGETS, authorizer=AlwaysDeny())
 
 DEFAULTS = [
-    NamespaceLifecycle,
-    ServiceAccountPlugin,
-    Priority,
-    CertificateApproval,
-    CertificateSigning,
-    CertificateSubjectRestriction,
-    DefaultIngressClass,
+    *("NamespaceLifecycle", "LimitRanger", "ServiceAccount", "TaintNodesByCondition", "PodSecurity", "Priority"),
+    *("DefaultTolerationSeconds", "DefaultStorageClass", "StorageObjectInUseProtection"),
+    *("PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval", "CertificateSigning"),
+    *("CertificateSubjectRestriction", "DefaultIngressClass", "MutatingAdmissionWebhook"),
+    *("ValidatingAdmissionWebhook", "ResourceQuota"),
 ]
+"""Of the release, in their order."""
 
 
 class SelectionTests(SynchronousTestCase):
     def test_default(self) -> None:
         """Without flags the default plugins run, as far as they are there."""
-        found = selected(HOST, Config())
-        self.assertEqual([type(plugin) for plugin in found], DEFAULTS)
+        self.assertEqual([name for name in ORDER if name in DEFAULT], DEFAULTS)
+        made = [PLUGINS[name](HOST, Config(), None) for name in DEFAULTS if name in PLUGINS]
+        self.assertEqual(list(map(type, selected(HOST, Config()))), list(map(type, made)))
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""
@@ -57,17 +56,14 @@ class SelectionTests(SynchronousTestCase):
             return NamespaceLifecycle.of(HOST)
 
         names = ("AlwaysDeny", "AlwaysAdmit", "NamespaceLifecycle")
-        fakes = {name: lambda host, config, name=name: factory(name) for name in names}
+        fakes = {name: lambda host, config, given, name=name: factory(name) for name in names}
         self.patch(selection, "PLUGINS", fakes)
         selected(HOST, Config(enable_admission_plugins=("AlwaysDeny", "AlwaysAdmit")))
         self.assertEqual(made, ["AlwaysAdmit", "NamespaceLifecycle", "AlwaysDeny"])
 
     def test_wrong_names(self) -> None:
         """Every unknown name, one that is not here, and one that is on and off has its line."""
-        available = (
-            "available are NamespaceLifecycle, CertificateApproval, CertificateSigning, "
-            "CertificateSubjectRestriction, DefaultIngressClass, Priority, ServiceAccount"
-        )
+        available = f"available are {', '.join(PLUGINS)}"
         config = Config(
             enable_admission_plugins=("Nope", "NodeRestriction", "LimitRanger", "NamespaceLifecycle"),
             disable_admission_plugins=("Neither", "NamespaceLifecycle"),
@@ -76,15 +72,61 @@ class SelectionTests(SynchronousTestCase):
         self.assertEqual(
             found,
             [
-                '--enable-admission-plugins: plugin "Nope" is unknown',
-                '--disable-admission-plugins: plugin "Neither" is unknown',
-                f'--enable-admission-plugins: plugin "NodeRestriction" is not available; {available}',
-                f'--enable-admission-plugins: plugin "LimitRanger" is not available; {available}',
-                '--enable-admission-plugins: plugin "NamespaceLifecycle" is in --disable-admission-plugins too',
+                'enable-admission-plugins plugin "Nope" is unknown',
+                'disable-admission-plugins plugin "Neither" is unknown',
+                "[NamespaceLifecycle] in enable-admission-plugins and disable-admission-plugins overlapped",
+                f'enable-admission-plugins: plugin "NodeRestriction" is not available; {available}',
+                f'enable-admission-plugins: plugin "LimitRanger" is not available; {available}',
             ],
         )
         error = self.assertRaises(ConfigError, selected, HOST, config)
         self.assertEqual(list(error.problems), found)
+
+    def test_alone(self) -> None:
+        """What the deprecated flag lists runs, in the order of the release, and nothing else."""
+        found = selected(HOST, Config(admission_control=("Priority", "NamespaceLifecycle")))
+        self.assertEqual([type(plugin) for plugin in found], [NamespaceLifecycle, Priority])
+
+    def test_alone_excludes(self) -> None:
+        """The deprecated flag goes with neither of the others, and has its own line for an unknown name."""
+        line = (
+            "admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive"
+        )
+        alone, other = ("Priority",), ("ServiceAccount",)
+        for config in (
+            Config(admission_control=alone, enable_admission_plugins=other),
+            Config(admission_control=alone, disable_admission_plugins=other),
+        ):
+            self.assertEqual(problems(config), [line])
+        found = problems(Config(admission_control=("Nope",)))
+        self.assertEqual(found, ['admission-control plugin "Nope" is unknown'])
+
+    def test_configured(self) -> None:
+        """A plugin gets the configuration that the file has for it, and its complaints are all reported (ADM-6)."""
+        folder = Path(self.mktemp())
+        folder.mkdir()
+        plugins = [
+            {"name": "PodNodeSelector", "configuration": {"a": 1}},
+            {"name": "AlwaysDeny", "path": "not-there.yaml"},
+        ]
+        file = {"apiVersion": "apiserver.config.orch.io/v1", "kind": "AdmissionConfiguration", "plugins": plugins}
+        (folder / "a.json").write_text(json.dumps(file))
+        got: list[object] = []
+
+        def factory(host: Host, config: Config, given: Given | None) -> Plugin:
+            got.append(given and given.obj)
+            raise ConfigError("not this one")
+
+        names = ("PodNodeSelector", "Priority", "EventRateLimit")
+        self.patch(selection, "PLUGINS", dict.fromkeys(names, factory))
+        config = Config(
+            admission_control_config_file=folder / "a.json",
+            enable_admission_plugins=("PodNodeSelector", "EventRateLimit"),
+        )
+        error = self.assertRaises(ConfigError, selected, HOST, config)
+        self.assertEqual(got, [{"a": 1}, None])
+        last = 'couldn\'t init admission plugin "EventRateLimit": no config specified'
+        self.assertEqual(error.problems, ("not this one", "not this one", last))
 
     def test_tables(self) -> None:
         """What runs by default and what is there have their places in the order, each once."""

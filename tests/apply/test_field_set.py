@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import orjson
 from hypothesis import given
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -95,7 +94,6 @@ class FieldSetPropertyTests(SynchronousTestCase):
     def test_round_trip(self, fields: FieldSet) -> None:
         """A set is the same after FieldsV1, and its paths are all it is made of."""
         self.assertEqual(FieldSet.decode(fields.encode()), fields)
-        self.assertEqual(FieldSet.from_fields(orjson.loads(fields.encode())), fields)
         self.assertEqual(FieldSet.of(*fields), fields)
         self.assertEqual(len(list(fields)), len(fields))
 

@@ -120,7 +120,7 @@ class LargeAdmissionTests(TestCase):
     async def test_in_the_thread(self) -> None:
         """What plugins see and change of a large object is converted and copied in the thread."""
         plugin = Recorder()
-        self.patch(selection, "PLUGINS", {PLUGIN: lambda host, settings: plugin})
+        self.patch(selection, "PLUGINS", {PLUGIN: lambda host, settings, given: plugin})
         server = InProcessServer(reactor, self.mktemp(), enable_admission_plugins=(PLUGIN,))
         await server.start()
         self.addCleanup(server.stop)

@@ -183,12 +183,6 @@ class FieldSelectorTests(SynchronousTestCase):
         self.assertEqual(selector.equalities, (("spec.nodeName", "n1"),))
         self.assertEqual(selector.fields, ("spec.nodeName", "status.phase"))
 
-    def test_objects(self) -> None:
-        """A selector can be asked about an object directly."""
-        pod = {"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}, "status": {}}
-        self.assertTrue(parse_fields("spec.nodeName=n1,status.phase=", POD_FIELDS).matches_object(pod))
-        self.assertFalse(parse_fields("spec.nodeName!=n1", POD_FIELDS).matches_object(pod))
-
     def test_custom(self) -> None:
         """Of custom kinds there are exactly the fields that they have, and no other names (reference READ-22)."""
         selector = parse_fields("metadata.name=a", ("metadata.name",), custom=True)

@@ -76,7 +76,7 @@ class ServedCase(SynchronousTestCase):
     def setUp(self) -> None:
         self.plugin = Recorder()
         plugin = self.make_plugin()
-        self.patch(selection, "PLUGINS", {**PLUGINS, PLUGIN: lambda host, config: plugin})
+        self.patch(selection, "PLUGINS", {**PLUGINS, PLUGIN: lambda host, config, given: plugin})
         self.clock = Host()
         self.store = MemoryStore(self.clock)
         self.patch(in_process, "claim_store", lambda config, naming, reactor: self.store)

@@ -1,0 +1,12 @@
+"""What a setting says of itself, beside its name, type and default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchtw.flags import Kind
+
+
+def about(section: str, help: str, kind: Kind, short: str = "") -> dict[str, Any]:
+    """The metadata of a field of Config: the section and text of `--help`, how values are read, a short name."""
+    return {"section": section, "help": help, "kind": kind, "short": short}

@@ -1,0 +1,53 @@
+"""Which controllers run, and how."""
+
+from __future__ import annotations
+
+import attrs
+
+from orchtw.config.about import about
+from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST
+
+
+@attrs.frozen(slots=False, kw_only=True)
+class Controllers:
+    """The settings of controllers."""
+
+    controllers: tuple[str, ...] = attrs.field(
+        default=("*",),
+        metadata=about(
+            "Controllers",
+            "Controllers to run: * for all but bootstrapsigner and tokencleaner, names, -name for all but it, "
+            "-* for none but those named; there are {controllers}.",
+            LIST,
+        ),
+    )
+    enable_garbage_collector: bool = attrs.field(
+        default=True,
+        metadata=about("Controllers", "Deletes set and obey the garbage collector's finalizers.", BOOLEAN),
+    )
+    concurrent_namespace_syncs: int = attrs.field(
+        default=10, metadata=about("Controllers", "Namespaces that are emptied at a time.", INTEGER)
+    )
+    concurrent_gc_syncs: int = attrs.field(
+        default=20, metadata=about("Controllers", "Objects that the garbage collector looks at at a time.", INTEGER)
+    )
+    concurrent_serviceaccount_token_syncs: int = attrs.field(
+        default=5,
+        metadata=about("Controllers", "Secrets with tokens of service accounts worked on at a time.", INTEGER),
+    )
+    namespace_sync_period_s: float = attrs.field(
+        default=300.0, metadata=about("Controllers", "Time between looks at all namespaces.", DURATION)
+    )
+    leader_elect: bool = attrs.field(
+        default=False,
+        metadata=about("Controllers", "Run the controllers only while holding a Lease.", BOOLEAN),
+    )
+    leader_elect_lease_duration_s: float = attrs.field(
+        default=15.0, metadata=about("Controllers", "Time after which others may take the Lease over.", DURATION)
+    )
+    leader_elect_renew_deadline_s: float = attrs.field(
+        default=10.0, metadata=about("Controllers", "Time a leader may fail to renew before it ends.", DURATION)
+    )
+    leader_elect_retry_period_s: float = attrs.field(
+        default=2.0, metadata=about("Controllers", "Time between attempts at the Lease.", DURATION)
+    )

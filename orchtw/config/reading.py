@@ -1,0 +1,77 @@
+"""The settings as flags and a file say them (reference FLAG-1, FLAG-2).
+
+Which stores, modes and controllers there are is for their registries to say: the composition root hands their names
+in as `Choices`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import yaml
+
+from orchtw import flags
+from orchtw.config.checks import Choices, check
+from orchtw.config.settings import Config
+from orchtw.errors import ConfigError
+from orchtw.flags import Flag
+from orchtw.naming import Naming
+
+
+def _name(field: attrs.Attribute[Any]) -> str:
+    return field.name.removesuffix("_s").replace("_", "-")
+
+
+def _also(name: str) -> str:
+    """The flag's name in the other vocabulary, if it has one: the vocabulary is a flag itself, so both are read."""
+    other = Naming.kubernetes().translate(name)
+    return "" if other == name else other
+
+
+_FIELDS = {_name(field): field.name for field in attrs.fields(Config)}
+
+
+def flags_of(choices: Choices) -> tuple[Flag, ...]:
+    """Every flag, in the order of the fields."""
+    named = {name: ", ".join(names) for name, names in attrs.asdict(choices).items()}
+    return tuple(
+        Flag(name=name, also=_also(name), default=field.default, **{**about, "help": about["help"].format_map(named)})
+        for field in attrs.fields(Config)
+        if (about := field.metadata) and (name := _name(field))
+    )
+
+
+def parse(arguments: Sequence[str], choices: Choices) -> Config:
+    """The Config of a command line (without the program's name) and of the `--config` file it names.
+
+    Raises ConfigError with every problem of both: unknown flags and keys, values that cannot be read, and
+    values that do not fit together.
+    """
+    known = flags_of(choices)
+    given, problems = flags.scan(arguments, known)
+    path = given.get("config", [""])[-1]
+    if path:
+        found, more = _read_file(Path(path), known)
+        given = {**found, **given}
+        problems += more
+    values, more = flags.convert(given, known)
+    problems += more
+    config = Config(**{_FIELDS[name]: value for name, value in values.items()})
+    problems += check(config, choices)
+    if problems:
+        raise ConfigError(*problems)
+    return config
+
+
+def _read_file(path: Path, known: Sequence[Flag]) -> tuple[dict[str, list[str]], list[str]]:
+    source = f"--config {path}"
+    try:
+        document = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except OSError as error:
+        return {}, [f"{source}: {error.strerror}"]
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return {}, [f"{source}: not valid YAML: {' '.join(str(error).split())}"]
+    return flags.scan_mapping(document, [flag for flag in known if flag.name != "config"], source)

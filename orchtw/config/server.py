@@ -1,0 +1,107 @@
+"""How the process runs and what it listens on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+
+from orchtw.config.about import about
+from orchtw.flags import DURATION, INTEGER, LIST, PAIRS, PATH, SWITCHES, TEXT
+
+
+@attrs.frozen(slots=False, kw_only=True)
+class Server:
+    """The settings of generic, serving and health."""
+
+    data_dir: Path = attrs.field(
+        default=Path("orch-data"),
+        metadata=about("Generic", "Folder of the store, the keys and admin.kubeconfig.", PATH),
+    )
+    vocabulary: str = attrs.field(
+        default="orch",
+        metadata=about(
+            "Generic", "Names to serve under: orch or kubernetes. A store of the other is rewritten once.", TEXT
+        ),
+    )
+    config: Path | None = attrs.field(
+        default=None,
+        metadata=about("Generic", "YAML file with flags as keys; the command line wins.", PATH),
+    )
+    feature_gates: tuple[tuple[str, str], ...] = attrs.field(
+        default=(), metadata=about("Generic", "Features to switch: Name=true|false, comma-separated.", SWITCHES)
+    )
+    runtime_config: tuple[tuple[str, str], ...] = attrs.field(
+        default=(),
+        metadata=about(
+            "Generic",
+            "APIs to switch: api/all|ga|beta|alpha, <group>/<version>[/<resource>] = true|false.",
+            PAIRS,
+        ),
+    )
+    v: int = attrs.field(
+        default=0, metadata=about("Generic", "Log verbosity; 3 and more logs every request.", INTEGER, "v")
+    )
+    bind_address: str = attrs.field(
+        default="127.0.0.1", metadata=about("Serving", "IP address to listen on; 0.0.0.0 or :: for all.", TEXT)
+    )
+    secure_port: int = attrs.field(
+        default=6443, metadata=about("Serving", "HTTPS port; 0 picks a free one.", INTEGER)
+    )
+    advertise_address: str = attrs.field(
+        default="",
+        metadata=about("Serving", "IP address that clients are told; empty: the bind address.", TEXT),
+    )
+    tls_cert_file: Path | None = attrs.field(
+        default=None,
+        metadata=about("Serving", "PEM serving certificate, chain after it; empty: one is made.", PATH),
+    )
+    tls_private_key_file: Path | None = attrs.field(
+        default=None, metadata=about("Serving", "PEM private key of --tls-cert-file.", PATH)
+    )
+    tls_min_version: str = attrs.field(
+        default="VersionTLS12", metadata=about("Serving", "Oldest TLS version: VersionTLS12 or VersionTLS13.", TEXT)
+    )
+    tls_cipher_suites: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=about("Serving", "TLS 1.2 cipher suites by IANA name, in order; empty: safe defaults.", LIST),
+    )
+    request_timeout_s: float = attrs.field(
+        default=60.0, metadata=about("Serving", "Time for a request that is not long-running.", DURATION)
+    )
+    min_request_timeout: int = attrs.field(
+        default=1800, metadata=about("Serving", "Seconds a watch lives at least; at most twice that.", INTEGER)
+    )
+    max_connections: int = attrs.field(
+        default=20_000, metadata=about("Serving", "Connections at a time; more wait in the system.", INTEGER)
+    )
+    idle_timeout_s: float = attrs.field(
+        default=180.0, metadata=about("Serving", "Time a connection may wait between requests.", DURATION)
+    )
+    write_stall_timeout_s: float = attrs.field(
+        default=30.0,
+        metadata=about("Serving", "Time a client may take nothing of what waits for it.", DURATION),
+    )
+    max_inflight_bytes: int = attrs.field(
+        default=256 << 20,
+        metadata=about(
+            "Serving", "Bytes held for unfinished requests and answers; an eighth for anonymous clients.", INTEGER
+        ),
+    )
+    tls_handshake_timeout_s: float = attrs.field(
+        default=10.0, metadata=about("Serving", "Time for a TLS handshake.", DURATION)
+    )
+    cors_allowed_origins: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=about(
+            "Serving",
+            "Regular expressions of web origins whose pages may use the API; they match anywhere in one.",
+            LIST,
+        ),
+    )
+    livez_grace_period_s: float = attrs.field(
+        default=0.0, metadata=about("Health", "Time during which /livez forgives unfinished start hooks.", DURATION)
+    )
+    shutdown_delay_duration_s: float = attrs.field(
+        default=0.0, metadata=about("Health", "Time to go on serving after SIGTERM, with /readyz failing.", DURATION)
+    )

@@ -1,0 +1,88 @@
+"""The settings of the API server as one value (reference FLAG-1).
+
+Each field is a flag, the only place where it is written down; a module for each subject has them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from orchtw import gates
+from orchtw.config.accounts import ServiceAccounts
+from orchtw.config.admission import Admission
+from orchtw.config.authentication import Authentication
+from orchtw.config.authorization import Authorization
+from orchtw.config.checks import port_range
+from orchtw.config.cluster import Cluster
+from orchtw.config.controllers import Controllers
+from orchtw.config.server import Server
+from orchtw.config.signing import Signing
+from orchtw.config.store import Storage
+from orchtw.flags import PATH, PATHS
+from orchtw.rules.ports import HIGHEST
+
+_LOOPBACK = {4: "127.0.0.1", 6: "::1"}
+
+
+@attrs.frozen(slots=False, kw_only=True)
+class Config(
+    Signing,
+    Controllers,
+    Cluster,
+    Admission,
+    Authorization,
+    ServiceAccounts,
+    Authentication,
+    Storage,
+    Server,
+):
+    """How one API server is to run. Attributes are the flags' names; `_s` at the end means seconds.
+
+    The fields of the last base come first, in `--help` too.
+    """
+
+    @property
+    def public_address(self) -> str:
+        """The address clients are sent to: advertised, else the bound one, else (bound to all) loopback."""
+        if self.advertise_address:
+            return self.advertise_address
+        address = ipaddress.ip_address(self.bind_address)
+        return _LOOPBACK[address.version] if address.is_unspecified else self.bind_address
+
+    @property
+    def service_networks(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+        """The ranges of `--service-cluster-ip-range`, which has been checked."""
+        return tuple(ipaddress.ip_network(each) for each in self.service_cluster_ip_range)
+
+    @property
+    def service_node_ports(self) -> tuple[int, int]:
+        """First and last of `--service-node-port-range`, which has been checked."""
+        return port_range(self.service_node_port_range) or (1, HIGHEST)
+
+    def rooted(self, folder: Path) -> Config:
+        """The same with every relative path taken from `folder`, so that a later change of directory is harmless."""
+        paths: dict[str, Any] = {
+            name: folder / value for name in _PATHS if (value := getattr(self, name)) is not None
+        }
+        paths |= {name: tuple(folder / path for path in getattr(self, name)) for name in _PATH_LISTS}
+        return attrs.evolve(self, **paths)
+
+    @property
+    def gates(self) -> Mapping[str, bool]:
+        """Every feature gate's state."""
+        return MappingProxyType(gates.resolve(self.feature_gates)[0])
+
+
+_PATHS = tuple(field.name for field in attrs.fields(Config) if field.metadata["kind"] is PATH)
+_PATH_LISTS = tuple(field.name for field in attrs.fields(Config) if field.metadata["kind"] is PATHS)
+
+
+def host_and_port(address: str, port: int) -> str:
+    """`127.0.0.1:6443` or `[::1]:6443`."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -1,0 +1,22 @@
+"""Where objects are kept, and for how long."""
+
+from __future__ import annotations
+
+import attrs
+
+from orchtw.config.about import about
+from orchtw.flags import DURATION, TEXT
+
+
+@attrs.frozen(slots=False, kw_only=True)
+class Storage:
+    """The settings of storage."""
+
+    storage_backend: str = attrs.field(default="sqlite", metadata=about("Storage", "Store to use: {stores}.", TEXT))
+    etcd_compaction_interval_s: float = attrs.field(
+        default=300.0, metadata=about("Storage", "Time for which the store keeps history.", DURATION)
+    )
+    event_ttl_s: float = attrs.field(
+        default=3600.0,
+        metadata=about("Storage", "Time for which Events are kept after their last write; 0: for ever.", DURATION),
+    )
