@@ -13,10 +13,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.assembly.instance import Instance
 from orchtw.authz.rbac import MAX_ROUNDS
 from orchtw.config import Config
+from orchtw.errors import TooManyRequests
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
+from orchtw.storage.cache_resource import DamagedObject
 from tests.client.world import MemoryStore
 
 GROUP = "rbac.authorization.orch.io"
@@ -348,6 +350,22 @@ class LargeTests(RbacCase):
             self.assertNoResult(asked)
             self.give_many(f"secrets-{number}")
         self.assertEqual(self.code(asked), 403)
+
+    def test_busy(self) -> None:
+        """A large role is read at once when the thread takes no more (reference AUTHZ-39)."""
+        self.give_many("configmaps")
+        asked = self.waits()
+        self.works.pop().errback(TooManyRequests("too many", {}))
+        self.assertEqual(self.code(asked), 200)
+
+    def test_damaged(self) -> None:
+        """A role that cannot be read gives nothing, and nobody waits for it any more."""
+        self.give_many("configmaps")
+        asked = self.waits()
+        self.works.pop().errback(DamagedObject("role", 1))
+        self.assertEqual(self.code(asked), 403)
+        self.assertEqual(self.ask("GET", MAPS)[0], 403)
+        self.assertEqual(len(self.flushLoggedErrors(DamagedObject)), 1)
 
     def test_leaves(self) -> None:
         """Who leaves while he waits is let go."""
