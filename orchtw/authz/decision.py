@@ -14,6 +14,7 @@ from orchtw.naming import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.rules.rbac import Rule
 
 
 @attrs.frozen(slots=True)
@@ -61,8 +62,8 @@ class Rules:
     user's roles (reference AUTHZ-29).
     """
 
-    resources: tuple[ResourceRule, ...] = ()
-    paths: tuple[PathRule, ...] = ()
+    resources: tuple[ResourceRule | Rule, ...] = ()
+    paths: tuple[PathRule | Rule, ...] = ()
     incomplete: bool = False
     error: str = ""
 

@@ -16,7 +16,7 @@ from orchtw.naming import Naming
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
-from orchtw.rules.rbac import Rule, rules_of
+from orchtw.rules.rbac import Rule, merged, rules_of
 from orchtw.storage.cache_resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import LARGE_BYTES, Entry
@@ -151,7 +151,7 @@ class LiveRoles:
             self._index.forget_role(role)
             self._tell()
 
-        self.large.read(_place(role), entry, lambda: rules_of(stored.load(entry)), keep)
+        self.large.read(_place(role), entry, lambda: merged(rules_of(stored.load(entry))), keep)
         known = self._large_roles.get(role)
         return () if known is None else known[1]
 

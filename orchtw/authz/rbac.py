@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from orchtw.authz.decision import Decision, PathRule, ResourceRule, Rules
+from orchtw.authz.decision import Decision, Rules
 from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.rbac_index import Grant
 from orchtw.naming import Naming
@@ -27,6 +27,9 @@ MAX_REASONS: Final = 32
 
 AT_ONCE: Final = 20_000
 """Rules and names that are looked at on the reactor, which takes some 8 ms; more of them are in a thread."""
+
+MAX_TOLD: Final = 10_000
+"""Rules that are told of a user; a role of an installation has some twenty."""
 
 STEP_BYTES: Final = 256
 """As how much input one of them counts there."""
@@ -70,16 +73,15 @@ class RBAC:
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """The rules of the roles that the user has."""
-        held, missing = self._roles.held(user, namespace)
+        held, errors = self._roles.held(user, namespace)
+        told = held[:MAX_TOLD]
+        if len(held) > len(told):
+            errors.append(f"there are {len(held) - len(told)} more rules")
         return Rules(
-            resources=tuple(
-                ResourceRule(verbs=each.verbs, groups=each.groups, resources=each.resources, names=each.names)
-                for each in held
-                if each.resources
-            ),
-            paths=tuple(PathRule(verbs=each.verbs, paths=each.paths) for each in held if each.paths),
-            incomplete=self._roles.reading(user, namespace) is not None,
-            error=_together(missing),
+            resources=tuple(each for each in told if each.resources),
+            paths=tuple(each for each in told if each.paths),
+            incomplete=len(held) > len(told) or self._roles.reading(user, namespace) is not None,
+            error=_together(errors),
         )
 
     def _forget(self) -> None:

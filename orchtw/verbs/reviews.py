@@ -26,7 +26,8 @@ from orchtw.verbs.review_validation import access_causes, local_access_causes
 Review = Callable[[Request], Awaitable[Response]]
 
 RULE_BYTES: Final = 512
-"""As how much input a rule counts that is told: many of them are told off the reactor."""
+NAME_BYTES: Final = 16
+"""As how much input a rule and each of its resources and names count: many of them are told off the reactor."""
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -97,6 +98,7 @@ class Reviews:
         assert request.user is not None
         rules = self.authorizer.rules_for(request.user, review["spec"]["namespace"])
         size = RULE_BYTES * (len(rules.resources) + len(rules.paths))
+        size += NAME_BYTES * sum(len(rule.resources) + len(rule.names) for rule in rules.resources)
         status = await self.offload.run(size, partial(_rules_json, rules))
         answer = {**review, "metadata": {}, "spec": {}}
         return await self.offload.run(size, partial(self._answer, request, answer, status))

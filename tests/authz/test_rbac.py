@@ -13,7 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authz import rbac
 from orchtw.authz.decision import NO_OPINION, Decision
-from orchtw.authz.rbac import MAX_REASONS, RBAC
+from orchtw.authz.rbac import MAX_REASONS, MAX_TOLD, RBAC
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.request import RequestInfo, UserInfo
@@ -233,6 +233,11 @@ class ReasonTests(SynchronousTestCase):
         rules = self.world.rbac.rules_for(USERS[0], "a")
         self.assertEqual([each.resources for each in rules.resources], [("pods",), ("nodes",)])
         self.assertEqual((rules.paths, rules.incomplete, rules.error), ((), False, ""))
+        many = [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}] * (MAX_TOLD + 5)
+        self.world.change("role", "", "r", many)
+        rules = self.world.rbac.rules_for(USERS[0], "a")
+        expected = (MAX_TOLD, True, "there are 6 more rules")
+        self.assertEqual((len(rules.resources), rules.incomplete, rules.error), expected)
         self.world.change("role", "", "r", None)
         rules = self.world.rbac.rules_for(USERS[0], "a")
         self.assertEqual((rules.incomplete, len(rules.resources)), (False, 1))
