@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
 ON_DEMAND = (
-    "apply", "authentication", "definitions", "handshake", "holdup", "holdup-custom", "holdup-restart", "soak",
+    "apply", "authentication", "authorization", "definitions", "handshake", "holdup", "holdup-custom",
+    "holdup-restart", "soak",
 )  # fmt: skip
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")

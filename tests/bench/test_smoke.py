@@ -54,6 +54,13 @@ class CommandTests(SynchronousTestCase):
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([(line["errors"], line["connections"]) for line in lines], [(0, 50)] * 6)
 
+    def test_authorization(self) -> None:
+        """Decisions are timed, and every change of a binding counts for the next request (reference AUTHZ-16)."""
+        done = bench("--quick", "--scenarios=authorization")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        decision, change = (orjson.loads(line) for line in done.stdout.splitlines())
+        self.assertEqual((decision["allowed"], change["wrong"]), (1000, 0))
+
     def test_all_scenarios(self) -> None:
         """Every scenario prints a JSON line, none has an error, and each has the figure it is there for."""
         done = bench(*TINY)
