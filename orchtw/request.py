@@ -84,6 +84,8 @@ class Request:
     `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it.
+    `webhooks_s` is for how long admission webhooks have held it up; `given_up` says that the server has refused it to
+    defend itself.
     """
 
     method: str
@@ -100,6 +102,8 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    webhooks_s: float = 0.0
+    given_up: bool = False
     _params: dict[str, list[str]] | None = None
 
     @property

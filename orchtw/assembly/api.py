@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from random import SystemRandom
 
 import attrs
-from prometheus_client.registry import Collector
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.resources import Resources
 from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
@@ -52,7 +52,7 @@ class Parts:
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
     authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
-    asks them. `accounts` issues tokens of service accounts. `metrics` are shown beside those of the API.
+    asks them. `accounts` issues tokens of service accounts. `instruments` are what `/metrics` shows.
     """
 
     resources: Resources
@@ -61,7 +61,7 @@ class Parts:
     writes: WritePath
     deletion: Deletion
     tokens: TokenReviewer
-    metrics: Sequence[Collector]
+    instruments: Instruments
     authorizer: Authorizer
     checks: Checks
     address: str
@@ -89,10 +89,6 @@ class API:
             resources.offload,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
-        self._metrics = Metrics()
-        self._metrics.count_damaged(lambda: resources.cacher.damaged)
-        for metrics in parts.metrics:
-            self._metrics.registry.register(metrics)
         reading, writing = self._reading(), self._writing()
         times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
         self.handler = ResourceHandler(
@@ -103,7 +99,7 @@ class API:
             subresource_verbs(reading, writing, resources.targets, parts.outward, parts.accounts),
             self._endpoints(),
             self._virtual(writing),
-            self._metrics.deprecated_requested,
+            parts.instruments.requests.requested_deprecated,
         )
 
     def _reading(self) -> Reading:
@@ -138,7 +134,7 @@ class API:
             [
                 Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
                 Version(resources.naming),
-                self._metrics,
+                Metrics(parts.instruments.registry),
                 IssuerDiscovery(parts.accounts),
                 Discovery(
                     resources.targets,

@@ -18,6 +18,7 @@ from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
+from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
@@ -56,6 +57,7 @@ from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.namespace_maker import make_namespace
 from orchtw.reloads import Reloads
+from orchtw.request import Request
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
 from orchtw.verbs.aggregated import Aggregated, PassingOn
@@ -100,7 +102,9 @@ class Instance:
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
+        self.instruments = Instruments(config, self.resources)
         self._authentication_metrics = AuthenticationMetrics()
+        self.instruments.registry.show(self._authentication_metrics)
         self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
         admissions = admission(self.resources, config, self.authorizer, self.caller, self._make_namespace)
         grants = GrantChecks(authorizer=self.authorizer, roles=self.roles, run=self.resources.offload.run)
@@ -137,7 +141,7 @@ class Instance:
             writes=self.writes,
             deletion=self.deletion,
             tokens=self.authenticator.tokens,
-            metrics=[self._authentication_metrics],
+            instruments=self.instruments,
             authorizer=self.authorizer,
             checks=self._readiness.checks,
             address=address,
@@ -160,6 +164,8 @@ class Instance:
             authorizer=self.authorizer,
             origins=origins,
             refuse=api.acceptance.refusal,
+            requests=self.instruments.requests,
+            attempts=self.instruments.attempts,
         )
         table = stages(host, config)
         self.app = line(table, aggregated.handle)
@@ -219,7 +225,13 @@ class Instance:
             services=self._services,
             metrics=self._authentication_metrics,
         )
-        return authenticators(host, self._config, refused=RefusedLog(self._reactor).refused)
+        log = RefusedLog(self._reactor)
+
+        def refused(request: Request, reasons: list[str]) -> None:
+            self.instruments.attempts.failed(wrong=bool(reasons))
+            log.refused(request, reasons)
+
+        return authenticators(host, self._config, refused=refused)
 
     def _authorizer(self) -> Authorizer:
         resources = self.resources

@@ -20,9 +20,12 @@ from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
 from orchtw.filters.deadline import Deadline
 from orchtw.filters.impersonation import ImpersonationStage
+from orchtw.filters.metrics import MetricsStage
 from orchtw.filters.refusals import Refusals
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import VERBOSITY, RequestLog
+from orchtw.metrics.authentication import Attempts
+from orchtw.metrics.requests import RequestMetrics
 from orchtw.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
@@ -46,6 +49,8 @@ class Host:
     authorizer: Authorizer
     origins: AllowedOrigins
     refuse: Callable[[Request, StatusError], Response]
+    requests: RequestMetrics
+    attempts: Attempts
 
 
 Factory = Callable[[Host, Config], Stage | None]
@@ -54,11 +59,12 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("cors", lambda host, config: CORS(host.origins) if host.origins else None),
     ("audit-id", lambda host, config: AuditIdStage()),
     ("common-headers", lambda host, config: CommonHeaders()),
+    ("metrics", lambda host, config: MetricsStage(host.requests, host.clock.seconds)),
     ("request-log", lambda host, config: RequestLog(host.clock) if config.v >= VERBOSITY else None),
     ("refusals", lambda host, config: Refusals(host.refuse)),
-    ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s)),
+    ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s, host.requests.ended_late)),
     ("request-info", lambda host, config: RequestInfoStage()),
-    ("authentication", lambda host, config: AuthenticationStage(host.authenticator)),
+    ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),
     ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),
     ("authorization", lambda host, config: AuthorizationStage(host.authorizer)),
 )
