@@ -87,6 +87,7 @@ class API:
             Transforms(resources.codecs, resources.naming, time.time),
             resources.cacher.turns,
             resources.offload,
+            parts.instruments.events.of,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
         reading, writing = self._reading(), self._writing()
@@ -111,6 +112,7 @@ class API:
             tokens=Tokens(self._parts.secret, resources.naming),
             offload=resources.offload,
             representations=self._representations,
+            lists=self._parts.instruments.lists,
             chunked_lists=self._config.gates["APIListChunking"],
         )
 

@@ -99,16 +99,18 @@ class Instance:
         self._accounts = account_tokens(config, naming, host_and_port(address, port), account_key)
         self._ca_pem = root_ca(config) or ca_pem
         self._services = MultiService()  # type: ignore[no-untyped-call]
-        self.caller = caller(self.resources)
+        self.instruments = Instruments(config, self.resources)
+        self.instruments.lag.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self.caller = caller(self.resources, self.instruments.calls)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
-        self.instruments = Instruments(config, self.resources)
         self._authentication_metrics = AuthenticationMetrics()
         self.instruments.registry.show(self._authentication_metrics)
         self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
         admissions = admission(self.resources, config, self.authorizer, self.caller, self._make_namespace)
         grants = GrantChecks(authorizer=self.authorizer, roles=self.roles, run=self.resources.offload.run)
-        self.writes = write_path(self.resources, config, admissions, grants)
+        times = self.instruments.store_times
+        self.writes = write_path(self.resources, config, admissions, grants, times)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
@@ -118,8 +120,16 @@ class Instance:
         self._client_ca_pem = client_ca_pem
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self.instruments.show_aggregation(self._aggregation.api_services)
         self._leases = ServerLeases(store, reactor, Place(address, port))
-        self.definitions = definitions(self.resources, registry, self.caller, self._leases.several, config.gates)
+        self.definitions = definitions(
+            self.resources,
+            registry,
+            self.caller,
+            self._leases.several,
+            config.gates,
+            self.instruments.queues.of,
+        )
         if self.definitions is not None:
             self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap = self._made_bootstrap() if config.bootstrap else None
@@ -202,9 +212,11 @@ class Instance:
             self._reactor.stop,
             authorizer=authorizer,
             identity=ControllerIdentity(tokens=self._accounts, root_ca_pem=self._ca_pem),
+            metrics_for=self.instruments.queues.of,
             signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
         )
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self.instruments.show_election(made, resources.naming.controller_manager)
         return made
 
     async def _make_namespace(self, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from orchtw.metrics.series import COUNTER, Shown
+from orchtw.metrics.series import ALPHA, COUNTER, Shown
 
 F = TypeVar("F", bound=Shown[Any])
 
@@ -58,6 +58,8 @@ class Registry:
             for metric in collector.collect():
                 if metric.name in bare:
                     metric.type = COUNTER
+                if not metric.documentation.startswith("["):
+                    metric.documentation = f"[{ALPHA}] {metric.documentation}"
                 if not self._disabled & {metric.name, f"{metric.name}_total"}:
                     yield metric
 

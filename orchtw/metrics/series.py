@@ -57,6 +57,13 @@ class Histogram:
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
+    def observe_all(self, values: Iterable[float], times: int = 1) -> None:
+        """Count several, each so many times."""
+        counts, bounds = self.counts, self.bounds
+        for value in values:
+            counts[bisect_left(bounds, value)] += times
+            self.total += value * times
+
     @property
     def count(self) -> int:
         """How many there were."""
@@ -181,6 +188,22 @@ class Read(Shown[Number]):
         """See `Shown`."""
         if label in self.labels:
             self._allowed[self.labels.index(label)] = values
+
+
+class Single(Shown[Histogram]):
+    """A histogram without labels, which somebody else keeps."""
+
+    def __init__(self, histogram: Histogram, name: str, text: str) -> None:
+        super().__init__(name, HISTOGRAM, text, bounds=histogram.bounds)
+        self._histogram = histogram
+
+    def series(self) -> Iterable[tuple[Values, Histogram]]:
+        """See `Shown`."""
+        return (((), self._histogram),)
+
+    def reset(self) -> None:
+        """See `Shown`."""
+        self._histogram.reset()
 
 
 def counters(name: str, text: str, labels: Values = (), *, stability: str = ALPHA, since: str = "",

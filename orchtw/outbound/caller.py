@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -13,10 +14,12 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from orchtw.errors import ConfigError, TooManyRequests
+from orchtw.metrics.registry import Registry
 from orchtw.outbound.credentials import CredentialsError, Shown
 from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.dialer import Unreachable
 from orchtw.outbound.lost import Lost, Stale
+from orchtw.outbound.metrics import CallMetrics
 from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.pools import Pools, Way, web_module
 from orchtw.outbound.remote import Remote
@@ -102,8 +105,9 @@ class Caller(Service):
     Redirects are not followed, no proxy is used, no cookies are kept. `agent` is the User-Agent.
     """
 
-    def __init__(self, reactor: Any, resolver: Resolver, agent: str) -> None:
+    def __init__(self, reactor: Any, resolver: Resolver, agent: str, metrics: CallMetrics | None = None) -> None:
         self._reactor = reactor
+        self._metrics = metrics or CallMetrics(Registry())
         self._pools = Pools(reactor, resolver)
         self._agent = agent
         self._running: set[Deferred[Any]] = set()
@@ -142,7 +146,13 @@ class Caller(Service):
         self, remote: Remote, question: Question, *, timeout_s: float, limit_bytes: int = ANSWER_BYTES
     ) -> Answer:
         """A whole answer, whatever its code. Raises CallFailed; who cancels it drops the connection."""
-        return await self._in_time(self._ask(remote, question, limit_bytes), remote, question, timeout_s)
+        began, code = perf_counter(), 0
+        try:
+            answer = await self._in_time(self._ask(remote, question, limit_bytes), remote, question, timeout_s)
+            code = answer.code
+            return answer
+        finally:
+            self._metrics.called(question.method, remote.host, code, perf_counter() - began)
 
     async def open(self, remote: Remote, question: Question, *, timeout_s: float) -> IResponse:
         """The head of an answer, which must come in time; the body is `deliverBody`'s to give, in whatever time.

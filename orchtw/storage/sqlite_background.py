@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred
 
 from orchtw.storage.sqlite_compaction import Compaction
+from orchtw.storage.sqlite_measured import Measured
 from orchtw.storage.sqlite_sealing import Sealing
 from orchtw.storage.sqlite_shrink import Shrinking
 
@@ -40,9 +41,11 @@ class Background:
         self,
         connection: sqlite3.Connection,
         answer: Callable[[Deferred[Any], object], None],
+        measured: Measured | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection = connection
+        self._measured = measured or Measured()
         self._now = now
         self._pause_until = 0.0
         self._truncating = False
@@ -88,6 +91,7 @@ class Background:
             self._shrinking.look()
 
     def _pace(self, task: Task, began: float, ended: float) -> None:
+        self._measured.slices.observe(ended - began)
         self._pause_until = 2 * ended - began
         if ended - began > SLICE_S:
             self._amounts[task] = max(task.least // 4, self._amounts[task] // 2)
@@ -96,8 +100,10 @@ class Background:
 
     def _truncate(self) -> None:
         """Fold the log into the file; a disk that refuses is asked again after the next slice."""
+        began = self._now()
         try:
             busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._truncating = bool(busy)
+            self._measured.checkpoints.observe(self._now() - began)
         except sqlite3.Error:
             self._truncating = False
