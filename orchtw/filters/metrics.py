@@ -32,7 +32,10 @@ class MetricsStage:
         if request.given_up:
             self._metrics.terminated(kind, response.code)
         if type(response.body) is bytes and response.stream is None and response.parts is None:
-            kind.answered(response.code, self._seconds() - began, request.webhooks_s, len(response.body))
+            seconds = self._seconds() - began
+            kind.answered(response.code, seconds, request.webhooks_s, len(response.body))
+            if kind.validates:
+                self._metrics.validated(request, seconds)
             return response
         running = response.stream is not None
         if running:

@@ -31,7 +31,12 @@ SIZES_BYTES: Final = (10**3, 10**4, 10**5, 10**6, 10**7, 10**8, 10**9)
 MOST_KINDS: Final = 4000
 """Of requests, told apart by all but their codes; what else comes is counted as OTHER (reference METRIC-8)."""
 
+WARN: Final = "Warn"
+VALIDATIONS: Final = ("Ignore", WARN, "Strict")
+"""What may become of unknown fields."""
+
 _MEASURED: Final = frozenset({"GET", "LIST"})
+_VALIDATED: Final = frozenset({"POST", "PUT", "PATCH", "APPLY"})
 
 Named = Callable[[str, str, str, str], tuple[str, str, str, str] | None]
 """Of group, version, resource and sub-resource those that are served; None if the resource is not."""
@@ -40,7 +45,7 @@ Named = Callable[[str, str, str, str], tuple[str, str, str, str] | None]
 class Kind:
     """The series of equal requests: what `RequestMetrics.of` finds."""
 
-    __slots__ = ("_metrics", "codes", "dry_run", "durations", "labels", "less_webhooks", "sizes")
+    __slots__ = ("_metrics", "codes", "dry_run", "durations", "labels", "less_webhooks", "sizes", "validates")
 
     def __init__(self, metrics: RequestMetrics, labels: Labels, dry_run: str) -> None:
         shown = labels.values
@@ -50,6 +55,7 @@ class Kind:
         self.codes: dict[int, Number] = {}
         self.durations: Histogram = metrics.durations.of(labels.verb, dry_run, *shown[1:])
         self.less_webhooks: Histogram = metrics.less_webhooks.of(*shown)
+        self.validates = labels.verb in _VALIDATED and bool(labels.component)
         self.sizes: Histogram | None = metrics.sizes.of(*shown) if labels.verb in _MEASURED else None
 
     def answered(self, code: int, seconds: float, webhook_s: float, size: int | None) -> None:
@@ -99,6 +105,11 @@ class RequestMetrics:
         self.late = add(counters(
             "apiserver_request_post_timeout_total", "Requests that ended after they had been answered with 504.",
             ("source", "status")))  # fmt: skip
+        validations = add(histograms(
+            "field_validation_request_duration_seconds",
+            "Time to the answer of writes in seconds, by what becomes of unknown fields.", DURATIONS_S,
+            ("field_validation", "enabled")))  # fmt: skip
+        self._validations = {each: validations.of(each, "true") for each in VALIDATIONS}
         self.deprecated = add(gauges(
             "apiserver_requested_deprecated_apis",
             "Deprecated APIs that have been requested, and the release in which they are removed.",
@@ -182,6 +193,11 @@ class RequestMetrics:
     def terminated(self, kind: Kind, code: int) -> None:
         """The server has given up a request to defend itself."""
         self.terminations.of(*kind.labels.values, code_of(code)).value += 1
+
+    def validated(self, request: Request, seconds: float) -> None:
+        """An object has been written, or refused, in so many seconds."""
+        asked = request.param("fieldValidation") if "fieldValidation=" in request.query else WARN
+        self._validations[asked if asked in self._validations else WARN].observe(seconds)
 
     def ended_late(self, source: str, status: str) -> None:
         """A request has ended after it was answered with 504: who noticed, and `ok` or `error`."""

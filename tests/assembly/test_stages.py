@@ -14,6 +14,9 @@ from orchtw.authz.union import Union as Authorizers
 from orchtw.config import Config
 from orchtw.errors import StatusError
 from orchtw.filters.chain import ORDER, line
+from orchtw.metrics.authentication import Attempts
+from orchtw.metrics.registry import Registry
+from orchtw.metrics.requests import RequestMetrics
 from orchtw.naming import Naming
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
@@ -40,6 +43,8 @@ class TableTests(SynchronousTestCase):
             authorizer=Authorizers([]),
             origins=AllowedOrigins(config.cors_allowed_origins),
             refuse=refuse,
+            requests=RequestMetrics(Registry(), lambda *_names: None),
+            attempts=Attempts(Registry(), ()),
         )
         made = stages(host, config)
         line(made, handler)
