@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol, TypeVar
 
 import attrs
 
@@ -13,6 +13,8 @@ from orchtw.objects import Object
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
+
+T = TypeVar("T")
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
@@ -35,6 +37,9 @@ class Surface(Protocol):
 
     async def copy(self, obj: Object, size_bytes: int) -> Object:
         """An object that shares nothing with `obj`."""
+
+    async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
+        """The result of `work`, which looks at so many bytes and changes nothing that others see."""
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)

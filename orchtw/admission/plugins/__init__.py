@@ -12,6 +12,7 @@ from orchtw.admission.plugins.certificate_signing import CertificateSigning
 from orchtw.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
 from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.admission.plugins.pod_security.plugin import PodSecurity
 from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.config import Config
@@ -22,6 +23,7 @@ PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
     "CertificateSigning": lambda host, config, given: CertificateSigning.of(host),
     "CertificateSubjectRestriction": lambda host, config, given: CertificateSubjectRestriction.of(host),
     "DefaultIngressClass": lambda host, config, given: DefaultIngressClass.of(host),
+    "PodSecurity": lambda host, config, given: PodSecurity.of(host, config, given),
     "Priority": lambda host, config, given: Priority.of(host),
     "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),
 }
