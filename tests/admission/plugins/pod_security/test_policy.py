@@ -53,7 +53,8 @@ class LabelsTests(SynchronousTestCase):
     def test_wrong_levels(self) -> None:
         """A wrong level refuses most to enforce, and says nothing in the other modes."""
         found = read(enforce="x", audit="", warn="Restricted")
-        self.assertEqual((found.enforce.level, found.audit.level, found.warn.level), ("restricted", *["privileged"] * 2))
+        levels = [found.enforce.level, found.audit.level, found.warn.level]
+        self.assertEqual(levels, ["restricted", "privileged", "privileged"])
         texts = [str(problem) for problem in found.problems]
         expected = [
             f'metadata.labels[{PREFIX}enforce]: Invalid value: "x": {NO_LEVEL}',
@@ -78,7 +79,8 @@ class LabelsTests(SynchronousTestCase):
         """A version is the latest or one of the first major version, be it yet to come."""
         for version in ("latest", "v1.0", "v1.9", "v1.24", "v1.100"):
             self.assertTrue(is_version(version), version)
-        for version in ("", "v1", "v1.", "v1.01", "v1.-1", "v1.2.3", "v2.1", "1.2", "V1.2", "v1.2\n", "v1.٣", "Latest"):
+        wrong = ("", "v1", "v1.", "v1.01", "v1.-1", "v1.2.3", "v2.1", "1.2", "V1.2", "v1.2\n", "v1.٣", "Latest")
+        for version in wrong:
             self.assertFalse(is_version(version), version)
         self.assertFalse(is_version("v1." + "9" * 40))
         self.assertEqual(NO_VERSION, 'must be "latest" or "v1.x"')
