@@ -11,13 +11,17 @@ from orchtw.admission.plugins.certificate_approval import CertificateApproval
 from orchtw.admission.plugins.certificate_signing import CertificateSigning
 from orchtw.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
 from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
+from orchtw.admission.plugins.deny_exec import DenyExec
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.pod_security.plugin import PodSecurity
 from orchtw.admission.plugins.priority import Priority
+from orchtw.admission.plugins.security_context_deny import SecurityContextDeny
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.config import Config
 
 PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
+    "DenyEscalatingExec": lambda host, config, given: DenyExec.escalating(host),
+    "DenyExecOnPrivileged": lambda host, config, given: DenyExec.privileged(host),
     "NamespaceLifecycle": lambda host, config, given: NamespaceLifecycle.of(host),
     "CertificateApproval": lambda host, config, given: CertificateApproval.of(host),
     "CertificateSigning": lambda host, config, given: CertificateSigning.of(host),
@@ -25,6 +29,7 @@ PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
     "DefaultIngressClass": lambda host, config, given: DefaultIngressClass.of(host),
     "PodSecurity": lambda host, config, given: PodSecurity.of(host, config, given),
     "Priority": lambda host, config, given: Priority.of(host),
+    "SecurityContextDeny": lambda host, config, given: SecurityContextDeny.of(host),
     "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),
 }
 """What `--enable-admission-plugins` can name; they run in the order of `selection.ORDER`.
