@@ -14,6 +14,7 @@ from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.deny_exec import DenyExec
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.pod_security.plugin import PodSecurity
+from orchtw.admission.plugins.pod_security_policy.plugin import PodSecurityPolicy
 from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.plugins.security_context_deny import SecurityContextDeny
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
@@ -28,6 +29,7 @@ PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
     "CertificateSubjectRestriction": lambda host, config, given: CertificateSubjectRestriction.of(host),
     "DefaultIngressClass": lambda host, config, given: DefaultIngressClass.of(host),
     "PodSecurity": lambda host, config, given: PodSecurity.of(host, config, given),
+    "PodSecurityPolicy": lambda host, config, given: PodSecurityPolicy.of(host),
     "Priority": lambda host, config, given: Priority.of(host),
     "SecurityContextDeny": lambda host, config, given: SecurityContextDeny.of(host),
     "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),

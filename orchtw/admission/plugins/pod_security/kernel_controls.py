@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from orchtw.admission.plugins.pod_security.subject import Subject
 from orchtw.admission.plugins.pod_security.violations import Violation, containers, cut, listed, quoted
-
-_SAFE: Final = frozenset(
-    (
-        *("kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies"),
-        *("net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start"),
-    )
-)
+from orchtw.registry.groups.policy.sysctls import SAFE
 
 
 def proc_mount(pod: Subject) -> Violation | None:
@@ -31,5 +23,5 @@ def proc_mount(pod: Subject) -> Violation | None:
 
 def sysctls(pod: Subject) -> Violation | None:
     """Settings that concern others on the node."""
-    bad = [cut(each["name"]) for each in pod.security.get("sysctls") or () if each["name"] not in _SAFE]
+    bad = [cut(each["name"]) for each in pod.security.get("sysctls") or () if each["name"] not in SAFE]
     return Violation("forbidden sysctls", listed(bad)) if bad else None

@@ -1,0 +1,68 @@
+"""A policy as it lies in the store, made ready to be held against pods (reference PLUG-19, PLUG-63)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import attrs
+
+from orchtw.admission.plugins.pod_security_policy.ids import MUST, Ids, ids
+from orchtw.admission.plugins.pod_security_policy.profiles import Profiles, profiles, with_both_names
+from orchtw.naming import Naming
+from orchtw.objects import Object
+
+SECCOMP: Final = "seccomp.security.alpha.orch.io/"
+APP_ARMOR: Final = "apparmor.security.beta.orch.io/"
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Policy:
+    """`spec` is the policy's own; `selinux` are the options that pods must have, or None."""
+
+    name: str
+    spec: Object
+    users: Ids
+    groups: Ids
+    supplemental: Ids
+    file_groups: Ids
+    selinux: Object | None
+    seccomp: Profiles
+    app_armor: Profiles
+    usable: bool
+
+    def says(self, key: str) -> bool:
+        """A field that is true or not."""
+        return bool(self.spec.get(key))
+
+    @property
+    def allows_escalation(self) -> bool:
+        """Whether processes may gain rights."""
+        return self.spec.get("allowPrivilegeEscalation") is not False
+
+    def names(self, key: str, inner: str = "") -> frozenset[str]:
+        """A list of names, or of what has them in field `inner`."""
+        found: list[Any] = self.spec.get(key) or []
+        return frozenset(each.get(inner, "") for each in found) if inner else frozenset(found)
+
+
+def policy(obj: Object, naming: Naming) -> Policy:
+    """The policy that an object is. `usable` False: a strategy of it lacks what it is about."""
+    spec, annotations = obj["spec"], obj["metadata"].get("annotations") or {}
+    rules = {
+        "users": ids(spec.get("runAsUser")),
+        "groups": ids(spec.get("runAsGroup")),
+        "supplemental": ids(spec.get("supplementalGroups")),
+        "file_groups": ids(spec.get("fsGroup")),
+    }
+    labels = spec.get("seLinux") or {}
+    must = labels.get("rule") == MUST
+    options = labels.get("seLinuxOptions")
+    return Policy(
+        name=obj["metadata"]["name"],
+        spec=spec,
+        selinux=options if must else None,
+        seccomp=with_both_names(profiles(annotations, SECCOMP, naming)),
+        app_armor=profiles(annotations, APP_ARMOR, naming),
+        usable=all(rule.usable for rule in rules.values()) and not (must and options is None),
+        **rules,
+    )

@@ -1,0 +1,88 @@
+"""Volumes, held against a policy (reference PLUG-67)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.admission.plugins.pod_security_policy.policy import Policy
+from orchtw.errors import MAX_CAUSES, Cause
+from orchtw.objects import Object
+from orchtw.registry.groups.core.pod_annotations import containers_of
+from orchtw.rules.causes import invalid
+
+_ALL: Final = "*"
+_OTHER_NAMES: Final = {"cephfs": "cephFS"}
+_TOKEN: Final = "token"
+_NAMESPACE: Final = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
+
+
+def volumes(spec: Object, policy: Policy) -> list[Cause]:
+    """What is wrong with a pod's volumes; of very many mistakes the first."""
+    causes: list[Cause] = []
+    allowed = policy.names("volumes")
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        if len(causes) > MAX_CAUSES:
+            break
+        source = next((key for key in volume if key != "name"), "")
+        kind, field = _OTHER_NAMES.get(source, source), f"spec.volumes[{index}]"
+        if not allowed.isdisjoint((_ALL, kind)) or ("secret" in allowed and _is_token(volume)):
+            causes += _source(spec, volume, field, policy)
+        else:
+            causes.append(invalid(field, kind, f"{kind} volumes are not allowed to be used"))
+    return causes
+
+
+def _source(spec: Object, volume: Object, field: str, policy: Policy) -> list[Cause]:
+    """What is wrong with a volume of a kind that is allowed."""
+    if "hostPath" in volume:
+        return _host_path(spec, volume, field, policy)
+    if "flexVolume" in volume:
+        drivers, driver = policy.names("allowedFlexVolumes", "driver"), volume["flexVolume"].get("driver", "")
+        at, what = f"{field}.driver", "Flexvolume driver"
+    elif "csi" in volume:
+        drivers, driver = policy.names("allowedCSIDrivers", "name"), volume["csi"].get("driver", "")
+        at, what = f"{field}.csi.driver", "Inline CSI driver"
+    else:
+        return []
+    return [invalid(at, driver, f"{what} is not allowed to be used")] if drivers and driver not in drivers else []
+
+
+def _host_path(spec: Object, volume: Object, field: str, policy: Policy) -> list[Cause]:
+    """Directories of the node are below one of the prefixes, and only read if all those that fit say so."""
+    path, prefixes = volume["hostPath"].get("path", ""), policy.spec.get("allowedHostPaths") or ()
+    if not prefixes:
+        return []
+    fitting = [each for each in prefixes if _is_below(path, each.get("pathPrefix", ""))]
+    if not fitting:
+        return [invalid(f"{field}.hostPath.pathPrefix", path, "is not allowed to be used")]
+    if not all(each.get("readOnly") for each in fitting):
+        return []
+    return [
+        invalid(f"spec.{place}.volumeMounts[{index}].readOnly", False, "must be read-only")
+        for place, container in containers_of(spec)
+        for index, mount in enumerate(container.get("volumeMounts") or ())
+        if mount["name"] == volume["name"] and not mount.get("readOnly")
+    ]
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    path, prefix = path.removesuffix("/"), prefix.removesuffix("/")
+    return path == prefix or path.startswith(f"{prefix}/")
+
+
+def _is_token(volume: Object) -> bool:
+    """Whether it holds what pods get of their account and nothing else: that once was a secret."""
+    sources = (volume.get("projected") or {}).get("sources") or ()
+    return bool(sources) and all(map(_is_part_of_token, sources))
+
+
+def _is_part_of_token(source: Object) -> bool:
+    if (token := source.get("serviceAccountToken")) is not None:
+        return token.get("path") == _TOKEN and not token.get("audience")
+    if (authorities := source.get("configMap")) is not None:
+        is_root = str(authorities.get("name", "")).endswith("-root-ca.crt")
+        return is_root and authorities.get("items") == [{"key": "ca.crt", "path": "ca.crt"}]
+    items = (source.get("downwardAPI") or {}).get("items") or ()
+    return bool(items) and all(
+        each.get("path") == "namespace" and each.get("fieldRef") == _NAMESPACE for each in items
+    )
