@@ -17,7 +17,10 @@ APP_ARMOR: Final = "apparmor.security.beta.orch.io/"
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Policy:
-    """`spec` is the policy's own; `selinux` are the options that pods must have, or None."""
+    """`spec` is the policy's own; `selinux` are the options that pods must have, or None.
+
+    `authorities` is the name of the ConfigMap that every namespace has.
+    """
 
     name: str
     spec: Object
@@ -28,6 +31,7 @@ class Policy:
     selinux: Object | None
     seccomp: Profiles
     app_armor: Profiles
+    authorities: str
     usable: bool
 
     def says(self, key: str) -> bool:
@@ -63,6 +67,7 @@ def policy(obj: Object, naming: Naming) -> Policy:
         selinux=options if must else None,
         seccomp=with_both_names(profiles(annotations, SECCOMP, naming)),
         app_armor=profiles(annotations, APP_ARMOR, naming),
+        authorities=naming.root_ca_config_map,
         usable=all(rule.usable for rule in rules.values()) and not (must and options is None),
         **rules,
     )

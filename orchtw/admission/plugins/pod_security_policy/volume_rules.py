@@ -25,7 +25,7 @@ def volumes(spec: Object, policy: Policy) -> list[Cause]:
             break
         source = next((key for key in volume if key != "name"), "")
         kind, field = _OTHER_NAMES.get(source, source), f"spec.volumes[{index}]"
-        if not allowed.isdisjoint((_ALL, kind)) or ("secret" in allowed and _is_token(volume)):
+        if not allowed.isdisjoint((_ALL, kind)) or ("secret" in allowed and _is_token(volume, policy)):
             causes += _source(spec, volume, field, policy)
         else:
             causes.append(invalid(field, kind, f"{kind} volumes are not allowed to be used"))
@@ -70,18 +70,18 @@ def _is_below(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(f"{prefix}/")
 
 
-def _is_token(volume: Object) -> bool:
+def _is_token(volume: Object, policy: Policy) -> bool:
     """Whether it holds what pods get of their account and nothing else: that once was a secret."""
     sources = (volume.get("projected") or {}).get("sources") or ()
-    return bool(sources) and all(map(_is_part_of_token, sources))
+    return bool(sources) and all(_is_part_of_token(source, policy) for source in sources)
 
 
-def _is_part_of_token(source: Object) -> bool:
+def _is_part_of_token(source: Object, policy: Policy) -> bool:
     if (token := source.get("serviceAccountToken")) is not None:
         return token.get("path") == _TOKEN and not token.get("audience")
     if (authorities := source.get("configMap")) is not None:
-        is_root = str(authorities.get("name", "")).endswith("-root-ca.crt")
-        return is_root and authorities.get("items") == [{"key": "ca.crt", "path": "ca.crt"}]
+        whole = {"name": policy.authorities, "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+        return all(authorities.get(key) == value for key, value in whole.items())
     items = (source.get("downwardAPI") or {}).get("items") or ()
     return bool(items) and all(
         each.get("path") == "namespace" and each.get("fieldRef") == _NAMESPACE for each in items
