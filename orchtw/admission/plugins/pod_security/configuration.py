@@ -1,4 +1,4 @@
-"""The plugin's own configuration, PodSecurityConfiguration (reference PLUG-40, PLUG-61)."""
+"""The plugin's own configuration, PodSecurityConfiguration (reference PLUG-40, PLUG-102)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stricter standard means for the pods that a namespace holds already (reference PLUG-38, PLUG-62)."""
+"""What a stricter standard means for the pods that a namespace holds already (reference PLUG-38, PLUG-103)."""
 
 from __future__ import annotations
 

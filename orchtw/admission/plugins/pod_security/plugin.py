@@ -1,4 +1,4 @@
-"""PodSecurity: pods keep to the standard of their namespace (reference PLUG-35 to PLUG-40, PLUG-59)."""
+"""PodSecurity: pods keep to the standard of their namespace (reference PLUG-35 to PLUG-40, PLUG-100)."""
 
 from __future__ import annotations
 

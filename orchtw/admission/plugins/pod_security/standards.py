@@ -1,4 +1,4 @@
-"""Which controls make up a level of the standards in each version (reference PLUG-39, PLUG-60)."""
+"""Which controls make up a level of the standards in each version (reference PLUG-39, PLUG-101)."""
 
 from __future__ import annotations
 

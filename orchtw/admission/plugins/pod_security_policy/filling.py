@@ -1,4 +1,4 @@
-"""What a policy fills in where a pod leaves it open (reference PLUG-64)."""
+"""What a policy fills in where a pod leaves it open (reference PLUG-105)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which users and groups a policy lets containers run as, and which it gives them (reference PLUG-64)."""
+"""Which users and groups a policy lets containers run as, and which it gives them (reference PLUG-105)."""
 
 from __future__ import annotations
 

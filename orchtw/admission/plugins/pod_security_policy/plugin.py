@@ -1,4 +1,4 @@
-"""PodSecurityPolicy: a pod fits a policy that may be used for it (reference PLUG-19, PLUG-63 to PLUG-68)."""
+"""PodSecurityPolicy: a pod fits a policy that may be used for it (reference PLUG-19, PLUG-104 to PLUG-109)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A policy as it lies in the store, made ready to be held against pods (reference PLUG-19, PLUG-63)."""
+"""A policy as it lies in the store, made ready to be held against pods (reference PLUG-19, PLUG-104)."""
 
 from __future__ import annotations
 

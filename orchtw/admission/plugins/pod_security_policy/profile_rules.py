@@ -1,4 +1,4 @@
-"""Profiles that confine containers, held against a policy (reference PLUG-66)."""
+"""Profiles that confine containers, held against a policy (reference PLUG-107)."""
 
 from __future__ import annotations
 

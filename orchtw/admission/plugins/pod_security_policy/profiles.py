@@ -1,4 +1,4 @@
-"""Profiles that annotations of a policy name: which pods may have, and which they get (reference PLUG-66)."""
+"""Profiles that annotations of a policy name: which pods may have, and which they get (reference PLUG-107)."""
 
 from __future__ import annotations
 

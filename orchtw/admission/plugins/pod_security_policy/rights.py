@@ -1,4 +1,4 @@
-"""Who may use which policy: the maker of a pod, or the account that it runs as (reference PLUG-63)."""
+"""Who may use which policy: the maker of a pod, or the account that it runs as (reference PLUG-104)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Volumes, held against a policy (reference PLUG-67)."""
+"""Volumes, held against a policy (reference PLUG-108)."""
 
 from __future__ import annotations
 

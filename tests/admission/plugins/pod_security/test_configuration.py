@@ -1,4 +1,4 @@
-"""The file of PodSecurity (reference PLUG-40, PLUG-61)."""
+"""The file of PodSecurity (reference PLUG-40, PLUG-102)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each control of the standards says of pods (reference PLUG-37, PLUG-39, PLUG-60)."""
+"""What each control of the standards says of pods (reference PLUG-37, PLUG-39, PLUG-101)."""
 
 from __future__ import annotations
 

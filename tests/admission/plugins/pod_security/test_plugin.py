@@ -1,4 +1,4 @@
-"""PodSecurity in a whole server (reference PLUG-35 to PLUG-38, PLUG-59, PLUG-62)."""
+"""PodSecurity in a whole server (reference PLUG-35 to PLUG-38, PLUG-100, PLUG-103)."""
 
 from __future__ import annotations
 

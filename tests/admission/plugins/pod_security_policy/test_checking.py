@@ -1,4 +1,4 @@
-"""What does not fit policies (reference PLUG-65 to PLUG-67)."""
+"""What does not fit policies (reference PLUG-106 to PLUG-108)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What policies fill in (reference PLUG-64)."""
+"""What policies fill in (reference PLUG-105)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PodSecurityPolicy in a whole server (reference PLUG-19, PLUG-63, PLUG-68)."""
+"""PodSecurityPolicy in a whole server (reference PLUG-19, PLUG-104, PLUG-109)."""
 
 from __future__ import annotations
 
