@@ -11,7 +11,7 @@ from orchtw.admission.host import Host
 from orchtw.admission.plugins.pod_security.configuration import Settings, read
 from orchtw.admission.plugins.pod_security.existing import ExistingPods
 from orchtw.admission.plugins.pod_security.namespaces import NamespacePolicies
-from orchtw.admission.plugins.pod_security.policy import Labels, Policy, Standard, stricter
+from orchtw.admission.plugins.pod_security.policy import LOOSEST, Labels, Policy, Standard, stricter
 from orchtw.admission.plugins.pod_security.standards import violations
 from orchtw.admission.plugins.pod_security.subject import Subject, subject
 from orchtw.admission.plugins.pod_security.updates import matters
@@ -28,6 +28,8 @@ GATE: Final = "PodSecurity"
 NAMESPACES: Final = "namespaces"
 POD_SUBRESOURCES: Final = ("", "ephemeralcontainers")
 ANNOTATION: Final = "pod-security.orch.io/"
+
+_LOOSEST: Final = str(LOOSEST)
 
 
 class Lookup(Protocol):
@@ -89,9 +91,12 @@ class PodSecurity:
             self._annotate(attributes, "exempt", "user")
             return
         policy = self._namespaces.find(attributes.namespace) or await self._awaited(attributes.namespace)
-        if policy.pods_pass if resource == PODS else policy.templates_pass:
-            return
-        await self._validate_pod(attributes, policy, resource)
+        if resource != PODS:
+            passes = policy.templates_pass
+        elif passes := policy.pods_pass:
+            self._annotate(attributes, "enforce-policy", _LOOSEST)
+        if not passes:
+            await self._validate_pod(attributes, policy, resource)
 
     async def _awaited(self, namespace: str) -> Policy:
         if (due := self._namespaces.due()) is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import attrs
 
@@ -13,6 +14,12 @@ from orchtw.objects import Object
 
 SECCOMP: Final = "seccomp.security.alpha.orch.io/"
 APP_ARMOR: Final = "apparmor.security.beta.orch.io/"
+
+_LISTS: Final = (
+    *("defaultAddCapabilities", "requiredDropCapabilities", "allowedCapabilities", "allowedProcMountTypes"),
+    *("forbiddenSysctls", "allowedUnsafeSysctls", "volumes"),
+)
+_DRIVERS: Final = {"allowedFlexVolumes": "driver", "allowedCSIDrivers": "name"}
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -33,6 +40,7 @@ class Policy:
     app_armor: Profiles
     authorities: str
     usable: bool
+    _names: Mapping[str, frozenset[str]]
 
     def says(self, key: str) -> bool:
         """A field that is true or not."""
@@ -43,10 +51,9 @@ class Policy:
         """Whether processes may gain rights."""
         return self.spec.get("allowPrivilegeEscalation") is not False
 
-    def names(self, key: str, inner: str = "") -> frozenset[str]:
-        """A list of names, or of what has them in field `inner`."""
-        found: list[Any] = self.spec.get(key) or []
-        return frozenset(each.get(inner, "") for each in found) if inner else frozenset(found)
+    def names(self, key: str) -> frozenset[str]:
+        """A list of names."""
+        return self._names[key]
 
 
 def policy(obj: Object, naming: Naming) -> Policy:
@@ -68,6 +75,8 @@ def policy(obj: Object, naming: Naming) -> Policy:
         seccomp=with_both_names(profiles(annotations, SECCOMP, naming)),
         app_armor=profiles(annotations, APP_ARMOR, naming),
         authorities=naming.root_ca_config_map,
+        names={key: frozenset(spec.get(key) or ()) for key in _LISTS}
+        | {key: frozenset(each.get(inner, "") for each in spec.get(key) or ()) for key, inner in _DRIVERS.items()},
         usable=all(rule.usable for rule in rules.values()) and not (must and options is None),
         **rules,
     )

@@ -37,10 +37,10 @@ def _source(spec: Object, volume: Object, field: str, policy: Policy) -> list[Ca
     if "hostPath" in volume:
         return _host_path(spec, volume, field, policy)
     if "flexVolume" in volume:
-        drivers, driver = policy.names("allowedFlexVolumes", "driver"), volume["flexVolume"].get("driver", "")
+        drivers, driver = policy.names("allowedFlexVolumes"), volume["flexVolume"].get("driver", "")
         at, what = f"{field}.driver", "Flexvolume driver"
     elif "csi" in volume:
-        drivers, driver = policy.names("allowedCSIDrivers", "name"), volume["csi"].get("driver", "")
+        drivers, driver = policy.names("allowedCSIDrivers"), volume["csi"].get("driver", "")
         at, what = f"{field}.csi.driver", "Inline CSI driver"
     else:
         return []

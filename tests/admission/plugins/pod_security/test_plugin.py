@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import orjson
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.admission.chain import Chain
 from orchtw.admission.plugins.pod_security import existing
+from orchtw.admission.plugins.pod_security.configuration import Settings
+from orchtw.admission.plugins.pod_security.plugin import PodSecurity
+from orchtw.admission.plugins.pod_security.policy import Policy, Standard
+from orchtw.admission.plugins.pod_security.workloads import PODS
 from orchtw.errors import ConfigError
 from orchtw.objects import Object
 from orchtw.testing.in_process import Answer
+from tests.admission import asked
 from tests.admission.plugins.pod_security.pods import container, good_pod
 from tests.verbs.served import MERGE, ServedCase
 
@@ -65,10 +73,11 @@ class PodTests(PodSecurityCase):
     """Pods, and the three modes."""
 
     def test_unlabelled(self) -> None:
-        """Where nothing is asked for nothing is refused, told or noted."""
-        self.namespace("n")
+        """Where nothing is asked for nothing is refused or told, and that is noted."""
+        self.namespace("n", enforce_version="v1.20")
         answer = self.send("POST", self.pods("n"), self.bad_pod())
-        self.assertEqual((answer.code, self.warnings(answer), self.annotations()), (201, [], {}))
+        self.assertEqual((answer.code, self.warnings(answer)), (201, []))
+        self.assertEqual(self.annotations(), {"enforce-policy": "privileged:latest"})
 
     def test_enforce(self) -> None:
         """A pod that keeps to the standard is made, another refused with all reasons; both are noted."""
@@ -172,6 +181,38 @@ class PodTests(PodSecurityCase):
             f'metadata.labels[{PREFIX}warn]: Invalid value: "y": {NO_LEVEL}]'
         )
         self.assertEqual(self.annotations()["error"], expected)
+
+
+class Namespaces:
+    """None, and n once `told` has fired."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Policy] = {}
+        self.told: Deferred[None] = Deferred()
+
+    def find(self, namespace: str) -> Policy | None:
+        return self.known.get(namespace)
+
+    def due(self) -> Deferred[None]:
+        return self.told
+
+
+class LateTests(SynchronousTestCase):
+    """Namespaces that the cache does not know yet."""
+
+    def test_other_process(self) -> None:
+        """A namespace is missing only once the cache holds what other processes have written (reference READ-10)."""
+        for known in ({"n": Policy(enforce=Standard("baseline"))}, {}):
+            namespaces = Namespaces()
+            plugin = PodSecurity(Settings(), asked.NAMING, namespaces, cast(Any, None))
+            pod = good_pod(hostPID=True)
+            done = asked.pass_chain(Chain([plugin]), asked.attributes("CREATE", PODS, namespace="n", obj=pod))
+            self.assertNoResult(done)
+            namespaces.known = known
+            namespaces.told.callback(None)
+            error = self.failureResultOf(done).value
+            expected = 'pods "x" is forbidden: violates' if known else 'namespaces "n" not found'
+            self.assertTrue(str(error).startswith(expected), error)
 
 
 class WorkloadTests(PodSecurityCase):

@@ -210,6 +210,8 @@ class CreateTests(PolicyCase):
         ):
             answer = self.send("POST", "pods", self.pod(**spec), BOB)
             self.assertIn(answer.code, (403, 422), spec)
+        answer = self.send("POST", "pods", {"metadata": {"name": "x"}}, BOB)
+        self.assertEqual(answer.code, 422)
 
 
 class UpdateTests(PolicyCase):
