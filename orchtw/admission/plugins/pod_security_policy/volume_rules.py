@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from orchtw.admission.plugins.pod_security_policy.policy import Policy
@@ -20,22 +21,24 @@ def volumes(spec: Object, policy: Policy) -> list[Cause]:
     """What is wrong with a pod's volumes; of very many mistakes the first."""
     causes: list[Cause] = []
     allowed = policy.names("volumes")
+    only_read = any(each.get("readOnly") for each in policy.spec.get("allowedHostPaths") or ())
+    mounts = _writable(spec) if only_read else {}
     for index, volume in enumerate(spec.get("volumes") or ()):
         if len(causes) > MAX_CAUSES:
             break
         source = next((key for key in volume if key != "name"), "")
         kind, field = _OTHER_NAMES.get(source, source), f"spec.volumes[{index}]"
         if not allowed.isdisjoint((_ALL, kind)) or ("secret" in allowed and _is_token(volume, policy)):
-            causes += _source(spec, volume, field, policy)
+            causes += _source(volume, field, policy, mounts)
         else:
             causes.append(invalid(field, kind, f"{kind} volumes are not allowed to be used"))
     return causes
 
 
-def _source(spec: Object, volume: Object, field: str, policy: Policy) -> list[Cause]:
-    """What is wrong with a volume of a kind that is allowed."""
+def _source(volume: Object, field: str, policy: Policy, mounts: Mapping[str, Sequence[str]]) -> list[Cause]:
+    """What is wrong with a volume of a kind that is allowed; `mounts` are those that may be written to."""
     if "hostPath" in volume:
-        return _host_path(spec, volume, field, policy)
+        return _host_path(volume, field, policy, mounts)
     if "flexVolume" in volume:
         drivers, driver = policy.names("allowedFlexVolumes"), volume["flexVolume"].get("driver", "")
         at, what = f"{field}.driver", "Flexvolume driver"
@@ -47,7 +50,7 @@ def _source(spec: Object, volume: Object, field: str, policy: Policy) -> list[Ca
     return [invalid(at, driver, f"{what} is not allowed to be used")] if drivers and driver not in drivers else []
 
 
-def _host_path(spec: Object, volume: Object, field: str, policy: Policy) -> list[Cause]:
+def _host_path(volume: Object, field: str, policy: Policy, mounts: Mapping[str, Sequence[str]]) -> list[Cause]:
     """Directories of the node are below one of the prefixes, and only read if all those that fit say so."""
     path, prefixes = volume["hostPath"].get("path", ""), policy.spec.get("allowedHostPaths") or ()
     if not prefixes:
@@ -57,12 +60,17 @@ def _host_path(spec: Object, volume: Object, field: str, policy: Policy) -> list
         return [invalid(f"{field}.hostPath.pathPrefix", path, "is not allowed to be used")]
     if not all(each.get("readOnly") for each in fitting):
         return []
-    return [
-        invalid(f"spec.{place}.volumeMounts[{index}].readOnly", False, "must be read-only")
-        for place, container in containers_of(spec)
-        for index, mount in enumerate(container.get("volumeMounts") or ())
-        if mount["name"] == volume["name"] and not mount.get("readOnly")
-    ]
+    return [invalid(f"{place}.readOnly", False, "must be read-only") for place in mounts.get(volume["name"], ())]
+
+
+def _writable(spec: Object) -> Mapping[str, Sequence[str]]:
+    """The places of mounts that may be written to, by the names of their volumes."""
+    found: dict[str, list[str]] = {}
+    for place, container in containers_of(spec):
+        for index, mount in enumerate(container.get("volumeMounts") or ()):
+            if not mount.get("readOnly"):
+                found.setdefault(mount["name"], []).append(f"spec.{place}.volumeMounts[{index}]")
+    return found
 
 
 def _is_below(path: str, prefix: str) -> bool:

@@ -12,6 +12,7 @@ from orchtw.admission.plugins.pod_security.subject import subject
 from orchtw.objects import Object
 from orchtw.registry.groups.core.pod_annotations import keys_in
 from tests.admission.plugins.pod_security.pods import LISTS, container, each_list, good_pod
+from tests.effort import MOST, calls
 
 ALL_LISTS = 'containers "a", "b", "c"'
 ARMOR = "container.apparmor.security.beta.orch.io/"
@@ -340,3 +341,13 @@ class BoundTests(ControlCase):
         self.assertLess(len(self.told(BASELINE, pod)), 4096)
         long = good_pod(containers=[container("c", capabilities={"add": ["X" * 100_000]})])
         self.assertLess(len(self.told(BASELINE, long)), 4096)
+
+    def test_effort(self) -> None:
+        """Twice as many containers are twice as much to look at."""
+
+        def looked(count: int) -> int:
+            names = [f"c{index}" for index in range(count)]
+            pod = good_pod(containers=[container(name, privileged=True, runAsNonRoot=None) for name in names])
+            return calls(lambda: self.told(RESTRICTED, pod))
+
+        self.assertLess(looked(800), MOST * looked(400))

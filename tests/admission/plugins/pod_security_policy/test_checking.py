@@ -8,9 +8,11 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.plugins.pod_security_policy.checking import problems
+from orchtw.admission.plugins.pod_security_policy.filling import filled
 from orchtw.admission.plugins.pod_security_policy.policy import Policy
 from orchtw.objects import Object
 from tests.admission.plugins.pod_security_policy.policies import KEYS, must, pod, policy_of, secured
+from tests.effort import MOST, CountedText, calls
 
 AT = "spec.containers[0].securityContext"
 SECCOMP = "seccomp.security.alpha.orch.io/"
@@ -344,6 +346,40 @@ class ContainerTests(CheckingCase):
         names = [f"c{index}" for index in range(500)]
         many = [{"name": name, "securityContext": {"privileged": True}} for name in names]
         self.assertEqual(len(problems(pod(containers=many), policy_of(), KEYS)), 100)
+
+
+class EffortTests(SynchronousTestCase):
+    """What large pods cost."""
+
+    def test_linear(self) -> None:
+        """Twice as many containers and volumes are twice as much to fill in and to look at."""
+        policy = policy_of(
+            runAsUser=must(1, 2),
+            defaultAddCapabilities=["A"],
+            allowedHostPaths=[{"pathPrefix": "/a"}],
+            allowPrivilegeEscalation=False,
+        )
+
+        def tried(count: int) -> int:
+            volumes = [{"name": f"v{index}", "hostPath": {"path": "/a/b"}} for index in range(count)]
+            found = pod(containers=[{"name": f"c{index}"} for index in range(count)], volumes=volumes)
+            return calls(lambda: problems(filled(found, policy, KEYS), policy, KEYS))
+
+        self.assertLess(tried(800), MOST * tried(400))
+
+    def test_read_only_mounts(self) -> None:
+        """Many directories that are only read, and many mounts of them, come to an end soon."""
+        policy = policy_of(allowedHostPaths=[{"pathPrefix": "/a", "readOnly": True}])
+
+        def compared(count: int) -> int:
+            names = [CountedText(f"v{index}") for index in range(count)]
+            volumes = [{"name": name, "hostPath": {"path": "/a/b"}} for name in names]
+            mounts = [{"name": str(name), "readOnly": True} for name in names]
+            found = pod(containers=[{"name": "c", "volumeMounts": mounts}], volumes=volumes)
+            self.assertEqual(problems(found, policy, KEYS), [])
+            return sum(name.comparisons for name in names)
+
+        self.assertLessEqual(compared(200), MOST * compared(100))
 
 
 class UsableTests(SynchronousTestCase):
