@@ -7,17 +7,22 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.authz.decision import Authorizer
 from orchtw.naming import Naming
+from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.targets import Targets
+from orchtw.storage.interface import Store
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class Host:
     """What plugins get of the server; the caches behind `targets` are filled before the first write.
 
-    `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass.
+    `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. `store` is
+    for those that keep account of something; `unsettled` is where they say what is charged for writes on their way.
     """
 
     naming: Naming
     clock: IReactorTime
     targets: Targets
     authorizer: Authorizer
+    store: Store
+    unsettled: Unsettled = attrs.field(factory=Unsettled)

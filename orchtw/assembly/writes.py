@@ -24,7 +24,14 @@ from orchtw.rules.uuids import SIZE, uuid_text
 
 def admission(resources: Resources, config: Config, authorizer: Authorizer) -> Admissions:
     """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
-    host = Host(naming=resources.naming, clock=resources.clock, targets=resources.targets, authorizer=authorizer)
+    host = Host(
+        naming=resources.naming,
+        clock=resources.clock,
+        targets=resources.targets,
+        authorizer=authorizer,
+        store=resources.store,
+        unsettled=resources.unsettled,
+    )
     chain = Chain(selected(host, config))
     surface = ServedSurface(resources.targets, resources.naming, resources.offload)
     return Admissions(chain, surface, resources.offload)

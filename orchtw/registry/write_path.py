@@ -111,8 +111,7 @@ class WritePath:
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
-            if hold is not None:
-                hold.end()
+            _end(hold, admission)
         if not outcome.revision:
             raise self._exists(write, prepared, generated=generated)
         return target.as_written(self._entry(stored, prepared, outcome.revision), new)
@@ -202,8 +201,7 @@ class WritePath:
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
-            if hold is not None:
-                hold.end()
+            _end(hold, admission)
         if not outcome.revision:
             _lost_race(write, asked_version, outcome.current)
             return None
@@ -304,6 +302,13 @@ class WritePath:
         """The entry that the cache made of the commit, or one of our own where a later write has replaced it."""
         entry = stored.cache.get(prepared.key)
         return prepared.entry(revision) if entry is None or entry.revision != revision else entry
+
+
+def _end(hold: Hold | None, admission: Admission | None) -> None:
+    if hold is not None:
+        hold.end()
+    if admission is not None:
+        admission.end()
 
 
 def _check_open(stored: Stored) -> None:

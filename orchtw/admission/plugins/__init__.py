@@ -11,8 +11,10 @@ from orchtw.admission.plugins.certificate_approval import CertificateApproval
 from orchtw.admission.plugins.certificate_signing import CertificateSigning
 from orchtw.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
 from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
+from orchtw.admission.plugins.limit_ranger import LimitRanger
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
+from orchtw.admission.plugins.resource_quota.plugin import ResourceQuota
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.config import Config
 
@@ -22,7 +24,9 @@ PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
     "CertificateSigning": lambda host, config, given: CertificateSigning.of(host),
     "CertificateSubjectRestriction": lambda host, config, given: CertificateSubjectRestriction.of(host),
     "DefaultIngressClass": lambda host, config, given: DefaultIngressClass.of(host),
+    "LimitRanger": lambda host, config, given: LimitRanger.of(host),
     "Priority": lambda host, config, given: Priority.of(host),
+    "ResourceQuota": lambda host, config, given: ResourceQuota.of(host, given),
     "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),
 }
 """What `--enable-admission-plugins` can name; they run in the order of `selection.ORDER`.
