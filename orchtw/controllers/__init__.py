@@ -16,6 +16,7 @@ from orchtw.controllers.csr_signing import Signer
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Settings
 from orchtw.controllers.namespace import NamespaceController
+from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.controllers.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_account_tokens import TokenController
 from orchtw.controllers.service_accounts import ServiceAccountController
@@ -30,6 +31,9 @@ CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     "garbagecollector": lambda host, settings: GarbageCollector(host, settings.concurrent_gc_syncs),
     "namespace": lambda host, settings: NamespaceController(
         host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
+    ),
+    "resourcequota": lambda host, settings: ResourceQuotaController(
+        host, settings.concurrent_quota_syncs, settings.quota_sync_period_s
     ),
     "serviceaccount-token": lambda host, settings: TokenController(
         host, settings.concurrent_token_syncs, settings.legacy_token, settings.root_ca_pem

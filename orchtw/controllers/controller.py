@@ -15,6 +15,7 @@ from twisted.internet.interfaces import IReactorTime
 from orchtw.client.interface import Client
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
 from orchtw.naming import Naming
+from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
 
 
@@ -47,7 +48,9 @@ class Host:
     """What the process that runs the controllers gives to each of them.
 
     `client_for` makes the client of the service account of that name; `now` is the time in seconds since the epoch;
-    `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do.
+    `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do. `unsettled` is what
+    quotas are charged for writes of this process on their way, and `foreign_charges_s` how long the charges of other
+    processes may be without an object, 0: there are none.
     """
 
     client_for: Callable[[str], Client]
@@ -57,6 +60,8 @@ class Host:
     now: Callable[[], float]
     metrics_for: Callable[[str], QueueMetrics] = no_metrics
     access: Access = attrs.field(factory=NoAccess)
+    unsettled: Unsettled = attrs.field(factory=Unsettled)
+    foreign_charges_s: float = 0.0
 
 
 class Source(Protocol):

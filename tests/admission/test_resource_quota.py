@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-from collections.abc import Mapping
+from typing import Any
 
 from orchtw.objects import Object
 from tests.verbs.served import DEFAULT, ServedCase
@@ -53,3 +52,24 @@ class ChargeTests(QuotaCase):
             'pods "b" is forbidden: exceeded quota: rq, requested: pods=1,requests.cpu=2, '
             "used: pods=1,requests.cpu=500m, limited: pods=1,requests.cpu=1",
         )
+
+
+class CountedTests(QuotaCase):
+    more = {"controllers": ("resourcequota",)}
+
+    def settle(self, seconds: float) -> None:
+        for _ in range(int(seconds * 10)):
+            self.clock.advance(0.1)
+
+    def test_x(self) -> None:
+        self.done("POST", QUOTAS, {"metadata": {"name": "rq"}, "spec": {"hard": {"pods": "3", "count/configmaps": "5"}}})
+        self.done("POST", PODS, pod("a"))
+        print(self.done("GET", f"{QUOTAS}/rq")["status"])
+        self.done("POST", f"{DEFAULT}/configmaps", {"metadata": {"name": "a"}})
+        print(self.send("POST", f"{DEFAULT}/configmaps", {"metadata": {"name": "a"}}).code)
+        print(self.done("GET", f"{QUOTAS}/rq")["status"])
+        self.settle(3)
+        print(self.done("GET", f"{QUOTAS}/rq")["status"])
+        self.done("DELETE", f"{DEFAULT}/configmaps/a")
+        self.clock.advance(0); self.clock.advance(0)
+        print(self.done("GET", f"{QUOTAS}/rq"))
