@@ -8,6 +8,7 @@ from twisted.internet.interfaces import IReactorTime
 from orchtw.authz.decision import Authorizer
 from orchtw.naming import Naming
 from orchtw.quota.unsettled import Unsettled
+from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.storage.interface import Store
 
@@ -17,7 +18,8 @@ class Host:
     """What plugins get of the server; the caches behind `targets` are filled before the first write.
 
     `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. `store` is
-    for those that keep account of something; `unsettled` is where they say what is charged for writes on their way.
+    for those that keep account of something, `offload` for their work on large objects; `unsettled` is where they say
+    what is charged for writes on their way.
     """
 
     naming: Naming
@@ -25,4 +27,5 @@ class Host:
     targets: Targets
     authorizer: Authorizer
     store: Store
+    offload: Offload
     unsettled: Unsettled = attrs.field(factory=Unsettled)

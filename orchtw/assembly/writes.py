@@ -30,6 +30,7 @@ def admission(resources: Resources, config: Config, authorizer: Authorizer) -> A
         targets=resources.targets,
         authorizer=authorizer,
         store=resources.store,
+        offload=resources.offload,
         unsettled=resources.unsettled,
     )
     chain = Chain(selected(host, config))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from random import Random
 
 from twisted.internet.interfaces import IReactorTime
@@ -11,8 +11,8 @@ from twisted.internet.task import deferLater
 
 from orchtw.client.informer import TURN_S, Reflector
 from orchtw.client.interface import Client, Item, Resource
-from orchtw.quota.amounts import NOTHING, ZERO, Amounts, only, times, total
-from orchtw.quota.quotas import Quota
+from orchtw.quota.amounts import NOTHING, Amounts, only, times, total
+from orchtw.quota.scopes import Requirement
 from orchtw.quota.usage import Evaluator, Usage
 
 Told = Callable[[str, bool], None]
@@ -65,17 +65,16 @@ class Uses:
         self.complete = True
         self._gone.clear()
 
-    def used(self, quota: Quota, evaluator: Evaluator, now: float) -> tuple[Amounts, float | None]:
-        """What they use of a quota, and when that becomes less by itself."""
-        names = evaluator.counted(quota.hard)
+    def used(self, hard: Collection[str], scopes: Sequence[Requirement], now: float) -> tuple[Amounts, float | None]:
+        """What those that have all scopes use of `hard`, and when that becomes less by itself."""
         found: Amounts = NOTHING
         until: float | None = None
         for usage, count in self._alike.items():
-            if quota.counts(evaluator, usage):
-                found = total(found, times(only(usage.amounts(now), names), count))
+            if all(each.matches(usage.pod) for each in scopes):
+                found = total(found, times(only(usage.amounts(now), hard), count))
                 if usage.until is not None and usage.until >= now and (until is None or usage.until < until):
                     until = usage.until
-        return {name: found.get(name, ZERO) for name in names}, until
+        return found, until
 
     def _drop(self, usage: Usage) -> None:
         self._alike[usage] -= 1

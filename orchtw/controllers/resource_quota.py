@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
-import attrs
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -19,11 +19,9 @@ from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.quota_tallies import Tally, Uses
 from orchtw.errors import Conflict, NotFound
 from orchtw.objects import Object
-from orchtw.quota.amounts import NOTHING, ZERO, Amount, Amounts, amounts, growth, same, texts, total
+from orchtw.quota.amounts import ZERO, Amount, Amounts, amount, growth, texts, total
 from orchtw.quota.evaluators import Evaluators, Home
-from orchtw.quota.quotas import Quota
 from orchtw.quota.scopes import requirements_of
-from orchtw.quota.usage import Evaluator
 
 DISCOVERY_PERIOD_S: Final = 30.0
 LOOK_AGAIN_S: Final = 1.0
@@ -32,25 +30,25 @@ LOST_S: Final = 0.02
 """After another writer was faster."""
 
 
-@attrs.frozen(slots=True, eq=False)
+NAMES_AT_A_TIME: Final = 1000
+"""Entries of one quota that are looked up before others have their turn: a millisecond or two."""
+
+
 class Known:
-    """One quota as it was last seen: what its spec limits, and of which resources; what its status says is used."""
+    """One quota as it was last seen. `homes` are its entries by the resource that they limit, once looked up."""
 
-    quota: Quota
-    homes: frozenset[Home]
-    used: Amounts
-    is_counted: bool
+    def __init__(self, obj: Object) -> None:
+        status = obj.get("status") or {}
+        self.spec: Object = obj["spec"]
+        self.hard: Mapping[str, str] = self.spec.get("hard") or {}
+        self.used: Mapping[str, str] = status.get("used") or {}
+        self.is_counted = (status.get("hard") or {}) == self.hard
+        self.scopes = requirements_of(self.spec)
+        self.homes: Mapping[Home | None, Sequence[str]] | None = None
 
-    @classmethod
-    def of(cls, obj: Object, evaluators: Evaluators) -> Known:
-        """The quota of an object."""
-        spec, status = obj["spec"], obj.get("status") or {}
-        hard = spec.get("hard") or {}
-        quota = Quota(
-            name=obj["metadata"]["name"], hard=amounts(hard), used=NOTHING, scopes=requirements_of(spec)
-        )
-        homes = frozenset(home for home in map(evaluators.home, hard) if home is not None)
-        return cls(quota, homes, amounts(status.get("used")), (status.get("hard") or {}) == hard)
+    def limits(self, home: Home) -> bool:
+        """Whether it is known to limit a resource."""
+        return self.homes is not None and home in self.homes
 
 
 class ResourceQuotaController(Controller):
@@ -133,7 +131,7 @@ class ResourceQuotaController(Controller):
             self._tallies.pop(home).reflector.stop()
         for namespace, quotas in self._known.items() if changed else ():
             for name, known in quotas.items():
-                if known.homes & changed:
+                if any(map(known.limits, changed)):
                     self.queue.add(f"{namespace}/{name}")
 
     def _seen(self, old: Item | None, new: Item | None) -> None:
@@ -142,12 +140,12 @@ class ResourceQuotaController(Controller):
             assert old is not None
             self._forget(old.namespace, old.name)
             return
-        known = Known.of(new.load(), self._evaluators)
+        known = Known(new.load())
         before = self._exchange(new.namespace, new.name, known)
-        if before is None or not known.is_counted or old is new:
+        if before is None or known.homes is None or not known.is_counted or old is new:
             self.queue.add(new.key)
             return
-        if self.host.foreign_charges_s and (more := growth(known.used, before.used)):
+        if self.host.foreign_charges_s and (more := _raised(known.used, before.used)):
             self._raised.setdefault(new.key, []).append((self.host.clock.seconds(), more))
         self.queue.add_after(new.key, LOOK_AGAIN_S)
 
@@ -165,21 +163,36 @@ class ResourceQuotaController(Controller):
         before = quotas.pop(name, None)
         if known is not None:
             quotas[name] = known
-            self._wanted.update(known.homes)
-        if before is not None:
-            self._wanted.subtract(before.homes)
-            for home in [home for home in before.homes if not self._wanted[home]]:
+        if before is not None and before.homes is not None:
+            if known is not None and known.spec == before.spec:
+                known.homes = before.homes
+            else:
+                self._leave(filter(None, before.homes))
+        return before
+
+    def _leave(self, homes: Iterable[Home]) -> None:
+        for home in homes:
+            self._wanted[home] -= 1
+            if not self._wanted[home]:
                 del self._wanted[home]
                 if home in self._tallies:
                     self._tallies.pop(home).reflector.stop()
-        return before
+
+    async def _look_up(self, known: Known) -> Mapping[Home | None, Sequence[str]]:
+        """Which of a quota's entries limit which resource; None stands for those that limit none."""
+        found: dict[Home | None, list[str]] = {}
+        for count, name in enumerate(known.hard, 1):
+            found.setdefault(self._evaluators.home(name), []).append(name)
+            if count % NAMES_AT_A_TIME == 0:
+                await deferLater(self.host.clock, 0)
+        return found
 
     def _told(self, home: Home) -> Callable[[str, bool], None]:
         """What a tally calls: credits are given at once, what is new has been charged already."""
 
         def told(namespace: str, less: bool) -> None:
             for name, known in self._known.get(namespace, {}).items():
-                if home in known.homes:
+                if known.limits(home):
                     key = f"{namespace}/{name}"
                     if less:
                         self.queue.add(key)
@@ -205,21 +218,35 @@ class ResourceQuotaController(Controller):
         known = self._known.get(namespace, {}).get(name)
         if known is None:
             return None
-        tallies = [tally for tally in map(self._tally, sorted(known.homes)) if tally is not None]
-        if not all(tally.reflector.synced for tally in tallies):
+        if known.homes is None:
+            homes = await self._look_up(known)
+            if known is not self._known.get(namespace, {}).get(name):
+                return 0.0
+            known.homes = homes
+            self._wanted.update(filter(None, homes))
+        found = {home: self._tally(home) for home in known.homes if home is not None}
+        tallies = {home: tally for home, tally in found.items() if tally is not None}
+        if not all(tally.reflector.synced for tally in tallies.values()):
             raise Retry("what is limited has not been listed")
-        uses = [(await tally.uses(namespace), tally.evaluator) for tally in tallies]
+        uses = {home: await tally.uses(namespace) for home, tally in tallies.items()}
         item = await self.client.find(self._quotas, namespace, name)
         if item is None:
             return None
+        return await self._write(item, known, uses)
+
+    async def _write(self, item: Item, known: Known, uses: Mapping[Home, Uses]) -> float | None:
+        """Say what is used; when to look again."""
         live = item.load()
-        known = Known.of(live, self._evaluators)
-        counted, until = self._counted(known.quota, uses)
-        used, waits = self._kept(key, known, counted)
-        if not known.is_counted or not same(used, known.used):
-            live["status"] = {"hard": dict(live["spec"].get("hard") or {}), "used": texts(used)}
+        now = Known(live)
+        if now.spec != known.spec:
+            return LOST_S
+        now.homes = known.homes
+        counted, until = self._counted(now, uses)
+        used, waits = self._kept(item.key, now, counted, uses.keys())
+        if not now.is_counted or _differ(used, now.used):
+            live["status"] = {"hard": dict(now.hard), "used": dict(sorted(used.items()))}
             try:
-                await self.client.update(self._quotas, namespace, name, live, "status")
+                await self.client.update(self._quotas, item.namespace, item.name, live, "status")
             except Conflict:
                 return LOST_S
             except NotFound:
@@ -228,36 +255,39 @@ class ResourceQuotaController(Controller):
             return LOOK_AGAIN_S
         return None if until is None else max(until - self.host.now(), 0.0) + LOOK_AGAIN_S
 
-    def _counted(
-        self, quota: Quota, uses: Sequence[tuple[Uses, Evaluator]]
-    ) -> tuple[Amounts, float | None]:
-        """What is used as far as there is anybody who knows, and when that becomes less by itself."""
+    def _counted(self, known: Known, uses: Mapping[Home, Uses]) -> tuple[Amounts, float | None]:
+        """What is used, and when that becomes less by itself."""
         found: dict[str, Amount] = {}
         ends: list[float] = []
         now = self.host.now()
-        for of_one, evaluator in uses:
-            used, until = of_one.used(quota, evaluator, now)
+        for each in uses.values():
+            used, until = each.used(known.hard, known.scopes, now)
             found.update(used)
             if until is not None:
                 ends.append(until)
         return found, min(ends, default=None)
 
-    def _kept(self, key: str, known: Known, counted: Amounts) -> tuple[Amounts, bool]:
-        """What is to be said of use: nothing is taken back that may be on its way; whether there is such."""
-        pending = self._pending(key)
-        found: dict[str, Amount] = {}
+    def _kept(
+        self, key: str, known: Known, counted: Amounts, homes: Collection[Home]
+    ) -> tuple[dict[str, str], bool]:
+        """What is to be said of use, and whether of some there is more to be said soon.
+
+        What nobody can count stays as it is. Nothing is taken back that is charged for a write on its way.
+        """
+        found: dict[str, str] = {}
+        for home, names in (known.homes or {}).items():
+            if home in homes:
+                found.update(dict.fromkeys(names, "0"))
+            else:
+                found.update((name, known.used[name]) for name in names if name in known.used)
+        found.update(texts(counted))
         waits = False
-        for name in known.quota.hard:
-            before, count = known.used.get(name), counted.get(name)
-            if count is None:
-                if before is not None:
-                    found[name] = before
-                continue
-            least = count.nanos + pending.get(name, ZERO).nanos
-            if before is not None and before.nanos > count.nanos and least > count.nanos:
+        for name, pending in self._pending(key).items():
+            before, count = amount(known.used.get(name, "0")), counted.get(name, ZERO)
+            if name in found and pending.nanos > 0 and before.nanos > count.nanos:
+                kept = min(before.nanos, count.nanos + pending.nanos)
+                found[name] = Amount(kept, count.family if count.nanos else before.family).text
                 waits = True
-                count = Amount(min(before.nanos, least), count.family if count.nanos else before.family)
-            found[name] = count
         return found, waits
 
     def _pending(self, key: str) -> Amounts:
@@ -270,3 +300,16 @@ class ResourceQuotaController(Controller):
             for _, more in raised:
                 found = total(found, more)
         return found
+
+
+def _raised(new: Mapping[str, str], old: Mapping[str, str]) -> Amounts:
+    """By how much each use has become more."""
+    changed = {name: amount(text) for name, text in new.items() if text != old.get(name)}
+    return growth(changed, {name: amount(old.get(name, "0")) for name in changed})
+
+
+def _differ(new: Mapping[str, str], old: Mapping[str, str]) -> bool:
+    """Whether the amounts are others, however they are written."""
+    if new.keys() != old.keys():
+        return True
+    return any(text != old[name] and amount(text).nanos != amount(old[name]).nanos for name, text in new.items())

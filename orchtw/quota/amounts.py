@@ -12,6 +12,9 @@ _NANO: Final = -9
 _LARGEST_EXPONENT: Final = 400
 """Amounts beyond 10^400 count as that: an exponent of nine characters could otherwise take any time."""
 
+_LARGEST_BINARY: Final = (2**63 - 1) * 10**9
+"""More than that cannot be read again in binary units."""
+
 
 class Amount(NamedTuple):
     """`nanos` billionths; `family` is how it is written: "decimal", "binary" or "exponent"."""
@@ -47,7 +50,8 @@ def amount(text: str) -> Amount:
 
 @lru_cache(maxsize=8192)  # as above
 def _text(found: Amount) -> str:
-    return Quantity(found.nanos, _NANO, found.family).canonical()
+    family = "decimal" if abs(found.nanos) > _LARGEST_BINARY else found.family
+    return Quantity(found.nanos, _NANO, family).canonical()
 
 
 def whole(number: int) -> Amount:
@@ -102,7 +106,7 @@ def growth(new: Amounts, old: Amounts) -> Amounts:
     return {name: each for name, each in found.items() if each.nanos > 0}
 
 
-def only(found: Amounts, names: Collection[str]) -> Amounts:
+def only(found: Amounts, names: Collection[str]) -> dict[str, Amount]:
     """Those of these names."""
     return {name: each for name, each in found.items() if name in names}
 

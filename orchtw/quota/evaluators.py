@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from orchtw.naming import Naming
@@ -37,12 +36,12 @@ class CountEvaluator:
     grows = False
 
     def __init__(self, *names: str) -> None:
-        self._names = frozenset(names)
+        self.names = frozenset(names)
         self.fixed: Usage | None = Usage.of({name: ONE for name in names})
 
-    def counted(self, names: Iterable[str]) -> list[str]:
+    def counts(self, name: str) -> bool:
         """See `Evaluator`, as all of these."""
-        return [name for name in names if name in self._names]
+        return name in self.names
 
     def usage(self, obj: Object) -> Usage:
         assert self.fixed is not None
@@ -89,12 +88,12 @@ class ClaimEvaluator:
     def __init__(self, naming: Naming) -> None:
         self._suffix = f".storageclass.{naming.group('storage.orch.io')}/"
         self._suffixes = (self._suffix + self._CLAIMS, self._suffix + self._STORAGE)
-        self._names = frozenset({self._CLAIMS, self._STORAGE, f"count/{self._CLAIMS}"})
+        self.names = frozenset({self._CLAIMS, self._STORAGE, f"count/{self._CLAIMS}"})
         self._annotation = f"volume.beta.{naming.label_domain}/storage-class"
 
-    def counted(self, names: Iterable[str]) -> list[str]:
+    def counts(self, name: str) -> bool:
         """See `Evaluator`, as all of these."""
-        return [name for name in names if name in self._names or name.endswith(self._suffixes)]
+        return name in self.names or name.endswith(self._suffixes)
 
     def usage(self, obj: Object) -> Usage:
         used: dict[str, Amount] = {self._CLAIMS: ONE, f"count/{self._CLAIMS}": ONE}
@@ -149,6 +148,6 @@ class Evaluators:
         if name in _ALIASES:
             return "", name
         for plural, evaluator in (("persistentvolumeclaims", self._claims), ("services", self._services)):
-            if evaluator.counted((name,)):
+            if evaluator.counts(name):
                 return "", plural
-        return ("", "pods") if self._pods.counted((name,)) else None
+        return ("", "pods") if self._pods.counts(name) else None

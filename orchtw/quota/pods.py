@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from orchtw.naming import Naming
@@ -31,17 +30,15 @@ class PodEvaluator:
 
     grows = False
     fixed: Usage | None = None
+    names = _NAMES
 
     def __init__(self, naming: Naming) -> None:
         self._naming = naming
 
-    def counted(self, names: Iterable[str]) -> list[str]:
+    def counts(self, name: str) -> bool:
         """See `Evaluator`, as all of these."""
-        return [name for name in names if name in _NAMES or self._is_further(name)]
-
-    def _is_further(self, name: str) -> bool:
         asked = name.removeprefix(_REQUESTS)
-        return is_huge_pages(asked) or asked != name and not is_native(name, self._naming)
+        return name in _NAMES or is_huge_pages(asked) or asked != name and not is_native(name, self._naming)
 
     def usage(self, obj: Object) -> Usage:
         meta, spec = obj["metadata"], obj["spec"]

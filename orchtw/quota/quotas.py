@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import attrs
 
 from orchtw.objects import Object
-from orchtw.quota.amounts import ZERO, Amounts, amounts, listed, only, shown, total
+from orchtw.quota.amounts import Amount, Amounts, amount, listed, only, shown
 from orchtw.quota.scopes import Requirement, requirements_of
 from orchtw.quota.scopes import shown as shown_scopes
 from orchtw.quota.usage import Evaluator, Usage
@@ -25,12 +25,13 @@ class Unknown(Refused):
 class Quota:
     """What a ResourceQuota says: `hard` is what is limited as of its last count, in which `used` was found.
 
-    One that has never been counted limits what its spec says, and nothing of it is known to be free.
+    One that has never been counted limits what its spec says, and nothing of it is known to be free. Amounts are
+    texts: a quota may limit very much, of which a write concerns little.
     """
 
     name: str
-    hard: Amounts
-    used: Amounts
+    hard: Mapping[str, str]
+    used: Mapping[str, str]
     scopes: tuple[Requirement, ...] = ()
 
     @classmethod
@@ -40,15 +41,34 @@ class Quota:
         counted = status.get("hard")
         return cls(
             name=obj["metadata"]["name"],
-            hard=amounts(counted or spec.get("hard")),
-            used=amounts(status.get("used")) if counted else {},
+            hard=counted or spec.get("hard") or {},
+            used=(status.get("used") or {}) if counted else {},
             scopes=requirements_of(spec),
         )
 
-    def counts(self, evaluator: Evaluator, usage: Usage) -> list[str]:
-        """What of it an object uses; nothing if that has not all of its scopes."""
-        found = evaluator.counted(self.hard)
-        return found if found and all(each.matches(usage.pod) for each in self.scopes) else []
+
+class Standing:
+    """A quota in the middle of an evaluation: what of it is used after the charges so far."""
+
+    def __init__(self, quota: Quota) -> None:
+        self.quota = quota
+        self.changed: dict[str, Amount] = {}
+
+    def used(self, name: str) -> Amount:
+        """What is used of one of its entries."""
+        found = self.changed.get(name)
+        return amount(self.quota.used.get(name, "0")) if found is None else found
+
+    def charge(self, charge: Amounts) -> None:
+        """More is used from now on."""
+        for name, more in charge.items():
+            self.changed[name] = self.used(name).plus(more)
+
+    def concerned(self, asked: Asked) -> list[str]:
+        """Which of its entries a write concerns; none if its object has not all of the scopes."""
+        hard = self.quota.hard
+        found = [name for name in asked.evaluator.names.union(asked.used) if name in hard]
+        return found if found and all(each.matches(asked.usage.pod) for each in self.quota.scopes) else []
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -86,49 +106,48 @@ Charges = Mapping[str, Amounts]
 """By the names of quotas: what a write uses of each."""
 
 
-def fit(quotas: Sequence[Quota], asked: Asked) -> Charges:
+def fit(standings: Iterable[Standing], asked: Asked) -> Charges:
     """What a write uses of quotas. Raises Refused, with the text for the client."""
     covered: set[str] = set()
-    concerned: list[Quota] = []
-    for quota in quotas:
-        names = quota.counts(asked.evaluator, asked.usage)
+    concerned: list[Standing] = []
+    for standing in standings:
+        names, quota = standing.concerned(asked), standing.quota
         if not names:
             continue
         if missing := set(asked.missing).intersection(names):
             raise Refused(f"failed quota: {quota.name}: must specify {listed(missing)}")
-        if not quota.used.keys() >= set(names):
+        if not all(name in quota.used for name in names):
             raise Unknown(f"status unknown for quota: {quota.name}, resources: {listed(names)}")
         covered.update(names)
-        concerned.append(quota)
+        concerned.append(standing)
     if negative := [name for name, each in asked.used.items() if each.nanos < 0]:
         raise Refused(f"quota usage is negative for resource(s): {listed(negative)}")
     if not asked.grows:
         return {}
     if asked.limited:
-        _check_covered(quotas, asked, covered)
-    return {quota.name: charge for quota in concerned if (charge := _charged(quota, asked.grows))}
+        _check_covered(standings, asked, covered)
+    return {each.quota.name: charge for each in concerned if (charge := _charged(each, asked.grows))}
 
 
-def _check_covered(quotas: Sequence[Quota], asked: Asked, covered: set[str]) -> None:
+def _check_covered(standings: Iterable[Standing], asked: Asked, covered: set[str]) -> None:
     names = {name for limited in asked.limited for name in limited.names(asked.used)}
     if names - covered:
         raise Refused(f"insufficient quota to consume: {listed(names - covered)}")
     pod = asked.usage.pod
     scopes = [scope for limited in asked.limited for scope in limited.scopes if scope.matches(pod)]
-    granted = {scope.scope for quota in quotas for scope in quota.scopes if scope.matches(pod)}
+    granted = {scope.scope for each in standings for scope in each.quota.scopes if scope.matches(pod)}
     if lacking := [scope for scope in scopes if scope.scope not in granted]:
         raise Refused(f"insufficient quota to match these scopes: {shown_scopes(lacking)}")
 
 
-def _charged(quota: Quota, grows: Amounts) -> Amounts:
+def _charged(standing: Standing, grows: Amounts) -> Amounts:
     """What of it is used more. Raises Refused when that is too much."""
-    more = only(grows, quota.hard)
-    after = total(quota.used, more)
-    exceeded = [name for name in more if after[name].nanos > quota.hard[name].nanos]
+    quota = standing.quota
+    more = {name: each for name, each in grows.items() if name in quota.hard}
+    hard = {name: amount(quota.hard[name]) for name in more}
+    used = {name: standing.used(name) for name in more}
+    exceeded = [name for name in more if used[name].nanos + more[name].nanos > hard[name].nanos]
     if exceeded:
-        used = {name: quota.used.get(name, ZERO) for name in exceeded}
-        raise Refused(
-            f"exceeded quota: {quota.name}, requested: {shown(only(more, exceeded))}, used: {shown(used)}, "
-            f"limited: {shown(only(quota.hard, exceeded))}"
-        )
+        requested, before, limited = (shown(only(each, exceeded)) for each in (more, used, hard))
+        raise Refused(f"exceeded quota: {quota.name}, requested: {requested}, used: {before}, limited: {limited}")
     return more

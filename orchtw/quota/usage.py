@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Protocol
 
 import attrs
@@ -49,8 +48,12 @@ class Evaluator(Protocol):
     def fixed(self) -> Usage | None:
         """The usage of every object, where all use the same."""
 
-    def counted(self, names: Iterable[str]) -> list[str]:
-        """Those of a quota's entries that such objects use of."""
+    @property
+    def names(self) -> frozenset[str]:
+        """The entries of quotas that any object may use of; some use of others besides, by names of their own."""
+
+    def counts(self, name: str) -> bool:
+        """Whether an object may use of a quota's entry."""
 
     def usage(self, obj: Object) -> Usage:
         """What an object uses, which is in the stored version."""

@@ -401,7 +401,7 @@ class RaceTests(QuotaCase):
 
     def test_many(self) -> None:
         """However many wait, others have their turn."""
-        self.patch(rounds, "MAX_TOGETHER", 8)
+        self.patch(rounds, "TURN_S", 0.0)
         self.quota("rq", {"configmaps": "10"})
         sent = [self.begin("POST", MAPS, config_map(f"m{i}")) for i in range(40)]
         self.settle(1)

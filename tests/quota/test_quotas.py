@@ -10,7 +10,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.quota.amounts import amounts, growth, texts
 from orchtw.quota.evaluators import Evaluators
-from orchtw.quota.quotas import Asked, Limited, Quota, Refused, Unknown, fit
+from orchtw.quota.quotas import Asked, Limited, Quota, Refused, Standing, Unknown, fit
 from orchtw.quota.scopes import Requirement
 from tests.quota.test_evaluators import container, pod
 
@@ -38,10 +38,10 @@ class FitCase(SynchronousTestCase):
     """Holds writes against quotas."""
 
     def charges(self, write: Asked, *quotas: Quota) -> Object:
-        return {name: texts(charge) for name, charge in fit(quotas, write).items()}
+        return {name: texts(charge) for name, charge in fit([*map(Standing, quotas)], write).items()}
 
     def refusal(self, write: Asked, *quotas: Quota) -> str:
-        return str(self.assertRaises(Refused, fit, quotas, write))
+        return str(self.assertRaises(Refused, fit, [*map(Standing, quotas)], write))
 
 
 class FitTests(FitCase):
@@ -81,7 +81,7 @@ class FitTests(FitCase):
         """Until a quota has been counted nobody knows whether there is room."""
         new = Quota.of({"metadata": {"name": "rq"}, "spec": {"hard": {"pods": "1", "services": "1"}}, "status": {}})
         write = asked(pod(container()))
-        unknown = self.assertRaises(Unknown, fit, [new], write)
+        unknown = self.assertRaises(Unknown, fit, [Standing(new)], write)
         self.assertEqual(str(unknown), "status unknown for quota: rq, resources: pods")
         partly = quota("rq", {"pods": "1", "count/pods": "1", "secrets": "1"}, {"pods": "0"})
         self.assertEqual(self.refusal(write, partly), "status unknown for quota: rq, resources: count/pods,pods")

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from twisted.internet.defer import Deferred
-
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
@@ -20,6 +18,7 @@ from orchtw.quota.quotas import Asked, Limited, Quota, Refused
 from orchtw.quota.usage import Usage
 from orchtw.registry.by_namespace import ByNamespace
 from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.stored import Prepared
 from orchtw.registry.system_metadata import ordered, rfc3339
 from orchtw.schema.catalogue import ResourceType
 from orchtw.storage.interface import Op, Outcome
@@ -92,18 +91,25 @@ class Statuses:
     def __init__(self, host: Host, now: Callable[[], float]) -> None:
         self._target = host.targets.stored_target("", "v1", "resourcequotas")
         self._store = host.store
+        self._run = host.offload.run
         self._manager = host.naming.api_server
         self._ownership = FieldOwnership(host.targets, host.naming)
         self._now = now
 
-    def write(self, entry: Entry, used: Amounts) -> Deferred[Outcome]:
-        """Store a quota with another use, if it is still as `entry` has it."""
+    async def write(self, entry: Entry, used: Amounts) -> Outcome:
+        """Store a quota with another use of some entries, if it is still as `entry` has it."""
+        prepared = await self._run(len(entry.raw), lambda: self._prepared(entry, used))
+        key = self._target.stored.prefix + entry.key
+        return await self._store.commit(Op(key, prepared.value, entry.revision, prepared))
+
+    def _prepared(self, entry: Entry, used: Amounts) -> Prepared:
         stored = self._target.stored
         live = stored.load(entry)
-        new: Object = {**live, "status": {**live["status"], "used": texts(used)}}
+        known: dict[str, str] = live["status"].get("used") or {}
+        all_used = dict(sorted({**known, **texts(used)}.items()))
+        new: Object = {**live, "status": {**live["status"], "used": all_used}}
         fields = self._ownership.of(self._target, "status")
         owners = fields.on_update(live, new, self._manager, rfc3339(int(self._now())))
         meta = {key: value for key, value in live["metadata"].items() if key != "managedFields"}
         new["metadata"] = ordered({**meta, "managedFields": owners} if owners else meta)
-        prepared = stored.prepare(new)
-        return self._store.commit(Op(stored.prefix + entry.key, prepared.value, entry.revision, prepared))
+        return stored.prepare(new)

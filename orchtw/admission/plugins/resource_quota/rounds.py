@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Final
 
-import attrs
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
@@ -13,8 +12,8 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.errors import Conflict, InternalError, StatusError
-from orchtw.quota.amounts import Amounts, total
-from orchtw.quota.quotas import Asked, Quota, Refused, fit
+from orchtw.quota.amounts import Amounts
+from orchtw.quota.quotas import Asked, Quota, Refused, Standing, fit
 from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.by_namespace import ByNamespace
 from orchtw.storage.freshness import MOST_RECENT
@@ -24,11 +23,11 @@ from orchtw.watch.entry import Entry
 MAX_ROUNDS: Final = 100
 """Rounds of one evaluation against other writers of the same quotas: a livelock ends."""
 
-MAX_TOGETHER: Final = 256
-"""Writes that are evaluated without letting others have their turn: some milliseconds."""
+TURN_S: Final = 0.005
+"""How long writes are evaluated before others have their turn."""
 
-Write = Callable[[Entry, Amounts], Deferred[Outcome]]
-"""Stores a quota with what is used of it now, unless it has changed."""
+Write = Callable[[Entry, Amounts], Coroutine[Deferred[Outcome], Any, Outcome]]
+"""Stores a quota with what is used of some of its entries now, unless it has changed."""
 
 
 class Waiter:
@@ -73,8 +72,8 @@ class Round:
     """One evaluation: what of each quota is used after it, who has been decided, and whom it charges for what."""
 
     def __init__(self, quotas: Sequence[tuple[Entry, Quota]]) -> None:
-        self._before = {quota.name: (entry, quota) for entry, quota in quotas}
-        self._after = {quota.name: quota for _, quota in quotas}
+        self._entries = {quota.name: entry for entry, quota in quotas}
+        self._standings = {quota.name: Standing(quota) for _, quota in quotas}
         self._verdicts: list[tuple[Waiter, Refused | None]] = []
         self.charged: list[Waiter] = []
         self._charges: list[tuple[Waiter, str, Amounts]] = []
@@ -82,7 +81,7 @@ class Round:
     def evaluate(self, waiter: Waiter) -> None:
         """See whether a write fits beside those before it."""
         try:
-            charges = fit(list(self._after.values()), waiter.asked)
+            charges = fit(self._standings.values(), waiter.asked)
         except Refused as refused:
             self._verdicts.append((waiter, refused))
             return
@@ -91,8 +90,7 @@ class Round:
             return
         self.charged.append(waiter)
         for name, charge in charges.items():
-            quota = self._after[name]
-            self._after[name] = attrs.evolve(quota, used=total(quota.used, charge))
+            self._standings[name].charge(charge)
             self._charges.append((waiter, name, charge))
 
     @property
@@ -116,7 +114,9 @@ class Round:
         names = list(dict.fromkeys(name for _, name, _ in self._charges))
         for waiter, name, charge in self._charges:
             waiter.charge(name, charge)
-        writing = [write(self._before[name][0], self._after[name].used) for name in names]
+        writing = [
+            Deferred.fromCoroutine(write(self._entries[name], self._standings[name].changed)) for name in names
+        ]
         results = await DeferredList(writing, consumeErrors=True)
         lost: set[str] = set()
         failure: Failure | None = None
@@ -169,7 +169,7 @@ class Account:
 
     async def _work(self) -> None:
         while self._waiting:
-            together, self._waiting = self._waiting[:MAX_TOGETHER], self._waiting[MAX_TOGETHER:]
+            together, self._waiting = self._waiting, []
             try:
                 await self._evaluate(together)
             except StatusError as error:
@@ -177,8 +177,6 @@ class Account:
             except Exception:  # noqa: BLE001 - they must hear of it, and those who come later must be served
                 self._log.failure("the quotas of {namespace} cannot be evaluated", namespace=self._namespace)
                 _refuse_all(together, InternalError.of("the quotas cannot be evaluated"))
-            if self._waiting and len(together) == MAX_TOGETHER:
-                await deferLater(self._clock, 0)
         self._is_working = False
         self._closed(self._namespace)
 
@@ -193,9 +191,7 @@ class Account:
         for _ in range(MAX_ROUNDS):
             quotas = self._quotas.of(self._namespace)
             tried = Round([pair for pair in quotas if pair[1].name not in done])
-            for waiter in waiters:
-                if not waiter.decided.called:
-                    tried.evaluate(waiter)
+            await self._try(tried, waiters)
             if tried.refuses and not is_fresh and (wait := self._due()) is not None:
                 await wait
                 is_fresh = True
@@ -213,6 +209,15 @@ class Account:
                 await wait
                 is_fresh = True
         raise Conflict.modified("resourcequotas", "", min(lost))
+
+    async def _try(self, tried: Round, waiters: Sequence[Waiter]) -> None:
+        until = self._clock.seconds() + TURN_S
+        for waiter in waiters:
+            if not waiter.decided.called:
+                tried.evaluate(waiter)
+            if self._clock.seconds() >= until:
+                await deferLater(self._clock, 0)
+                until = self._clock.seconds() + TURN_S
 
     def _due(self) -> Awaitable[None] | None:
         return self._quotas.stored.cache.freshness.due(MOST_RECENT)
