@@ -19,6 +19,7 @@ from orchtw.client.interface import Client
 from orchtw.client.leader_election import Terms
 from orchtw.config import Config
 from orchtw.controllers import chosen, enabled
+from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Host
 from orchtw.controllers.csr_approving import Approver
@@ -31,6 +32,7 @@ from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.controllers.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_account_tokens import TokenController
 from orchtw.controllers.service_accounts import ServiceAccountController
+from orchtw.controllers.volume_protection import VolumeProtection
 from orchtw.naming import Naming
 from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
@@ -39,6 +41,7 @@ FOREIGN_CHARGES_S: Final = 5.0
 """Within which another server has stored, or given up, what it has charged a quota for."""
 
 _FOLLOWED = ("namespaces", "serviceaccounts", "secrets", "configmaps")
+_STORAGE = ("persistentvolumeclaims", "persistentvolumes", "pods")
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -128,6 +131,8 @@ def _idle(config: Config, naming: Naming, registry: Registry, identity: Controll
         idle.add(ResourceQuotaController.name)
     if not config.enable_garbage_collector:
         idle.add(GarbageCollector.name)
+    if any(registry.targets.find("", "v1", plural) is None for plural in _STORAGE):
+        idle.update((ClaimProtection.name, VolumeProtection.name))
     return frozenset(idle)
 
 
