@@ -19,11 +19,20 @@ from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
 from orchtw.authz.fixed import AlwaysDeny
 from orchtw.config import Config
 from orchtw.errors import ConfigError
+from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from tests.admission.asked import CATALOGUE, CODECS, NAMING
+from tests.client.world import MemoryStore
 
 TARGETS = Targets(CATALOGUE, CODECS, CATALOGUE.resources)
-HOST = Host(naming=NAMING, clock=Clock(), targets=TARGETS, authorizer=AlwaysDeny())
+HOST = Host(
+    naming=NAMING,
+    clock=Clock(),
+    targets=TARGETS,
+    authorizer=AlwaysDeny(),
+    store=MemoryStore(Clock()),
+    offload=Offload(None),
+)
 
 DEFAULTS = [
     *("NamespaceLifecycle", "LimitRanger", "ServiceAccount", "TaintNodesByCondition", "PodSecurity", "Priority"),
@@ -63,7 +72,9 @@ class SelectionTests(SynchronousTestCase):
 
     def test_wrong_names(self) -> None:
         """Every unknown name, one that is not here, and one that is on and off has its line."""
-        available = f"available are {', '.join(PLUGINS)}"
+        for name in ("NodeRestriction", "LimitRanger"):
+            self.patch(selection, "PLUGINS", {key: made for key, made in selection.PLUGINS.items() if key != name})
+        available = f"available are {', '.join(selection.PLUGINS)}"
         config = Config(
             enable_admission_plugins=("Nope", "NodeRestriction", "LimitRanger", "NamespaceLifecycle"),
             disable_admission_plugins=("Neither", "NamespaceLifecycle"),

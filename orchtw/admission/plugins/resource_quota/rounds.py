@@ -1,4 +1,4 @@
-"""The charges of one namespace: many writes share one write of its quotas (reference PLUG-29, PLUG-53)."""
+"""The charges of one namespace: many writes share one write of its quotas (reference PLUG-29, PLUG-61)."""
 
 from __future__ import annotations
 
