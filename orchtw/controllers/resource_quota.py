@@ -219,8 +219,9 @@ class ResourceQuotaController(Controller):
         if known is None:
             return None
         if known.homes is None:
-            homes = await self._look_up(known)
-            if known is not self._known.get(namespace, {}).get(name):
+            homes, looked_up = await self._look_up(known), known
+            known = self._known.get(namespace, {}).get(name)
+            if known is None or known.spec != looked_up.spec:
                 return 0.0
             known.homes = homes
             self._wanted.update(filter(None, homes))

@@ -171,6 +171,16 @@ class CountTests(QuotaControllerCase):
         self.turns(2)
         self.assertEqual(self.used(), {"count/nope.example.com": "3", "pods": "0"})
 
+    def test_very_many_entries(self) -> None:
+        """A quota may limit thousands of things."""
+        self.make("configmaps", {"metadata": {"name": "m"}})
+        hard = {"configmaps": "5", **{f"count/a{number}.example.com": "1" for number in range(2500)}}
+        self.quota(hard)
+        self.turns(0.5)
+        self.assertEqual(self.used(), {"configmaps": "1"})
+        self.delete("configmaps", "m")
+        self.assertEqual(self.used(), {"configmaps": "0"})
+
     def test_only_changes(self) -> None:
         """Nothing is written where nothing has changed, at the regular look neither."""
         self.make("configmaps", {"metadata": {"name": "m"}})

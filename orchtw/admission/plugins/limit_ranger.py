@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
@@ -10,8 +11,10 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.quota.limit_ranges import LimitRange, shown
 from orchtw.registry.by_namespace import ByNamespace
-from orchtw.registry.system_metadata import ordered, put_annotation
+from orchtw.registry.emission_order import put
 from orchtw.schema.catalogue import ResourceType
+
+_FROM_ANNOTATIONS_ON: Final = ("annotations", "ownerReferences", "finalizers", "managedFields")
 
 
 class LimitRanger:
@@ -50,8 +53,9 @@ class LimitRanger:
             pod, note = each.complete(pod)
             if note:
                 meta = dict(pod["metadata"])
-                put_annotation(meta, self._annotation, note)
-                pod = {**pod, "metadata": ordered(meta)}
+                annotations = {**(meta.get("annotations") or {}), self._annotation: note}
+                put(meta, "annotations", dict(sorted(annotations.items())), _FROM_ANNOTATIONS_ON)
+                pod = {**pod, "metadata": meta}
         return pod
 
     async def validate(self, attributes: Attributes) -> None:
