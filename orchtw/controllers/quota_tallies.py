@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchtw.client.informer import TURN_S, Reflector
-from orchtw.client.interface import Client, Item, Resource
+from orchtw.client.interface import Client, Item, Listing, Resource
 from orchtw.quota.amounts import NOTHING, Amounts, only, times, total
 from orchtw.quota.scopes import Requirement
 from orchtw.quota.usage import Evaluator, Usage
@@ -108,16 +108,21 @@ class Tally:
         if known is None:
             known = self._uses[namespace] = Uses()
         if not known.complete:
-            listing = await self._client.list(self.resource, namespace)
-            until = self._clock.seconds() + TURN_S
-            for item in listing.items:
-                if known.lacks(item.name):
-                    known.put(item.name, self._measured(item))
-                if self._clock.seconds() >= until:
-                    await deferLater(self._clock, 0)
-                    until = self._clock.seconds() + TURN_S
-            known.finish()
+            await self._fill(known, await self._client.list(self.resource, namespace))
         return known
+
+    async def _fill(self, known: Uses, listing: Listing) -> None:
+        """Take in a list, some objects a turn, unless another one has been taken in meanwhile."""
+        until = self._clock.seconds() + TURN_S
+        for item in listing.items:
+            if known.complete:
+                return
+            if known.lacks(item.name):
+                known.put(item.name, self._measured(item))
+            if self._clock.seconds() >= until:
+                await deferLater(self._clock, 0)
+                until = self._clock.seconds() + TURN_S
+        known.finish()
 
     def forget(self, namespace: str) -> None:
         """Nobody asks for a namespace any more."""

@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.configuration import Given
 from orchtw.admission.plugins.resource_quota import rounds
 from orchtw.admission.plugins.resource_quota.configuration import read
 from orchtw.errors import ConfigError, InternalError
 from orchtw.objects import Object
-from orchtw.quota.quotas import Limited
+from orchtw.quota.amounts import amounts, texts
+from orchtw.quota.evaluators import CountEvaluator
+from orchtw.quota.quotas import Asked, Limited
 from orchtw.quota.scopes import Requirement
+from orchtw.quota.unsettled import Unsettled
+from orchtw.quota.usage import Usage
 from orchtw.storage.interface import Op, Outcome
 from orchtw.testing.in_process import Answer, InProcessServer
 from tests.registry.widgets import GROUP, versions
@@ -213,6 +218,23 @@ class ChargeTests(QuotaCase):
         self.quota("rq", {"pods": "1"}, scopeSelector={"matchExpressions": [term]})
         self.done("POST", PODS, pod("a"))
         self.assertEqual(self.used(), {"pods": "1"})
+
+
+class WaiterTests(SynchronousTestCase):
+    def test_late_charge(self) -> None:
+        """A charge for a write that has ended meanwhile is for nothing, and not said to be on its way."""
+        unsettled = Unsettled()
+        usage = Usage.of({})
+        asked = Asked(evaluator=CountEvaluator("x"), usage=usage, grows={}, used={})
+        waiter = rounds.Waiter(asked, "a", unsettled, dry_run=False)
+        waiter.charge("rq", amounts({"x": "1"}))
+        waiter.charge("other", amounts({"x": "1"}))
+        waiter.discharge("other")
+        self.assertEqual((texts(unsettled.of(("a", "rq"))), unsettled.of(("a", "other"))), ({"x": "1"}, {}))
+        waiter.end()
+        waiter.charge("rq", amounts({"x": "1"}))
+        waiter.discharge("rq")
+        self.assertEqual(unsettled.of(("a", "rq")), {})
 
 
 class UncountedTests(QuotaCase):

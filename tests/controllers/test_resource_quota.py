@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 
 from orchtw.client.interface import Resource
+from orchtw.controllers import quota_tallies
 from orchtw.controllers.manager import Manager
 from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.objects import Object
 from orchtw.quota.amounts import amounts
+from orchtw.quota.evaluators import CountEvaluator
 from orchtw.rules.options import DeleteOptions
 from tests.controllers.controlled import ControllerTestCase, host
 from tests.registry.widgets import GROUP, versions
@@ -210,6 +214,94 @@ class CountTests(QuotaControllerCase):
         self.restart()
         self.turns()
         self.assertEqual(self.used(), {"configmaps": "1", "pods": "1"})
+
+
+class Turns(Clock):
+    """A clock on which every turn takes a second."""
+
+    def callLater(self, delay: float, *rest: Any, **more: Any) -> Any:
+        return super().callLater(max(delay, 1.0), *rest, **more)
+
+
+class TallyTests(QuotaControllerCase):
+    """What one resource uses in a namespace."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.patch(quota_tallies, "TURN_S", 0.0)
+        self.turn = Turns()
+        for number in range(5):
+            self.make("configmaps", {"metadata": {"name": f"m{number}"}})
+        evaluator, world = CountEvaluator("x"), self.world
+        self.told: list[tuple[str, bool]] = []
+        resource = world.resource("configmaps")
+        self.tally = quota_tallies.Tally(
+            world.client, resource, evaluator, self.turn, world.random, lambda *told: self.told.append(told)
+        )
+        self.tally.reflector.start()
+        self.addCleanup(self.tally.reflector.stop)
+        self.all_turns()
+
+    def all_turns(self) -> None:
+        for _ in range(20):
+            self.turn.advance(1)
+            self.world.settle()
+
+    def begin_uses(self) -> list[quota_tallies.Uses]:
+        found: list[quota_tallies.Uses] = []
+        Deferred.fromCoroutine(self.tally.uses("a")).addCallback(found.append)
+        return found
+
+    def names(self, uses: quota_tallies.Uses) -> list[str]:
+        return sorted(uses.names)
+
+    def test_changes_while_it_is_filled(self) -> None:
+        """What comes and goes while a namespace is taken in is counted as it is in the end."""
+        first = self.begin_uses()
+        self.turn.advance(1)
+        self.assertEqual(first, [])
+        self.delete_now("m4")
+        self.delete_now("m0")
+        self.make("configmaps", {"metadata": {"name": "new"}})
+        self.all_turns()
+        self.assertEqual(self.names(first[0]), ["m1", "m2", "m3", "new"])
+
+    def test_twice(self) -> None:
+        """Two who ask at a time do not bring back what has gone meanwhile."""
+        first = self.begin_uses()
+        for _ in range(3):
+            self.turn.advance(1)
+        second = self.begin_uses()
+        while not first:
+            self.turn.advance(1)
+        self.delete_now("m4")
+        self.all_turns()
+        self.assertIs(first[0], second[0])
+        self.assertEqual(self.names(first[0]), ["m0", "m1", "m2", "m3"])
+
+    def delete_now(self, name: str) -> None:
+        resource = self.world.resource("configmaps")
+        Deferred.fromCoroutine(self.world.client.delete(resource, "a", name))
+        self.world.settle()
+
+    def test_listed_again(self) -> None:
+        """When it is listed again, what is no longer there is not counted."""
+        uses = self.begin_uses()
+        self.all_turns()
+        kept = [item for item in self.world.run(self.world.client.list(self.world.resource("configmaps"), "a")).items]
+        for _ in self.tally.replaced(kept[:2]):
+            pass
+        self.assertEqual(self.names(uses[0]), ["m0", "m1"])
+        self.assertIn(("a", True), self.told)
+
+    def test_forgotten(self) -> None:
+        """A namespace that is forgotten is no longer followed."""
+        self.begin_uses()
+        self.all_turns()
+        self.told.clear()
+        self.tally.forget("a")
+        self.make("configmaps", {"metadata": {"name": "new"}})
+        self.assertEqual(self.told, [])
 
 
 class CustomTests(QuotaControllerCase):

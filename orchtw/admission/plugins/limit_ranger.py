@@ -1,4 +1,4 @@
-"""LimitRanger: containers that ask for nothing get the defaults, and nothing is too small or too large (PLUG-33)."""
+"""LimitRanger: who asks for nothing gets the defaults, and nothing is too small or large (reference PLUG-33)."""
 
 from __future__ import annotations
 

@@ -52,9 +52,10 @@ class ResourceQuota:
 
     async def validate(self, attributes: Attributes) -> None:
         """Charge the write. Forbidden (403) where it uses too much; Conflict (409), InternalError (500)."""
-        if not self._limited and not self._quotas.of(attributes.namespace):
+        limited = self._rules(attributes.resource) if self._limited else ()
+        if not limited and not self._quotas.of(attributes.namespace):
             return
-        asked = await self._asked(attributes)
+        asked = await self._asked(attributes, limited)
         try:
             await self._charging.charge(
                 attributes.namespace, asked, attributes.on_end, dry_run=attributes.dry_run
@@ -62,7 +63,10 @@ class ResourceQuota:
         except Refused as refused:
             raise attributes.forbidden(str(refused)) from None
 
-    async def _asked(self, attributes: Attributes) -> Asked:
+    def _rules(self, resource: ResourceType) -> Sequence[Limited]:
+        return [each for each in self._limited if (each.group, each.plural) == (resource.group, resource.plural)]
+
+    async def _asked(self, attributes: Attributes, limited: Sequence[Limited]) -> Asked:
         resource, obj, old = attributes.resource, attributes.obj or {}, attributes.old
         evaluator = self._evaluators.of((resource.group, resource.plural))
         assert evaluator is not None
@@ -79,9 +83,7 @@ class ResourceQuota:
             used=used,
             grows=growth(used, before),
             missing=missing,
-            limited=[
-                each for each in self._limited if (each.group, each.plural) == (resource.group, resource.plural)
-            ],
+            limited=limited,
         )
 
 

@@ -40,6 +40,7 @@ class Waiter:
         self._namespace = namespace
         self._unsettled = unsettled
         self._charged: dict[str, Amounts] = {}
+        self._has_ended = False
 
     def accept(self) -> None:
         """The write may go on."""
@@ -52,9 +53,10 @@ class Waiter:
             self.decided.errback(why)
 
     def charge(self, quota: str, charge: Amounts) -> None:
-        """It is about to be charged."""
-        self._charged[quota] = charge
-        self._unsettled.add((self._namespace, quota), charge)
+        """It is about to be charged; if nobody waits for that any more, it is for nothing."""
+        if not self._has_ended:
+            self._charged[quota] = charge
+            self._unsettled.add((self._namespace, quota), charge)
 
     def discharge(self, quota: str) -> None:
         """It has not been charged after all."""
@@ -64,6 +66,7 @@ class Waiter:
 
     def end(self) -> None:
         """The write has ended."""
+        self._has_ended = True
         for quota in tuple(self._charged):
             self.discharge(quota)
 
