@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.quota.amounts import amounts, growth, texts
+from orchtw.quota.amounts import ZERO, amount, amounts, growth, texts, whole
 from orchtw.quota.evaluators import Evaluators
 from orchtw.quota.quotas import Asked, Limited, Quota, Refused, Standing, Unknown, fit
 from orchtw.quota.scopes import Requirement
@@ -121,6 +123,38 @@ class FitTests(FitCase):
         """Nothing can be asked for that is less than nothing."""
         write = asked(pod(container({"cpu": "-1"})))
         self.assertEqual(self.refusal(write), "quota usage is negative for resource(s): cpu,requests.cpu")
+
+
+CPUS = st.sampled_from(["0", "1m", "333m", "0.5", "1", "2", "1e1", "7k"])
+PODS = st.lists(st.tuples(CPUS, st.booleans()), max_size=30)
+
+
+class SequenceTests(SynchronousTestCase):
+    @given(PODS, CPUS, st.integers(0, 20))
+    def test_exact(self, pods: list[tuple[str, bool]], cpu: str, count: int) -> None:
+        """Whatever is asked for in whatever order, what is used is the sum of what was admitted, within the limits."""
+        limits = {"requests.cpu": cpu, "pods": str(count)}
+        standings = [Standing(quota("all", limits)), Standing(quota("ending", {"pods": "3"}, scopes=["Terminating"]))]
+        admitted: list[tuple[str, bool]] = []
+        for each, ends in pods:
+            obj = pod(container({"cpu": each}))
+            if ends:
+                obj["spec"]["activeDeadlineSeconds"] = 1
+            write = asked(obj)
+            try:
+                charges = fit(standings, write)
+            except Refused:
+                continue
+            admitted.append((each, ends))
+            for standing in standings:
+                standing.charge(charges.get(standing.quota.name, {}))
+        every, ending = standings
+        self.assertEqual(every.used("pods"), whole(len(admitted)) if admitted else ZERO)
+        self.assertEqual(every.used("requests.cpu").nanos, sum(amount(each).nanos for each, _ in admitted))
+        self.assertEqual(ending.used("pods").nanos, whole(sum(ends for _, ends in admitted)).nanos)
+        self.assertLessEqual(len(admitted), count)
+        self.assertLessEqual(every.used("requests.cpu").nanos, amount(cpu).nanos)
+        self.assertLessEqual(sum(ends for _, ends in admitted), 3)
 
 
 class LimitedTests(FitCase):
