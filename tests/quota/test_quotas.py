@@ -134,7 +134,8 @@ class SequenceTests(SynchronousTestCase):
     def test_exact(self, pods: list[tuple[str, bool]], cpu: str, count: int) -> None:
         """Whatever is asked for in whatever order, what is used is the sum of what was admitted, within the limits."""
         limits = {"requests.cpu": cpu, "pods": str(count)}
-        standings = [Standing(quota("all", limits)), Standing(quota("ending", {"pods": "3"}, scopes=["Terminating"]))]
+        ending_only = quota("ending", {"pods": "3"}, scopes=["Terminating"])
+        standings = [Standing(quota("all", limits)), Standing(ending_only)]
         admitted: list[tuple[str, bool]] = []
         for each, ends in pods:
             obj = pod(container({"cpu": each}))
