@@ -10,6 +10,7 @@ from types import FrameType
 
 import orjson
 
+from bench.authentication import authentication, handshake
 from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
@@ -45,6 +46,8 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
 
 STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "startup": startup,
+    "authentication": authentication,
+    "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
 }

@@ -349,6 +349,7 @@ class InProcessClient:
         return deleted
 
     def _select(self, target: Target, namespace: str, labels: str, fields: str) -> Sequence[Entry]:
+        target.stored.cache.check_unlocked(namespace)
         if not labels and not fields:
             return target.stored.cache.snapshot(namespace)
         selection = Selection(

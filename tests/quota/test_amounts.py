@@ -25,6 +25,7 @@ from orchtw.quota.amounts import (
     whole,
 )
 from orchtw.schema.quantity import Quantity, canonical_quantity
+from tests.properties import examples
 
 UNITS = st.sampled_from(["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "e3", "e-3"])
 QUANTITIES = st.builds(lambda number, unit: f"{number}{unit}", st.integers(0, 10**9), UNITS)
@@ -41,12 +42,14 @@ def exact(text: str) -> Fraction:
 
 
 class AmountTests(SynchronousTestCase):
+    @examples(200)
     @given(QUANTITIES)
     def test_text(self, text: str) -> None:
         """An amount is worth what its text says, and has the canonical text of it."""
         self.assertEqual(exact(text), value(text))
         self.assertEqual(amount(text).text, canonical_quantity(text))
 
+    @examples(200)
     @given(QUANTITIES, QUANTITIES)
     def test_sum(self, left: str, right: str) -> None:
         """A sum is exact in any units, and what is written can be read again as the same."""
@@ -74,6 +77,7 @@ class AmountTests(SynchronousTestCase):
 
 
 class ListTests(SynchronousTestCase):
+    @examples(200)
     @given(LISTS, LISTS)
     def test_total(self, left: dict[str, str], right: dict[str, str]) -> None:
         """A total has what is in either, the sum of what is in both; growth takes it back."""
@@ -85,6 +89,7 @@ class ListTests(SynchronousTestCase):
         grown = growth(found, amounts(left))
         self.assertTrue(same(grown, {name: each for name, each in amounts(right).items() if each.nanos}))
 
+    @examples(200)
     @given(LISTS, LISTS)
     def test_largest(self, left: dict[str, str], right: dict[str, str]) -> None:
         """Of each the larger one is kept."""
@@ -95,6 +100,7 @@ class ListTests(SynchronousTestCase):
         }
         self.assertEqual({name: Fraction(each.nanos, 10**9) for name, each in found.items()}, expected)
 
+    @examples(200)
     @given(LISTS, st.integers(1, 1000))
     def test_times(self, found: dict[str, str], count: int) -> None:
         """So many objects use as much as all of them one by one."""

@@ -14,6 +14,7 @@ from orchtw.quota.amounts import ZERO, amount, amounts, growth, texts, whole
 from orchtw.quota.evaluators import Evaluators
 from orchtw.quota.quotas import Asked, Limited, Quota, Refused, Standing, Unknown, fit
 from orchtw.quota.scopes import Requirement
+from tests.properties import examples
 from tests.quota.test_evaluators import container, pod
 
 EVALUATORS = Evaluators(Naming.orch())
@@ -130,9 +131,10 @@ PODS = st.lists(st.tuples(CPUS, st.booleans()), max_size=30)
 
 
 class SequenceTests(SynchronousTestCase):
+    @examples(200)
     @given(PODS, CPUS, st.integers(0, 20))
     def test_exact(self, pods: list[tuple[str, bool]], cpu: str, count: int) -> None:
-        """Whatever is asked for in whatever order, what is used is the sum of what was admitted, within the limits."""
+        """Whatever is asked for in whatever order, what is used is what was admitted, within the limits."""
         limits = {"requests.cpu": cpu, "pods": str(count)}
         ending_only = quota("ending", {"pods": "3"}, scopes=["Terminating"])
         standings = [Standing(quota("all", limits)), Standing(ending_only)]
