@@ -13,6 +13,7 @@ from orchtw.admission.configuration import Given
 from orchtw.admission.plugins.resource_quota import rounds
 from orchtw.admission.plugins.resource_quota.configuration import read
 from orchtw.errors import ConfigError, InternalError
+from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.quota.amounts import amounts, texts
 from orchtw.quota.evaluators import CountEvaluator
@@ -451,10 +452,13 @@ plugins:
 class LimitedTests(QuotaCase):
     """What needs a quota (reference PLUG-31)."""
 
+    vocabulary = "orch"
+
     def setUp(self) -> None:
         path = Path(self.mktemp())
-        path.write_text(LIMITED)
-        self.more = {"admission_control_config_file": path}  # type: ignore[misc]
+        path.write_text(Naming.of(self.vocabulary).translate_text(LIMITED))
+        more = {"admission_control_config_file": path, "vocabulary": self.vocabulary}
+        self.more = more  # type: ignore[misc]
         super().setUp()
 
     def test_contains(self) -> None:
@@ -462,7 +466,7 @@ class LimitedTests(QuotaCase):
         self.done("POST", CLAIMS, claim("free", "1Gi"))
         gold = claim("gold", "1Gi")
         gold["spec"]["storageClassName"] = "gold"
-        name = "gold.storageclass.storage.orch.io/requests.storage"
+        name = f"gold.storageclass.{Naming.of(self.vocabulary).group('storage.orch.io')}/requests.storage"
         expected = f'persistentvolumeclaims "gold" is forbidden: insufficient quota to consume: {name}'
         self.assertEqual(self.refusal(CLAIMS, gold), expected)
         self.quota("rq", {name: "2Gi"})
@@ -481,6 +485,27 @@ class LimitedTests(QuotaCase):
         self.quota("rq", {"pods": "1"}, scopes=["PriorityClass"])
         self.done("POST", PODS, critical)
         self.assertEqual(self.used(), {"pods": "1"})
+
+
+class KubernetesLimitedTests(LimitedTests):
+    vocabulary = "kubernetes"
+
+
+class StartTests(QuotaCase):
+    """A server whose file is wrong."""
+
+    def setUp(self) -> None:
+        """No server yet."""
+
+    def test_refused(self) -> None:
+        """The start ends with one line that names file and place."""
+        path = Path(self.mktemp())
+        path.write_text(LIMITED.replace("matchContains", "contains"))
+        self.more = {"admission_control_config_file": path}  # type: ignore[misc]
+        error = self.assertRaises(ConfigError, super().setUp)
+        (line,) = error.problems
+        self.assertIn(f"{path}: plugins[0].configuration.limitedResources[0]", line)
+        self.assertIn('unknown field "contains"', line)
 
 
 CONFIGURATION = {"apiVersion": "apiserver.config.orch.io/v1", "kind": "ResourceQuotaConfiguration"}
