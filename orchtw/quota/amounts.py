@@ -111,13 +111,6 @@ def only(found: Amounts, names: Collection[str]) -> dict[str, Amount]:
     return {name: each for name, each in found.items() if name in names}
 
 
-def same(left: Amounts, right: Amounts) -> bool:
-    """Whether both are the same amounts, however they are written."""
-    if left.keys() != right.keys():
-        return False
-    return all(each.nanos == right[name].nanos for name, each in left.items())
-
-
 def shown(found: Amounts) -> str:
     """As refusals show them."""
     return ",".join(f"{name}={found[name].text}" for name in sorted(found))
