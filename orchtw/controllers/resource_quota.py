@@ -135,19 +135,23 @@ class ResourceQuotaController(Controller):
                     self.queue.add(f"{namespace}/{name}")
 
     def _seen(self, old: Item | None, new: Item | None) -> None:
-        """Note what a quota says. A new one is due, and one whose spec has changed; after a charge there is time."""
+        """Note what a quota says. A new one is due, and one whose spec has changed; after a charge there is time.
+
+        What others have charged before this process began to look may be on its way as well.
+        """
         if new is None:
             assert old is not None
             self._forget(old.namespace, old.name)
             return
         known = Known(new.load())
         before = self._exchange(new.namespace, new.name, known)
+        if self.host.foreign_charges_s:
+            if more := _raised(known.used, {} if before is None else before.used):
+                self._raised.setdefault(new.key, []).append((self.host.clock.seconds(), more))
         if before is None or known.homes is None or not known.is_counted or old is new:
             self.queue.add(new.key)
-            return
-        if self.host.foreign_charges_s and (more := _raised(known.used, before.used)):
-            self._raised.setdefault(new.key, []).append((self.host.clock.seconds(), more))
-        self.queue.add_after(new.key, LOOK_AGAIN_S)
+        else:
+            self.queue.add_after(new.key, LOOK_AGAIN_S)
 
     def _forget(self, namespace: str, name: str) -> None:
         self._exchange(namespace, name, None)

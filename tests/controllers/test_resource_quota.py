@@ -405,6 +405,18 @@ class ForeignTests(QuotaControllerCase):
         self.turns(3)
         self.assertEqual(self.used(), {"configmaps": "1"})
 
+    def test_start(self) -> None:
+        """So it is with what had been charged before the start."""
+        self.make("configmaps", {"metadata": {"name": "m"}})
+        self.quota({"configmaps": "5"})
+        self.end()
+        self.say({"configmaps": "3"})
+        self.begin()
+        self.turns(4)
+        self.assertEqual(self.used(), {"configmaps": "3"})
+        self.turns(3)
+        self.assertEqual(self.used(), {"configmaps": "1"})
+
     def test_deletions(self) -> None:
         """What is deleted meanwhile is credited all the same."""
         for name in "abc":
