@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from orchtw.objects import Object
 from orchtw.registry.stored import Stored
 from orchtw.storage.cache import ResourceCache
-from orchtw.watch.entry import Entry
+from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.log import Event
 
 T = TypeVar("T")
+Run = Callable[[int, Callable[[], Any]], Awaitable[Any]]
+"""Does what so many bytes take: `Offload.run`."""
 
 
 def _nobody(namespace: str) -> None:
@@ -36,22 +39,45 @@ class ByNamespace(Generic[T]):
         self._values: dict[str, Sequence[tuple[Entry, T]]] = {}
         self._stale: set[str] = set()
 
-    def of(self, namespace: str) -> Sequence[tuple[Entry, T]]:
-        """The objects of a namespace in the order of their names, each with what was made of it."""
+    def has(self, namespace: str) -> bool:
+        """Whether a namespace has any."""
         if self._cache is not self.stored.cache:
             self._follow(self.stored.cache)
-        found = self._entries.get(namespace)
-        if found is None:
+        return namespace in self._entries
+
+    def of(self, namespace: str) -> Sequence[tuple[Entry, T]]:
+        """The objects of a namespace in the order of their names, each with what was made of it."""
+        if not self.has(namespace):
             return ()
         values = self._values.get(namespace)
         if values is None or namespace in self._stale:
-            values = self._values[namespace] = self._made(found, dict(values or ()))
+            known = self._read_already(namespace)
+            values = [(each, known[each] if each in known else self._made(each)) for each in self._sorted(namespace)]
+            self._values[namespace] = values
             self._stale.discard(namespace)
         return values
 
-    def _made(self, found: dict[str, Entry], known: dict[Entry, T]) -> Sequence[tuple[Entry, T]]:
-        entries = [found[name] for name in sorted(found)]
-        return [(each, known[each] if each in known else self._read(self.stored.load(each))) for each in entries]
+    async def ready(self, namespace: str, run: Run) -> Sequence[tuple[Entry, T]]:
+        """The same, where large objects that have changed are read by `run`."""
+        if self.has(namespace) and (namespace in self._stale or namespace not in self._values):
+            known = self._read_already(namespace)
+            large = [each for each in self._sorted(namespace) if len(each.raw) > LARGE_BYTES and each not in known]
+            made = {each: await run(len(each.raw), partial(self._made, each)) for each in large}
+            if made and self.has(namespace):
+                self._values[namespace] = list({**self._read_already(namespace), **made}.items())
+                self._stale.add(namespace)
+        return self.of(namespace)
+
+    def _sorted(self, namespace: str) -> list[Entry]:
+        found = self._entries[namespace]
+        return [found[name] for name in sorted(found)]
+
+    def _read_already(self, namespace: str) -> dict[Entry, T]:
+        """Whatever is known of the namespace's objects, older versions of them included."""
+        return dict(self._values.get(namespace, ()))
+
+    def _made(self, entry: Entry) -> T:
+        return self._read(self.stored.load(entry))
 
     def _follow(self, cache: ResourceCache) -> None:
         self._cache = cache

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from orchtw.objects import Object
 from orchtw.registry.by_namespace import ByNamespace
 from tests.client.world import WorldTestCase
@@ -47,3 +50,22 @@ class ByNamespaceTests(WorldTestCase):
         self.assertEqual(self.read, ["old", "new", "old"])
         entries = [entry for entry, _ in self.index.of("a")]
         self.assertEqual(entries[1].labels, {"a": "b"})
+
+    def test_large(self) -> None:
+        """What is large is read elsewhere, once."""
+        sizes: list[int] = []
+
+        async def run(size_bytes: int, work: Callable[[], Any]) -> Any:
+            sizes.append(size_bytes)
+            return work()
+
+        large = {"metadata": {"name": "large"}, "data": {"a": "x" * 100_000}}
+        self.world.run(self.world.client.create(self.world.resource("configmaps"), "a", large))
+        for _ in range(2):
+            found = self.world.run(self.index.ready("a", run))
+            self.assertEqual([value for _, value in found], ["large", "old"])
+        self.assertEqual((len(sizes), self.read), (1, ["large", "old"]))
+        self.world.patch("configmaps", "old", {"labels": {"a": "b"}})
+        self.world.run(self.index.ready("a", run))
+        self.assertEqual((len(sizes), self.read), (1, ["large", "old", "old"]))
+        self.assertEqual(self.world.run(self.index.ready("b", run)), ())

@@ -13,7 +13,7 @@ from orchtw.admission.plugins.resource_quota.rounds import Account, Waiter, Writ
 from orchtw.errors import InternalError
 from orchtw.quota.quotas import Asked, Quota, Unknown
 from orchtw.quota.unsettled import Unsettled
-from orchtw.registry.by_namespace import ByNamespace
+from orchtw.registry.by_namespace import ByNamespace, Run
 
 EVALUATION_S: Final = 10.0
 UNKNOWN_S: Final = 2.0
@@ -25,11 +25,14 @@ MakeIndex = Callable[[Callable[[str], None]], ByNamespace[Quota]]
 class Charging:
     """`quotas` makes the index of quotas, which is to tell when those of a namespace have changed."""
 
-    def __init__(self, quotas: MakeIndex, write: Write, unsettled: Unsettled, clock: IReactorTime) -> None:
+    def __init__(
+        self, quotas: MakeIndex, write: Write, unsettled: Unsettled, clock: IReactorTime, run: Run
+    ) -> None:
         self.quotas = quotas(self._changed)
         self._write = write
         self._unsettled = unsettled
         self._clock = clock
+        self._run = run
         self._accounts: dict[str, Account] = {}
         self._counts: dict[str, list[Deferred[None]]] = {}
 
@@ -53,7 +56,7 @@ class Charging:
     async def _decided(self, namespace: str, waiter: Waiter) -> None:
         account = self._accounts.get(namespace)
         if account is None:
-            account = Account(namespace, self.quotas, self._write, self._clock, self._close)
+            account = Account(namespace, self.quotas, self._write, self._clock, self._run, self._close)
             self._accounts[namespace] = account
         account.add(waiter)
         waiter.decided.addTimeout(EVALUATION_S, self._clock)

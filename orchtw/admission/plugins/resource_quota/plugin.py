@@ -39,7 +39,11 @@ class ResourceQuota:
         """The plugin over the server's own quotas. Raises ConfigError."""
         stored = host.targets.stored_target("", "v1", "resourcequotas").stored
         charging = Charging(
-            partial(ByNamespace, stored, Quota.of), Statuses(host, time.time).write, host.unsettled, host.clock
+            partial(ByNamespace, stored, Quota.of),
+            Statuses(host, time.time).write,
+            host.unsettled,
+            host.clock,
+            host.offload.run,
         )
         return cls(Evaluators(host.naming), charging, read(given))
 
@@ -53,7 +57,7 @@ class ResourceQuota:
     async def validate(self, attributes: Attributes) -> None:
         """Charge the write. Forbidden (403) where it uses too much; Conflict (409), InternalError (500)."""
         limited = self._rules(attributes.resource) if self._limited else ()
-        if not limited and not self._quotas.of(attributes.namespace):
+        if not limited and not self._quotas.has(attributes.namespace):
             return
         asked = await self._asked(attributes, limited)
         try:

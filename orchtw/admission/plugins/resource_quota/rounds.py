@@ -15,7 +15,7 @@ from orchtw.errors import Conflict, InternalError, StatusError
 from orchtw.quota.amounts import Amounts
 from orchtw.quota.quotas import Asked, Quota, Refused, Standing, fit
 from orchtw.quota.unsettled import Unsettled
-from orchtw.registry.by_namespace import ByNamespace
+from orchtw.registry.by_namespace import ByNamespace, Run
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import Outcome
 from orchtw.watch.entry import Entry
@@ -150,12 +150,14 @@ class Account:
         quotas: ByNamespace[Quota],
         write: Write,
         clock: IReactorTime,
+        run: Run,
         closed: Callable[[str], None],
     ) -> None:
         self._namespace = namespace
         self._quotas = quotas
         self._write = write
         self._clock = clock
+        self._run = run
         self._closed = closed
         self._waiting: list[Waiter] = []
         self._is_working = False
@@ -192,7 +194,7 @@ class Account:
         done: set[str] = set()
         is_fresh, lost = False, {""}
         for _ in range(MAX_ROUNDS):
-            quotas = self._quotas.of(self._namespace)
+            quotas = await self._quotas.ready(self._namespace, self._run)
             tried = Round([pair for pair in quotas if pair[1].name not in done])
             await self._try(tried, waiters)
             if tried.refuses and not is_fresh and (wait := self._due()) is not None:
