@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
+import attrs
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import deferLater
@@ -22,6 +23,7 @@ from orchtw.objects import Object
 from orchtw.quota.amounts import ZERO, Amount, Amounts, amount, growth, texts, total
 from orchtw.quota.evaluators import Evaluators, Home
 from orchtw.quota.scopes import requirements_of
+from orchtw.watch.entry import LARGE_BYTES
 
 DISCOVERY_PERIOD_S: Final = 30.0
 LOOK_AGAIN_S: Final = 1.0
@@ -49,6 +51,38 @@ class Known:
     def limits(self, home: Home) -> bool:
         """Whether it is known to limit a resource."""
         return self.homes is not None and home in self.homes
+
+
+@attrs.frozen(slots=True)
+class Said:
+    """What is to be said of use; `waits`: of some there is more to be said soon; `is_new`: it is not said yet."""
+
+    used: Mapping[str, str]
+    waits: bool
+    is_new: bool
+
+    @classmethod
+    def of(cls, known: Known, counted: Amounts, pending: Amounts, homes: Collection[Home]) -> Said:
+        """What nobody can count, as it is of none of `homes`, stays as it is.
+
+        Nothing is taken back that is charged for a write on its way: what is `pending`.
+        """
+        found: dict[str, str] = {}
+        for home, names in (known.homes or {}).items():
+            if home in homes:
+                found.update(dict.fromkeys(names, "0"))
+            else:
+                found.update((name, known.used[name]) for name in names if name in known.used)
+        found.update(texts(counted))
+        waits = False
+        for name, charged in pending.items():
+            before, count = amount(known.used.get(name, "0")), counted.get(name, ZERO)
+            if name in found and charged.nanos > 0 and before.nanos > count.nanos:
+                kept = min(before.nanos, count.nanos + charged.nanos)
+                found[name] = Amount(kept, count.family if count.nanos else before.family).text
+                waits = True
+        is_new = not known.is_counted or _differ(found, known.used)
+        return cls(dict(sorted(found.items())) if is_new else found, waits, is_new)
 
 
 class ResourceQuotaController(Controller):
@@ -137,21 +171,31 @@ class ResourceQuotaController(Controller):
     def _seen(self, old: Item | None, new: Item | None) -> None:
         """Note what a quota says. A new one is due, and one whose spec has changed; after a charge there is time.
 
-        What others have charged before this process began to look may be on its way as well.
+        What others have charged before this process began to look may be on its way as well. Large ones are read when
+        they are looked at.
         """
         if new is None:
             assert old is not None
             self._forget(old.namespace, old.name)
             return
-        known = Known(new.load())
-        before = self._exchange(new.namespace, new.name, known)
-        if self.host.foreign_charges_s:
-            if more := _raised(known.used, {} if before is None else before.used):
-                self._raised.setdefault(new.key, []).append((self.host.clock.seconds(), more))
-        if before is None or known.homes is None or not known.is_counted or old is new:
+        before = self._known.get(new.namespace, {}).get(new.name)
+        if new.size_bytes > LARGE_BYTES:
+            is_due = before is None or old is new
+        else:
+            known = self._note(new, new.load())
+            is_due = known.homes is None or not known.is_counted or old is new
+        if is_due:
             self.queue.add(new.key)
         else:
             self.queue.add_after(new.key, LOOK_AGAIN_S)
+
+    def _note(self, item: Item, obj: Object) -> Known:
+        known = Known(obj)
+        before = self._exchange(item.namespace, item.name, known)
+        if self.host.foreign_charges_s:
+            if more := _raised(known.used, {} if before is None else before.used):
+                self._raised.setdefault(item.key, []).append((self.host.clock.seconds(), more))
+        return known
 
     def _forget(self, namespace: str, name: str) -> None:
         self._exchange(namespace, name, None)
@@ -182,14 +226,19 @@ class ResourceQuotaController(Controller):
                 if home in self._tallies:
                     self._tallies.pop(home).reflector.stop()
 
-    async def _look_up(self, known: Known) -> Mapping[Home | None, Sequence[str]]:
-        """Which of a quota's entries limit which resource; None stands for those that limit none."""
+    async def _look_up(self, item: Item, known: Known) -> bool:
+        """Find out which of a quota's entries limit which resource; False: it limits others by now."""
         found: dict[Home | None, list[str]] = {}
         for count, name in enumerate(known.hard, 1):
             found.setdefault(self._evaluators.home(name), []).append(name)
             if count % NAMES_AT_A_TIME == 0:
                 await deferLater(self.host.clock, 0)
-        return found
+        now = self._known.get(item.namespace, {}).get(item.name)
+        if now is None or now.spec != known.spec:
+            return False
+        now.homes = known.homes = found
+        self._wanted.update(filter(None, found))
+        return True
 
     def _told(self, home: Home) -> Callable[[str, bool], None]:
         """What a tally calls: credits are given at once, what is new has been charged already."""
@@ -219,44 +268,33 @@ class ResourceQuotaController(Controller):
     async def reconcile(self, key: str) -> float | None:
         """Write what is limited and used into the status, if it is not there."""
         namespace, _, name = key.partition("/")
-        known = self._known.get(namespace, {}).get(name)
-        if known is None:
+        item = await self.client.find(self._quotas, namespace, name)
+        if item is None:
             return None
-        if known.homes is None:
-            homes, looked_up = await self._look_up(known), known
-            known = self._known.get(namespace, {}).get(name)
-            if known is None or known.spec != looked_up.spec:
-                return 0.0
-            known.homes = homes
-            self._wanted.update(filter(None, homes))
+        live = await self.host.run(item.size_bytes, item.load)
+        if key not in self._informer.items:
+            return None
+        known = self._note(item, live)
+        if known.homes is None and not await self._look_up(item, known):
+            return 0.0
+        assert known.homes is not None
         found = {home: self._tally(home) for home in known.homes if home is not None}
         tallies = {home: tally for home, tally in found.items() if tally is not None}
         if not all(tally.reflector.synced for tally in tallies.values()):
             raise Retry("what is limited has not been listed")
         uses = {home: await tally.uses(namespace) for home, tally in tallies.items()}
-        item = await self.client.find(self._quotas, namespace, name)
-        if item is None:
-            return None
-        return await self._write(item, known, uses)
-
-    async def _write(self, item: Item, known: Known, uses: Mapping[Home, Uses]) -> float | None:
-        """Say what is used; when to look again."""
-        live = item.load()
-        now = Known(live)
-        if now.spec != known.spec:
-            return LOST_S
-        now.homes = known.homes
-        counted, until = self._counted(now, uses)
-        used, waits = self._kept(item.key, now, counted, uses.keys())
-        if not now.is_counted or _differ(used, now.used):
-            live["status"] = {"hard": dict(now.hard), "used": dict(sorted(used.items()))}
+        counted, until = self._counted(known, uses)
+        pending, size = self._pending(key), item.size_bytes
+        said = await self.host.run(size, lambda: Said.of(known, counted, pending, uses.keys()))
+        if said.is_new:
+            live["status"] = {"hard": dict(known.hard), "used": said.used}
             try:
-                await self.client.update(self._quotas, item.namespace, item.name, live, "status")
+                await self.client.update(self._quotas, namespace, name, live, "status")
             except Conflict:
                 return LOST_S
             except NotFound:
                 return None
-        if waits:
+        if said.waits:
             return LOOK_AGAIN_S
         return None if until is None else max(until - self.host.now(), 0.0) + LOOK_AGAIN_S
 
@@ -271,29 +309,6 @@ class ResourceQuotaController(Controller):
             if until is not None:
                 ends.append(until)
         return found, min(ends, default=None)
-
-    def _kept(
-        self, key: str, known: Known, counted: Amounts, homes: Collection[Home]
-    ) -> tuple[dict[str, str], bool]:
-        """What is to be said of use, and whether of some there is more to be said soon.
-
-        What nobody can count stays as it is. Nothing is taken back that is charged for a write on its way.
-        """
-        found: dict[str, str] = {}
-        for home, names in (known.homes or {}).items():
-            if home in homes:
-                found.update(dict.fromkeys(names, "0"))
-            else:
-                found.update((name, known.used[name]) for name in names if name in known.used)
-        found.update(texts(counted))
-        waits = False
-        for name, pending in self._pending(key).items():
-            before, count = amount(known.used.get(name, "0")), counted.get(name, ZERO)
-            if name in found and pending.nanos > 0 and before.nanos > count.nanos:
-                kept = min(before.nanos, count.nanos + pending.nanos)
-                found[name] = Amount(kept, count.family if count.nanos else before.family).text
-                waits = True
-        return found, waits
 
     def _pending(self, key: str) -> Amounts:
         namespace, _, name = key.partition("/")

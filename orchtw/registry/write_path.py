@@ -78,6 +78,10 @@ class WritePath:
         """Who owns which field at an endpoint."""
         return self._ownership.of(target, subresource)
 
+    async def read(self, target: Target, entry: Entry) -> Object:
+        """What a write has stored, in the version of the target."""
+        return await self._run(len(entry.raw), lambda: target.load(entry))
+
     async def permit(self, asked: Submission, codec: KindCodec) -> Object:
         """See `Admissions.permit`: the admission of a request whose own object is not stored."""
         return await self._admissions.permit(asked, codec)
