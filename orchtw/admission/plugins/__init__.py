@@ -21,6 +21,7 @@ from orchtw.admission.plugins.event_rate_limit import EventRateLimit
 from orchtw.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
 from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
 from orchtw.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
+from orchtw.admission.plugins.limit_ranger import LimitRanger
 from orchtw.admission.plugins.namespace_auto_provision import NamespaceAutoProvision
 from orchtw.admission.plugins.namespace_exists import NamespaceExists
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
@@ -33,6 +34,7 @@ from orchtw.admission.plugins.pod_security.plugin import PodSecurity
 from orchtw.admission.plugins.pod_security_policy.plugin import PodSecurityPolicy
 from orchtw.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
 from orchtw.admission.plugins.priority import Priority
+from orchtw.admission.plugins.resource_quota.plugin import ResourceQuota
 from orchtw.admission.plugins.runtime_class import RuntimeClassPlugin
 from orchtw.admission.plugins.security_context_deny import SecurityContextDeny
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
@@ -57,6 +59,7 @@ PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
     "ExtendedResourceToleration": lambda host, config, given: ExtendedResourceToleration.of(host),
     "ImagePolicyWebhook": lambda host, config, given: ImagePolicyWebhook.of(host, given),
     "LimitPodHardAntiAffinityTopology": lambda host, config, given: LimitPodHardAntiAffinityTopology.of(host),
+    "LimitRanger": lambda host, config, given: LimitRanger.of(host),
     "NamespaceAutoProvision": lambda host, config, given: NamespaceAutoProvision.of(host),
     "NamespaceExists": lambda host, config, given: NamespaceExists.of(host),
     "NamespaceLifecycle": lambda host, config, given: NamespaceLifecycle.of(host),
@@ -69,6 +72,7 @@ PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
     "PodSecurityPolicy": lambda host, config, given: PodSecurityPolicy.of(host),
     "PodTolerationRestriction": lambda host, config, given: PodTolerationRestriction.of(host, given),
     "Priority": lambda host, config, given: Priority.of(host),
+    "ResourceQuota": lambda host, config, given: ResourceQuota.of(host, given),
     "RuntimeClass": lambda host, config, given: RuntimeClassPlugin.of(host),
     "SecurityContextDeny": lambda host, config, given: SecurityContextDeny.of(host),
     "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),
