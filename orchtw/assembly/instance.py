@@ -38,7 +38,7 @@ from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
 from orchtw.controllers.certificates.signing import Means
-from orchtw.controllers.embedded import ControllerIdentity, embedded
+from orchtw.controllers.embedded import ControllerIdentity, QuotaCharges, embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
@@ -116,7 +116,8 @@ class Instance:
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
         )
         controllers = self._controllers(registry, self.authorizer, signing)
-        self._readiness = Readiness(self.resources, controllers, STEPS if config.bootstrap else (), reactor)
+        steps, store_s = STEPS if config.bootstrap else (), config.etcd_healthcheck_timeout_s
+        self._readiness = Readiness(self.resources, controllers, steps, reactor, store_s)
         self._client_ca_pem = client_ca_pem
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
@@ -214,6 +215,7 @@ class Instance:
             identity=ControllerIdentity(tokens=self._accounts, root_ca_pem=self._ca_pem),
             metrics_for=self.instruments.queues.of,
             signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
+            charges=QuotaCharges(unsettled=resources.unsettled, shared=resources.store.shared),
         )
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.instruments.show_election(made, resources.naming.controller_manager)

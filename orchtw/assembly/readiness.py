@@ -32,17 +32,20 @@ DEFINITION_HOOKS = ("start-apiextensions-controllers", "crd-informer-synced")
 
 
 class Readiness:
-    """`steps` are the names of the bootstrap steps that this process carries out; each is a start hook."""
+    """`steps` are the names of the bootstrap steps that this process carries out; each is a start hook.
+
+    The store has `store_s` seconds to answer a check.
+    """
 
     def __init__(
-        self, resources: Resources, controllers: Manager, steps: Sequence[str], clock: IReactorTime
+        self, resources: Resources, controllers: Manager, steps: Sequence[str], clock: IReactorTime, store_s: float
     ) -> None:
         store, cacher, ready = resources.store, resources.cacher, frozenset({READYZ})
         self.checks = checks = Checks(resources.naming)
         checks.add("ping", _pass)
         checks.add("log", LogFlow(clock))
-        checks.add("etcd", store_check(store.check, clock), EVERYWHERE - {LIVEZ})
-        checks.add("etcd", store_check(store.alive, clock), frozenset({LIVEZ}))
+        checks.add("etcd", store_check(store.check, clock, store_s), EVERYWHERE - {LIVEZ})
+        checks.add("etcd", store_check(store.alive, clock, store_s), frozenset({LIVEZ}))
         for name, check in store.dependencies.items():
             checks.add(name, dependency_check(name, check), EVERYWHERE - {LIVEZ})
         started = Condition("caches are not filled yet")

@@ -41,6 +41,9 @@ def admission(
         authorizer=authorizer,
         caller=caller,
         make_namespace=make_namespace,
+        store=resources.store,
+        offload=resources.offload,
+        unsettled=resources.unsettled,
     )
     chain = Chain(selected(host, config))
     surface = ServedSurface(resources.targets, resources.naming, resources.offload)

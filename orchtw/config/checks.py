@@ -134,6 +134,7 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
     positive = (
         ("request-timeout", config.request_timeout_s),
+        ("etcd-healthcheck-timeout", config.etcd_healthcheck_timeout_s),
         ("min-request-timeout", config.min_request_timeout),
         ("max-connections", config.max_connections),
         ("idle-timeout", config.idle_timeout_s),
@@ -144,6 +145,8 @@ def _numbers(config: Config) -> list[str]:
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),
         ("concurrent-serviceaccount-token-syncs", config.concurrent_serviceaccount_token_syncs),
         ("namespace-sync-period", config.namespace_sync_period_s),
+        ("concurrent-resource-quota-syncs", config.concurrent_resource_quota_syncs),
+        ("resource-quota-sync-period", config.resource_quota_sync_period_s),
         ("cluster-signing-duration", config.cluster_signing_duration_s),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
