@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from orchtw.metrics.series import ALPHA, COUNTER, Shown
+from orchtw.metrics.series import ALPHA, COUNTER, HISTOGRAM, Shown
 
 F = TypeVar("F", bound=Shown[Any])
 
@@ -62,6 +62,17 @@ class Registry:
                     metric.documentation = f"[{ALPHA}] {metric.documentation}"
                 if not self._disabled & {metric.name, f"{metric.name}_total"}:
                     yield metric
+
+    def names(self) -> frozenset[str]:
+        """The names of all samples that may be shown, of families that have nothing to show yet too."""
+        found = set()
+        for family in self._families.values():
+            ends = ("_bucket", "_sum", "_count") if family.kind == HISTOGRAM else ("",)
+            found |= {family.name + end for end in ends}
+        for collector, _ in self._collectors:
+            for metric in collector.collect():
+                found |= {sample.name for sample in metric.samples}
+        return frozenset(found)
 
     def reset(self) -> None:
         """Let all counts begin anew."""
