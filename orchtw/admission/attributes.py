@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import attrs
 
@@ -48,6 +48,7 @@ class Attributes:
     object still is, with its defaults, as it was when admission began.
 
     `size_bytes` is about how large the object is. `given_options` are the request's options as they were parsed.
+    `round` is 1 when the mutating plugins are asked again, else 0; `carried` is for the plugin that asked for it.
     """
 
     operation: Operation
@@ -66,6 +67,9 @@ class Attributes:
     changes: int = attrs.field(default=0, init=False)
     canonical: bool = attrs.field(default=True, init=False)
     finished: bool = attrs.field(default=False, init=False)
+    round: int = attrs.field(default=0, init=False)
+    carried: Any = attrs.field(default=None, init=False)
+    _again: bool = attrs.field(default=False, init=False)
     _edited: Object | None = attrs.field(default=None, init=False)
 
     @property
@@ -126,6 +130,20 @@ class Attributes:
             self._edited = await self.surface.copy(self._obj or {}, self.size_bytes)
         self.obj = self._edited
         return self._edited
+
+    def request_reinvocation(self) -> None:
+        """Let all mutating plugins that see such writes be asked once more when the round is over, this one too.
+
+        In the second round nothing comes of it: there is no third (reference ADM-18).
+        """
+        self._again = True
+
+    def begins_again(self) -> bool:
+        """Whether another round is to come, which begins by that."""
+        if not self._again or self.round:
+            return False
+        self.round = 1
+        return True
 
     def finish(self, obj: Object) -> None:
         """Show validating plugins the object as it is to be stored, with its name; it cannot be changed any more."""

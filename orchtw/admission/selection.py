@@ -87,8 +87,8 @@ def problems(config: Config) -> list[str]:
     ]
 
 
-def selected(host: Host, config: Config) -> list[Plugin]:
-    """The plugins that are switched on, in their order, each with its configuration.
+def selected(host: Host, config: Config) -> dict[str, Plugin]:
+    """The plugins that are switched on, by their names and in their order, each with its configuration.
 
     Raises ConfigError with every problem of the flags, or of the configurations.
     """
@@ -97,12 +97,12 @@ def selected(host: Host, config: Config) -> list[Plugin]:
     given = read(config.admission_control_config_file, ORDER)
     names = frozenset(config.admission_control) or DEFAULT.union(config.enable_admission_plugins)
     names -= frozenset(config.disable_admission_plugins)
-    plugins: list[Plugin] = []
+    plugins: dict[str, Plugin] = {}
     wrong: list[str] = []
     for name in ORDER:
         if name in names and name in PLUGINS:
             try:
-                plugins.append(_made(name, host, config, given.of(name)))
+                plugins[name] = _made(name, host, config, given.of(name))
             except ConfigError as error:
                 wrong += error.problems
     if wrong:

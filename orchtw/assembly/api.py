@@ -10,6 +10,7 @@ from random import SystemRandom
 import attrs
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.admission.metrics import BARE_COUNTERS
 from orchtw.assembly.resources import Resources
 from orchtw.authn.method import Authenticator
 from orchtw.authn.service_accounts.issuing import AccountTokens
@@ -89,6 +90,7 @@ class API:
         self.acceptance = Acceptance(self._negotiator, self._representations)
         self._metrics = Metrics()
         self._metrics.count_damaged(lambda: resources.cacher.damaged)
+        self._metrics.show(parts.admissions.metrics, BARE_COUNTERS)
         reading, writing = self._reading(), self._writing()
         times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
         self.handler = ResourceHandler(

@@ -8,6 +8,7 @@ from random import SystemRandom
 
 from orchtw.admission.chain import Chain
 from orchtw.admission.host import Host
+from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.admission.selection import selected
 from orchtw.assembly.resources import Resources
 from orchtw.authz.decision import Authorizer
@@ -24,8 +25,16 @@ from orchtw.rules.uuids import SIZE, uuid_text
 
 def admission(resources: Resources, config: Config, authorizer: Authorizer) -> Admissions:
     """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
-    host = Host(naming=resources.naming, clock=resources.clock, targets=resources.targets, authorizer=authorizer)
-    chain = Chain(selected(host, config))
+    metrics = AdmissionMetrics()
+    host = Host(
+        naming=resources.naming,
+        clock=resources.clock,
+        targets=resources.targets,
+        authorizer=authorizer,
+        metrics=metrics,
+    )
+    plugins = selected(host, config)
+    chain = Chain(tuple(plugins.values()), metrics, tuple(plugins))
     surface = ServedSurface(resources.targets, resources.naming, resources.offload)
     return Admissions(chain, surface, resources.offload)
 

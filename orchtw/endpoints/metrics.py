@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
 
 from orchtw.request import Request, RequestInfo, Response
 from orchtw.schema.catalogue import ResourceType
@@ -20,6 +21,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry(auto_describe=True)
+        self._bare: tuple[str, ...] = ()
         self._deprecated = Gauge(
             "apiserver_requested_deprecated_apis",
             "[STABLE] Deprecated APIs that have been requested, by API group, version, resource, subresource and "
@@ -36,6 +38,11 @@ class Metrics:
             registry=self.registry,
         ).set_function(count)
 
+    def show(self, collector: Collector, bare: Iterable[str] = ()) -> None:
+        """Show what a collector finds whenever somebody asks; of its untyped families `bare` are counters."""
+        self.registry.register(collector)
+        self._bare += tuple(bare)
+
     def paths(self) -> Iterable[str]:
         """The one path."""
         return (PATH,)
@@ -47,7 +54,11 @@ class Metrics:
     async def handle(self, request: Request, path: str) -> Response:
         """All metrics, as OpenMetrics where the request prefers that."""
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
-        return Response(content_type=content_type, body=encode(self.registry))
+        body = encode(self.registry)
+        for name in self._bare:
+            # The library has no counters of such names, and nor has OpenMetrics; the older form has.
+            body = body.replace(f"# TYPE {name} untyped\n".encode(), f"# TYPE {name} counter\n".encode())
+        return Response(content_type=content_type, body=body)
 
     def deprecated_requested(self, info: RequestInfo, resource: ResourceType) -> None:
         """A deprecated version has been asked for (reference VER-8)."""

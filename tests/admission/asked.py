@@ -50,9 +50,4 @@ def canonical(api_version: str, kind: str, obj: Object) -> Object:
 def pass_chain(chain: Chain, asked: Attributes) -> Deferred[None]:
     """Run both halves."""
     plan = chain.plan(asked.operation, asked.resource, asked.subresource)
-
-    async def both() -> None:
-        for step in (*plan.mutating, *plan.validating):
-            await step(asked)
-
-    return Deferred.fromCoroutine(both())
+    return Deferred.fromCoroutine(plan.both(asked))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.admission.metrics import BARE_COUNTERS, AdmissionMetrics
 from orchtw.endpoints.metrics import PATH, Metrics
 from orchtw.endpoints.paths import Paths
 from orchtw.errors import MethodNotAllowed
@@ -40,6 +41,20 @@ class MetricsTests(SynchronousTestCase):
         self.assertTrue(self.ask().content_type.startswith("text/plain; version="))
         preferred = self.ask(accept="application/openmetrics-text; version=1.0.0")
         self.assertTrue(preferred.content_type.startswith("application/openmetrics-text"))
+
+    def test_bare_counters(self) -> None:
+        """Counters without `_total` in their names are counters in the text all the same."""
+        admission = AdmissionMetrics()
+        self.metrics.show(admission, BARE_COUNTERS)
+        admission.webhooks.failed("a.b.c", "admit")
+        body = self.ask().body
+        assert isinstance(body, bytes)
+        name = "apiserver_admission_webhook_fail_open_count"
+        self.assertIn(f"# TYPE {name} counter\n", body.decode())
+        self.assertIn(f'{name}{{name="a.b.c",type="admit"}} 1.0\n', body.decode())
+        preferred = self.ask(accept="application/openmetrics-text; version=1.0.0").body
+        assert isinstance(preferred, bytes)
+        self.assertIn(f"# TYPE {name} unknown\n", preferred.decode())
 
     def test_stability(self) -> None:
         """Each help text begins with the metric's stability."""
