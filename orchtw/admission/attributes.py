@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeVar
 
 import attrs
 
@@ -13,6 +13,8 @@ from orchtw.objects import Object
 from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
+
+T = TypeVar("T")
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
@@ -35,6 +37,15 @@ class Surface(Protocol):
 
     async def copy(self, obj: Object, size_bytes: int) -> Object:
         """An object that shares nothing with `obj`."""
+
+    def reader(self, resource: ResourceType, subresource: str) -> Callable[[Object], Object]:
+        """What makes a hand-made object of a resource's or sub-resource's kind canonical, with all defaults.
+
+        It raises BadRequest (400) for what is no such object.
+        """
+
+    async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
+        """The result of a pure computation on so many bytes. Raises what it raises, and TooManyRequests (429)."""
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)

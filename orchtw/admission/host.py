@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
-from twisted.internet.interfaces import IReactorTime
 
 from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.authz.decision import Authorizer
 from orchtw.naming import Naming
+from orchtw.outbound.caller import Caller
+from orchtw.registry.converting import Run
 from orchtw.registry.targets import Targets
 
 
@@ -15,12 +18,14 @@ from orchtw.registry.targets import Targets
 class Host:
     """What plugins get of the server; the caches behind `targets` are filled before the first write.
 
-    `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. What
-    plugins count of calls to others goes to `metrics`.
+    `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. By `caller`
+    others are asked; what plugins count of that goes to `metrics`. `run` is `Offload.run`.
     """
 
     naming: Naming
-    clock: IReactorTime
+    clock: Any
     targets: Targets
     authorizer: Authorizer
+    caller: Caller
+    run: Run
     metrics: AdmissionMetrics = attrs.field(factory=AdmissionMetrics)

@@ -33,7 +33,7 @@ MISSING_VALUE: Final = "missing value"
 
 
 class CannotApply(StatusError):
-    """422: an operation does not apply; clients are not told which one and why, as `why` has it (reference PATCH-11)."""
+    """422: an operation does not apply; `why` says what clients of a patch are not told (reference PATCH-11)."""
 
     code, reason = Invalid.code, Invalid.reason
 

@@ -98,7 +98,7 @@ class Instance:
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
         authenticator, authorizer = self._authenticator(), self._authorizer()
-        admissions = admission(self.resources, config, authorizer)
+        admissions = admission(self.resources, config, authorizer, self.caller)
         grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=self.resources.offload.run)
         self.writes = write_path(self.resources, config, admissions, grants)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)

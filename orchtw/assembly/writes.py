@@ -13,6 +13,7 @@ from orchtw.admission.selection import selected
 from orchtw.assembly.resources import Resources
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
+from orchtw.outbound.caller import Caller
 from orchtw.registry import reservations
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.field_ownership import FieldOwnership
@@ -23,7 +24,7 @@ from orchtw.registry.write_path import WritePath
 from orchtw.rules.uuids import SIZE, uuid_text
 
 
-def admission(resources: Resources, config: Config, authorizer: Authorizer) -> Admissions:
+def admission(resources: Resources, config: Config, authorizer: Authorizer, caller: Caller) -> Admissions:
     """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
     metrics = AdmissionMetrics()
     host = Host(
@@ -31,6 +32,8 @@ def admission(resources: Resources, config: Config, authorizer: Authorizer) -> A
         clock=resources.clock,
         targets=resources.targets,
         authorizer=authorizer,
+        caller=caller,
+        run=resources.offload.run,
         metrics=metrics,
     )
     plugins = selected(host, config)

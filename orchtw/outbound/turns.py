@@ -29,6 +29,11 @@ class Turns:
         """How many wait."""
         return len(self._room.waiting)
 
+    @property
+    def idle(self) -> bool:
+        """Whether nobody has or wants one."""
+        return self._room.tokens == self._room.limit
+
     async def take(self) -> None:
         """Wait for room, which `give` gives back; who is cancelled meanwhile has none. Raises Crowded."""
         if not self._room.tokens and self.waiting >= self._most:

@@ -96,7 +96,8 @@ def configuration_of(obj: Object, identities: Identities) -> Configuration:
 def _hook(configuration: str, key: str, spec: Mapping[str, Any], identities: Identities) -> Hook:
     broken = ""
     try:
-        namespaces, objects = (selector_of_object(spec.get(f"{each}Selector") or {}) for each in ("namespace", "object"))
+        namespaces = selector_of_object(spec.get("namespaceSelector") or {})
+        objects = selector_of_object(spec.get("objectSelector") or {})
     except BadRequest as problem:
         namespaces = objects = ALL_LABELS
         broken = problem.message
