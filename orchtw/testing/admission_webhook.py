@@ -26,7 +26,7 @@ from orchtw.testing.webhook import Asked, Reply, WebhookServer
 
 Response = dict[str, Any]
 Answers = Callable[[dict[str, Any]], Any]
-"""From a review's request to the response (without uid), a Reply, or something that can be awaited for one of them."""
+"""From a review's request to the response (without uid), a Reply, or what can be awaited for one of them."""
 
 NAME = "webhook.example.com"
 

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import orjson
 
+from orchtw.admission.webhooks.views import VERSION
 from orchtw.apply.json_patch import CannotApply, json_patch, parse_json_patch
 from orchtw.errors import InternalError, StatusError
 from orchtw.objects import Object
@@ -33,6 +34,15 @@ def operations_of(patch: bytes) -> Operations:
         raise InternalError.of(problem.message) from None
 
 
+def _keep_version(obj: Object, before: Object) -> None:
+    """Webhooks are shown the version of the old object, and cannot change it."""
+    meta, kept = obj.get("metadata"), before.get("metadata")
+    if type(meta) is dict and type(kept) is dict:
+        meta.pop(VERSION, None)
+        if VERSION in kept:
+            meta[VERSION] = kept[VERSION]
+
+
 def patched(before: Object, text: bytes, operations: Operations, read: Callable[[Object], Object]) -> Patched:
     """`before`, whose JSON is `text`, after some operations; `read` makes it canonical.
 
@@ -45,6 +55,7 @@ def patched(before: Object, text: bytes, operations: Operations, read: Callable[
             raise InternalError.of("the patch leaves no object")
         check_parts(found)
         obj = read(found)
+        _keep_version(obj, before)
     except CannotApply as problem:
         raise InternalError.of(problem.why) from None
     except InternalError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
 import orjson
 
@@ -10,8 +10,11 @@ from orchtw.admission.attributes import Attributes
 from orchtw.admission.webhooks.review import NULL
 from orchtw.errors import InternalError, StatusError
 from orchtw.objects import Object
-from orchtw.registry.system_metadata import ordered
+from orchtw.registry.system_metadata import ORDER
 from orchtw.schema.catalogue import ResourceType
+
+
+VERSION: Final = "resourceVersion"
 
 
 class View:
@@ -31,7 +34,7 @@ class View:
         attributes = self.attributes
         if self._changes != attributes.changes or not attributes.canonical:
             await self._complete()
-            self._obj = await _dumped(attributes, attributes.obj)
+            self._obj = await _dumped(attributes, attributes.obj, attributes.old)
             self._changes = attributes.changes
         if not self._old:
             self._old = await _dumped(attributes, attributes.old)
@@ -77,21 +80,20 @@ class Views:
         view.synced = self._own.changes
 
 
-def _shown(obj: Object) -> Object:
-    """An object with its metadata in order, and without a version that it has yet to get."""
+def _shown(obj: Object, old: Object | None) -> Object:
+    """An object with its metadata in order; the version that it has yet to get is that of the old one."""
     meta = obj.get("metadata")
     if type(meta) is not dict:
         return obj
-    meta = ordered(meta)
-    if meta.get("resourceVersion") == "":
-        del meta["resourceVersion"]
-    return {**obj, "metadata": meta}
+    version = meta.get(VERSION) or (old or {}).get("metadata", {}).get(VERSION)
+    meta = {**meta, VERSION: version}
+    return {**obj, "metadata": {key: meta[key] for key in ORDER if key in meta and (version or key != VERSION)}}
 
 
-async def _dumped(attributes: Attributes, obj: Any) -> bytes:
+async def _dumped(attributes: Attributes, obj: Object | None, old: Object | None = None) -> bytes:
     if obj is None:
         return NULL
     try:
-        return await attributes.surface.run(attributes.size_bytes, lambda: orjson.dumps(_shown(obj)))
+        return await attributes.surface.run(attributes.size_bytes, lambda: orjson.dumps(_shown(obj, old)))
     except TypeError as problem:
         raise InternalError.of(f"the object cannot be shown to webhooks: {problem}") from None
