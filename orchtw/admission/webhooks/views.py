@@ -13,7 +13,6 @@ from orchtw.objects import Object
 from orchtw.registry.system_metadata import ORDER
 from orchtw.schema.catalogue import ResourceType
 
-
 VERSION: Final = "resourceVersion"
 
 
