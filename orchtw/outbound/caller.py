@@ -141,6 +141,9 @@ class Caller(Service):
         if not 200 <= answer.code <= 206:
             said = said_by(answer.headers.get("content-type", ""), answer.body)
             raise CallFailed(status_words(answer.code, said), code=answer.code)
+        if not answer.body:
+            what = f"status code: {answer.code} and content type: {answer.headers.get('content-type', '')}"
+            raise CallFailed(f"0-length response with {what}", code=answer.code)
         return answer.body
 
     async def ask(
