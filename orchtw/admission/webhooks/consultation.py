@@ -60,7 +60,7 @@ class Consultation:
         Raises what ends the write.
         """
         begun, operation = time.perf_counter(), asked.operation
-        code, rejected, error_type = 0, True, "apiserver_internal_error"
+        code, said, rejected, error_type = 0, 0, True, "apiserver_internal_error"
         try:
             found = await asking
             code, rejected = _OK, False
@@ -73,13 +73,14 @@ class Consultation:
             self._go_on(hook, asked, number, failure)
             return None
         except Denied as refusal:
-            code, error_type = refusal.code, "no_error"
+            code = said = refusal.code
+            error_type = "no_error"
             raise
         finally:
             spent_s = time.perf_counter() - begun
             self._metrics.called(hook.name, self._kind, operation, spent_s, code, rejected=rejected)
             if rejected:
-                self._metrics.rejected(hook.name, self._kind, operation, error_type, code)
+                self._metrics.rejected(hook.name, self._kind, operation, error_type, said)
 
     def _go_on(self, hook: Hook, asked: Attributes, number: int, failure: CallingFailed) -> None:
         """A webhook need not be asked. Raises Timeout (504) where nobody waits for the write any more."""

@@ -76,7 +76,7 @@ class MutatingTests(WebhookCase):
         self.assertEqual(review["oldObject"]["metadata"]["name"], "x")
 
     async def test_second_round(self) -> None:
-        """After a change those that ask for it are called once more if what they left was changed (reference HOOK-18)."""
+        """Those that ask for it are called once more if what they left was changed (reference HOOK-18)."""
         once = await self.mutating("a.b.c")
         again = await self.mutating("b.b.c", reinvocationPolicy="IfNeeded")
         last = await self.mutating("c.b.c", reinvocationPolicy="IfNeeded")
@@ -107,7 +107,7 @@ class MutatingTests(WebhookCase):
         group = "/apis/scheduling.orch.io/v1/priorityclasses"
         await self.created(group, {"metadata": {"name": "high"}, "value": 77})
         await self.created("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}, 201, 409)
-        hook.patch({"op": "add", "path": "/spec/priorityClassName", "value": "high"}, {"op": "remove", "path": "/spec/priority"})
+        hook.patch(add("/spec/priorityClassName", "high"), {"op": "remove", "path": "/spec/priority"})
         pod = {"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         found = await self.created("/api/v1/namespaces/default/pods", pod)
         self.assertEqual((found["spec"]["priorityClassName"], found["spec"]["priority"]), ("high", 77))
@@ -220,7 +220,7 @@ class AuditTests(WebhookCase):
         self.assertEqual(orjson.loads(found[f"mutation.{where}"])["mutated"], False)
 
     async def test_own(self) -> None:
-        """A webhook's own annotations have its name before them; what can be no name is left out (reference HOOK-19)."""
+        """A webhook's annotations have its name before them; what can be no name is left out (reference HOOK-19)."""
         hook = await self.webhook("configmaps", name="a.b.c")
         hook.allow(auditAnnotations={"key": "value", "no name": "x", "a/b": "x"})
         self.assertEqual(await self.annotations(), {"a.b.c/key": "value"})

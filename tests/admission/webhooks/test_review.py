@@ -63,7 +63,7 @@ class BodyTests(SynchronousTestCase):
         request = found["request"]
         self.assertEqual(request["userInfo"], {})
         self.assertEqual(
-            (request["object"], request["oldObject"], request["dryRun"], request["options"]), (None, None, False, None)
+            [request[key] for key in ("object", "oldObject", "dryRun", "options")], [None, None, False, None]
         )
 
     def test_another_version(self) -> None:
