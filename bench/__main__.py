@@ -26,6 +26,7 @@ from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
 from bench.soak import soak
 from bench.startup import startup
+from bench.webhooks import webhooks
 from orchtw.naming import Naming
 
 FAMILIES: Mapping[str, Callable[[Bench], None]] = {
@@ -38,6 +39,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup": holdup,
     "holdup-custom": holdup_custom,
     "soak": soak,
+    "webhooks": webhooks,
 }
 
 
@@ -76,9 +78,7 @@ def main() -> int:
 
 def _measure(family: str, options: Options, emit: Emit) -> None:
     """One family: on a fresh server for each kind that is asked for, or on the one that was named."""
-    naming = next(
-        each for each in (Naming.orch(), Naming.kubernetes()) if options.meta_group in ("", each.meta_group)
-    )
+    naming = options.naming
     types = MediaTypes(
         protobuf=options.protobuf_type or naming.protobuf_media_type,
         table=f"{JSON};as=Table;v=v1;g={options.meta_group or naming.meta_group}",
