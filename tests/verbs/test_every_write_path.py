@@ -5,7 +5,8 @@ The requests are made from the catalogue: every verb that writes, on every resou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any, ClassVar
 
 import attrs
@@ -29,22 +30,26 @@ ADMIT, VALIDATE = "admit", "validate"
 
 
 class Gate:
-    """Refuses every request of people in one half, if it is shut there."""
+    """Refuses every request of people in one half, if it is shut there; `look` sees those that pass."""
 
     def __init__(self) -> None:
         self.shut = ""
         self.seen: list[str] = []
+        self.look: Callable[[Attributes], Awaitable[None]] | None = None
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         return True
 
     async def admit(self, attributes: Attributes) -> None:
-        self._pass(ADMIT, attributes)
+        self.let(ADMIT, attributes)
 
     async def validate(self, attributes: Attributes) -> None:
-        self._pass(VALIDATE, attributes)
+        self.let(VALIDATE, attributes)
+        if self.look is not None and attributes.user.name == "admin":
+            await self.look(attributes)
 
-    def _pass(self, half: str, attributes: Attributes) -> None:
+    def let(self, half: str, attributes: Attributes) -> None:
+        """Let the request through, or refuse it."""
         if attributes.user.name == "admin":
             self.seen.append(half)
             if self.shut == half:
@@ -250,17 +255,64 @@ class EndTests(EveryCase):
             self.done("POST", "configmaps", {"metadata": {"name": name}})
         asked: list[str] = []
 
-        async def keep_b(attributes: Attributes) -> None:
-            asked.append(attributes.name)
-            if attributes.name == "b":
-                raise attributes.forbidden("kept")
+        def keep_b(half: str, attributes: Attributes) -> None:
+            if half == VALIDATE:
+                asked.append(attributes.name)
+                if attributes.name == "b":
+                    raise attributes.forbidden("kept")
 
-        self.patch(self.gate, "validate", keep_b)
+        self.patch(self.gate, "let", keep_b)
         answer = self.send("DELETE", "configmaps")
         self.assertEqual((answer.code, answer.json["message"]), (403, 'configmaps "b" is forbidden: kept'))
         self.assertEqual(asked, ["a", "b", "c"])
         left = [each["metadata"]["name"] for each in self.done("GET", "configmaps")["items"]]
         self.assertEqual(left, ["b"])
+
+
+class WhoTests(EveryCase):
+    def test_impersonated(self) -> None:
+        """Plugins see whom the request acts as (reference ADM-8)."""
+        seen = []
+        self.patch(self.gate, "let", lambda half, attributes: seen.append(attributes.user))
+        headers = {"impersonate-user": "eve", "impersonate-group": "system:masters"}
+        self.done("POST", "configmaps", {"metadata": {"name": "x"}}, headers)
+        groups = ("system:masters", "system:authenticated")
+        self.assertEqual([(user.name, user.groups) for user in seen], [("eve", groups)] * 2)
+
+
+class VersionTests(EveryCase):
+    """The same write as every version of its resource has it (reference ADM-8)."""
+
+    def test_equivalents(self) -> None:
+        """A plugin that asks for other versions sees the object as their readers will."""
+        seen: list[tuple[ResourceType, Object]] = []
+
+        async def look(attributes: Attributes) -> None:
+            for resource in attributes.equivalents().values():
+                converted = (await attributes.converted(resource)).obj
+                assert converted is not None
+                seen.append((resource, deepcopy(converted)))
+
+        pairs = 0
+        for number, resource in enumerate(self.catalogue.resources):
+            if resource.storage_version is None or "create" not in resource.verbs:
+                continue
+            obj = self.minimal.obj(resource, f"x{number}", "default")
+            if self.code("GET", f"{self.root(resource)}/{obj['metadata']['name']}") == 200:
+                continue
+            self.gate.look = look
+            version = self.done("POST", self.root(resource), obj)["metadata"]["resourceVersion"]
+            self.gate.look = None
+            self.assertIn(resource, [each for each, _ in seen])
+            for other, converted in seen:
+                present = self.done("GET", f"{self.root(other)}/{obj['metadata']['name']}")
+                if present["metadata"].pop("resourceVersion") != version:
+                    continue  # the server has written its status meanwhile
+                converted["metadata"].pop("resourceVersion", "")  # which the store is to give
+                self.assertEqual(converted, present, (resource.api_version, other.api_version))
+            pairs += len(seen) > 1
+            seen.clear()
+        self.assertGreater(pairs, 20)
 
 
 class NoWriteTests(EveryCase):

@@ -53,7 +53,7 @@ class NamespaceLifecycle:
         namespace = attributes.namespace
         phase = self._namespaces.phase_of(namespace)
         if phase is None and (due := self._namespaces.due()) is not None:
-            await due
+            await attributes.until_known(due)
             phase = self._namespaces.phase_of(namespace)
         if phase is None:
             raise NotFound.of("namespaces", "", namespace)

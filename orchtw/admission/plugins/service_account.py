@@ -103,7 +103,7 @@ class ServiceAccountPlugin:
         namespace = attributes.namespace
         found = self._accounts.find(namespace, name)
         if found is None and (due := self._accounts.due()) is not None:
-            await due
+            await attributes.until_known(due)
             found = self._accounts.find(namespace, name)
         for wait_s in WAITS_S if name == DEFAULT else ():
             if found is not None:
