@@ -10,6 +10,7 @@ from types import FrameType
 
 import orjson
 
+from bench.admission import admission
 from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
 from bench.fanout import fanout
@@ -33,6 +34,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "create": create,
     "get": get,
     "apply": apply,
+    "admission": admission,
     "watch": fanout,
     "list": lists,
     "holdup": holdup,
