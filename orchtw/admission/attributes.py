@@ -184,7 +184,7 @@ class Attributes:
             obj = None if self.obj is None else await convert(self.obj, self.resource, resource, size)
             old = None if self.old is None else await convert(self.old, self.resource, resource, size)
             other = attrs.evolve(other, obj=obj, old=old)
-        other.finished = self.finished
+        other.finished, other.round = self.finished, self.round
         return other
 
     async def adopt(self, other: Attributes) -> None:

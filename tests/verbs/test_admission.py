@@ -89,6 +89,13 @@ class ObjectTests(AdmissionCase):
             self.send("GET", path)
         self.assertEqual((self.plugin.admitted, self.plugin.validated), ([], []))
 
+    def test_measured(self) -> None:
+        """What admission of it takes is among the server's metrics (reference ADM-15)."""
+        self.done("POST", "configmaps", config_map())
+        text = self.send("GET", "/metrics").body.decode()
+        labels = 'name="AlwaysAdmit",operation="CREATE",rejected="false",type="validate"'
+        self.assertIn(f"\napiserver_admission_controller_admission_duration_seconds_count{{{labels}}} ", text)
+
     def test_no_op(self) -> None:
         """A write that changes nothing has been admitted all the same."""
         self.done("POST", "configmaps", config_map())
