@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import LIST, PATH
+from orchtw.flags import INTEGER, LIST, PATH
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -36,4 +36,12 @@ class Admission:
     admission_control_config_file: Path | None = attrs.field(
         default=None,
         metadata=about("Admission", "AdmissionConfiguration: what plugins are configured with.", PATH),
+    )
+    default_not_ready_toleration_seconds: int = attrs.field(
+        default=300,
+        metadata=about("Admission", "Time for which pods stay on a node that is not ready.", INTEGER),
+    )
+    default_unreachable_toleration_seconds: int = attrs.field(
+        default=300,
+        metadata=about("Admission", "Time for which pods stay on a node that cannot be reached.", INTEGER),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from orchtw.controllers.bootstrap_signer import BootstrapSigner
+from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.csr_approving import Approver
@@ -20,6 +21,7 @@ from orchtw.controllers.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_account_tokens import TokenController
 from orchtw.controllers.service_accounts import ServiceAccountController
 from orchtw.controllers.token_cleaner import TokenCleaner
+from orchtw.controllers.volume_protection import VolumeProtection
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     "clusterrole-aggregation": lambda host, settings: ClusterRoleAggregationController(host),
@@ -37,6 +39,8 @@ CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     "serviceaccount": lambda host, settings: ServiceAccountController(host),
     "root-ca-cert-publisher": lambda host, settings: RootCAPublisher(host, settings.root_ca_pem),
     TokenCleaner.name: lambda host, settings: TokenCleaner(host),
+    ClaimProtection.name: lambda host, settings: ClaimProtection(host),
+    VolumeProtection.name: lambda host, settings: VolumeProtection(host),
 }
 """What `--controllers` can name, in the order in which they start."""
 

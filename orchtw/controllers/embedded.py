@@ -18,6 +18,7 @@ from orchtw.client.interface import Client
 from orchtw.client.leader_election import Terms
 from orchtw.config import Config
 from orchtw.controllers import chosen, enabled
+from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Host
 from orchtw.controllers.csr_approving import Approver
@@ -29,10 +30,12 @@ from orchtw.controllers.namespace import NamespaceController
 from orchtw.controllers.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_account_tokens import TokenController
 from orchtw.controllers.service_accounts import ServiceAccountController
+from orchtw.controllers.volume_protection import VolumeProtection
 from orchtw.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
 
 _FOLLOWED = ("namespaces", "serviceaccounts", "secrets", "configmaps")
+_STORAGE = ("persistentvolumeclaims", "persistentvolumes", "pods")
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -104,6 +107,8 @@ def _idle(config: Config, naming: Naming, registry: Registry, identity: Controll
         idle.update((Approver.name, Cleaner.name, Signer.name))
     if not config.enable_garbage_collector:
         idle.add(GarbageCollector.name)
+    if any(registry.targets.find("", "v1", plural) is None for plural in _STORAGE):
+        idle.update((ClaimProtection.name, VolumeProtection.name))
     return frozenset(idle)
 
 

@@ -12,11 +12,11 @@ from orchtw.watch.log import Event
 
 
 class AnnotatedDefaults:
-    """The objects of one resource without namespaces whose `annotation` is "true"."""
+    """The objects of one resource without namespaces of whose `annotations` one is "true"."""
 
-    def __init__(self, targets: Targets, path: tuple[str, str, str], annotation: str) -> None:
+    def __init__(self, targets: Targets, path: tuple[str, str, str], *annotations: str) -> None:
         self._stored = targets.stored_target(*path).stored
-        self._annotation = annotation
+        self._annotations = annotations
         self._cache: ResourceCache | None = None
         self._names: Sequence[str] | None = None
 
@@ -35,7 +35,7 @@ class AnnotatedDefaults:
 
     def _is_default(self, entry: Entry) -> bool:
         annotations = self._stored.metadata(entry).get("annotations") or {}
-        return bool(annotations.get(self._annotation) == "true")
+        return any(annotations.get(each) == "true" for each in self._annotations)
 
     def take(self, event: Event) -> None:
         """Something has happened to an object."""

@@ -13,13 +13,8 @@ from orchtw.admission.chain import Plugin
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
-from orchtw.admission.plugins.certificate_approval import CertificateApproval
-from orchtw.admission.plugins.certificate_signing import CertificateSigning
-from orchtw.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
-from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from orchtw.admission.plugins.priority import Priority
-from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.admission.selection import DEFAULT, ORDER, problems, selected
 from orchtw.authz.fixed import AlwaysDeny
 from orchtw.config import Config
@@ -31,21 +26,20 @@ TARGETS = Targets(CATALOGUE, CODECS, CATALOGUE.resources)
 HOST = Host(naming=NAMING, clock=Clock(), targets=TARGETS, authorizer=AlwaysDeny())
 
 DEFAULTS = [
-    NamespaceLifecycle,
-    ServiceAccountPlugin,
-    Priority,
-    CertificateApproval,
-    CertificateSigning,
-    CertificateSubjectRestriction,
-    DefaultIngressClass,
+    *("NamespaceLifecycle", "LimitRanger", "ServiceAccount", "TaintNodesByCondition", "PodSecurity", "Priority"),
+    *("DefaultTolerationSeconds", "DefaultStorageClass", "StorageObjectInUseProtection"),
+    *("PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval", "CertificateSigning"),
+    *("CertificateSubjectRestriction", "DefaultIngressClass", "MutatingAdmissionWebhook"),
+    *("ValidatingAdmissionWebhook", "ResourceQuota"),
 ]
+"""Of the release, in their order."""
 
 
 class SelectionTests(SynchronousTestCase):
     def test_default(self) -> None:
         """Without flags the default plugins run, as far as they are there."""
-        found = selected(HOST, Config())
-        self.assertEqual([type(plugin) for plugin in found.values()], DEFAULTS)
+        self.assertEqual([name for name in ORDER if name in DEFAULT], DEFAULTS)
+        self.assertEqual(list(selected(HOST, Config())), [name for name in DEFAULTS if name in PLUGINS])
 
     def test_off(self) -> None:
         """A default plugin can be switched off, also one that is not there."""
@@ -68,10 +62,7 @@ class SelectionTests(SynchronousTestCase):
 
     def test_wrong_names(self) -> None:
         """Every unknown name, one that is not here, and one that is on and off has its line."""
-        available = (
-            "available are NamespaceLifecycle, CertificateApproval, CertificateSigning, "
-            "CertificateSubjectRestriction, DefaultIngressClass, Priority, ServiceAccount"
-        )
+        available = f"available are {', '.join(PLUGINS)}"
         config = Config(
             enable_admission_plugins=("Nope", "NodeRestriction", "LimitRanger", "NamespaceLifecycle"),
             disable_admission_plugins=("Neither", "NamespaceLifecycle"),

@@ -13,8 +13,6 @@ from orchtw.errors import ConfigError
 from tests.client.world import World, WorldTestCase
 from tests.controllers.controlled import host
 
-ACCOUNTS = ["root-ca-cert-publisher", "serviceaccount", "serviceaccount-token"]
-
 
 class FlagTests(SynchronousTestCase):
     def enabled(self, *flags: str) -> list[str]:
@@ -22,10 +20,11 @@ class FlagTests(SynchronousTestCase):
 
     def test_selection(self) -> None:
         """`*` is nearly all, a name is that one, -name is all but it (reference CTRL-2)."""
-        others = ["clusterrole-aggregation", "csrapproving", "csrcleaner", "csrsigning"]
-        self.assertEqual(self.enabled(), [*others, "garbagecollector", "namespace", *ACCOUNTS])
-        self.assertEqual(self.enabled("--controllers=*,-namespace"), [*others, "garbagecollector", *ACCOUNTS])
-        self.assertEqual(self.enabled("--controllers=-namespace,*"), [*others, "garbagecollector", *ACCOUNTS])
+        usual = sorted(CONTROLLERS.keys() - {"bootstrapsigner", "tokencleaner"})
+        others = [name for name in usual if name != "namespace"]
+        self.assertEqual(self.enabled(), usual)
+        self.assertEqual(self.enabled("--controllers=*,-namespace"), others)
+        self.assertEqual(self.enabled("--controllers=-namespace,*"), others)
         self.assertEqual(self.enabled("--controllers=namespace"), ["namespace"])
         self.assertEqual(self.enabled("--controllers=-namespace"), [])
         self.assertEqual(self.enabled("--controllers="), [])

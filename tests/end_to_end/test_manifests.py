@@ -11,9 +11,11 @@ from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import NO_KUBECTL, reactor
 
 # What kubectl sends again each time, to any server: lists that merge as a whole and that the server has completed
-# (claim templates, rules of webhooks, metrics, subsets), fields that are only written, selectors that are replaced.
+# (claim templates, rules of webhooks, metrics, subsets, tolerations), fields that are only written, selectors that
+# are replaced.
 SENT_AGAIN = frozenset(
     {
+        "pod/debug",
         "statefulset.apps/postgres",
         "statefulset.apps/redis",
         "statefulset.apps/prometheus",

@@ -414,11 +414,13 @@ class KubectlCase(ServerCase):
         await self.changes_once(f"node/{node}", "taint", "node", node, "k=v:NoSchedule", "--overwrite")
         await self.changes_once(f"node/{node}", "cordon", node)
         live = (await self.client.get(f"/api/v1/nodes/{node}")).json
-        self.assertEqual(live["spec"]["taints"], [{"key": "k", "value": "v", "effect": "NoSchedule"}])
+        taint, *others = live["spec"]["taints"]
+        self.assertEqual(taint, {"key": "k", "value": "v", "effect": "NoSchedule"})
+        self.assertEqual([each["key"].partition("/")[2] for each in others], ["not-ready"])
         self.assertTrue(live["spec"]["unschedulable"])
         result = await self.run_any("taint", "node", node, "k-")
         self.assertEqual(result.status, 0, result)
-        self.assertNotIn("taints", (await self.client.get(f"/api/v1/nodes/{node}")).json["spec"])
+        self.assertEqual((await self.client.get(f"/api/v1/nodes/{node}")).json["spec"]["taints"], others)
 
 
 class OrchKubectlTests(KubectlCase):

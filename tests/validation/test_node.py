@@ -161,7 +161,7 @@ class NodeTests(case.EntryCase):
         27: Shown(f"{__name__}.NodeTests.test_same_rules_for_status"),
         28: Stored(change={"status.phase": "Running"}, expected={"status.phase": "Running"}),
         29: Stored(change={"status.phase": "Running"}, expected={"status.phase": GONE}),
-        30: Stored(change={"spec.unschedulable": True}, expected={"spec": {}}),
+        30: Stored(change={"spec.unschedulable": True}, expected={"spec.unschedulable": GONE}),
         31: Stored(
             change={
                 "spec.configSource": {"configMap": SOURCE},

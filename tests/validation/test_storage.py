@@ -400,14 +400,17 @@ class StorageTests(case.EntryCase):
             found = self.fields("PUT", f"{CLAIMS}/c", changed(made, {"spec.volumeName": value}))
             self.assertEqual(found, [("spec", "FieldValueForbidden")])
 
-    def bound(self) -> Object:
-        made = self.done("POST", CLAIMS, changed(CLAIM, {"spec.volumeName": "a"}))
+    def bound(self, storage_class: str = "") -> Object:
+        spec = {"spec.volumeName": "a", "spec.storageClassName": storage_class}
+        made = self.done("POST", CLAIMS, changed(CLAIM, spec))
         status = {"phase": "Bound", "capacity": {"storage": "500Mi"}}
         return self.done("PUT", f"{CLAIMS}/c/status", {**made, "status": status})
 
     def test_size(self) -> None:
         """A bound claim may ask for more, and for nothing else."""
-        made = changed(self.bound(), {"spec.resources.requests.storage": "2Gi"})
+        grows = {"metadata": {"name": "grows"}, "provisioner": "ex.io/a", "allowVolumeExpansion": True}
+        self.done("POST", "/apis/storage.orch.io/v1/storageclasses", grows)
+        made = changed(self.bound("grows"), {"spec.resources.requests.storage": "2Gi"})
         made = self.done("PUT", f"{CLAIMS}/c", made)
         found = self.fields("PUT", f"{CLAIMS}/c", changed(made, {"spec.resources.requests.cpu": "1"}))
         self.assertEqual(found, [("spec", "FieldValueForbidden")])
@@ -420,9 +423,9 @@ class StorageTests(case.EntryCase):
 
     def test_class_moves_from_the_annotation(self) -> None:
         """The class of the annotation may be written into its field, with the annotation or without."""
-        for change in ({}, {CLASS: GONE}):
-            made = self.done("POST", CLAIMS, changed(CLAIM, {CLASS: "a"}))
-            found = self.fields("PUT", f"{CLAIMS}/c", changed(made, {"spec.storageClassName": "b"}))
+        for name, change in (("c", {}), ("d", {CLASS: GONE})):
+            path = f"{CLAIMS}/{name}"
+            made = self.done("POST", CLAIMS, changed(CLAIM, {"metadata.name": name, CLASS: "a"}))
+            found = self.fields("PUT", path, changed(made, {"spec.storageClassName": "b"}))
             self.assertEqual(found, [("spec", "FieldValueForbidden")])
-            self.done("PUT", f"{CLAIMS}/c", changed(made, {"spec.storageClassName": "a", **change}))
-            self.done("DELETE", f"{CLAIMS}/c")
+            self.done("PUT", path, changed(made, {"spec.storageClassName": "a", **change}))

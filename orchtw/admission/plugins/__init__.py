@@ -7,23 +7,46 @@ from collections.abc import Callable, Mapping
 from orchtw.admission.chain import Plugin
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
+from orchtw.admission.plugins.always import AlwaysAdmit, AlwaysDeny
+from orchtw.admission.plugins.always_pull_images import AlwaysPullImages
 from orchtw.admission.plugins.certificate_approval import CertificateApproval
 from orchtw.admission.plugins.certificate_signing import CertificateSigning
 from orchtw.admission.plugins.certificate_subject_restriction import CertificateSubjectRestriction
 from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
+from orchtw.admission.plugins.default_storage_class import DefaultStorageClass
+from orchtw.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
+from orchtw.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
+from orchtw.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
+from orchtw.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
+from orchtw.admission.plugins.persistent_volume_label import PersistentVolumeLabel
 from orchtw.admission.plugins.priority import Priority
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
+from orchtw.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
+from orchtw.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
 from orchtw.config import Config
 
 PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
-    "NamespaceLifecycle": lambda host, config, given: NamespaceLifecycle.of(host),
+    "AlwaysAdmit": lambda host, config, given: AlwaysAdmit(),
+    "AlwaysDeny": lambda host, config, given: AlwaysDeny(),
+    "AlwaysPullImages": lambda host, config, given: AlwaysPullImages(),
     "CertificateApproval": lambda host, config, given: CertificateApproval.of(host),
     "CertificateSigning": lambda host, config, given: CertificateSigning.of(host),
     "CertificateSubjectRestriction": lambda host, config, given: CertificateSubjectRestriction.of(host),
     "DefaultIngressClass": lambda host, config, given: DefaultIngressClass.of(host),
+    "DefaultStorageClass": lambda host, config, given: DefaultStorageClass.of(host),
+    "DefaultTolerationSeconds": lambda host, config, given: DefaultTolerationSeconds.of(host, config),
+    "DenyServiceExternalIPs": lambda host, config, given: DenyServiceExternalIPs(),
+    "ExtendedResourceToleration": lambda host, config, given: ExtendedResourceToleration.of(host),
+    "LimitPodHardAntiAffinityTopology": lambda host, config, given: LimitPodHardAntiAffinityTopology.of(host),
+    "NamespaceLifecycle": lambda host, config, given: NamespaceLifecycle.of(host),
+    "PersistentVolumeClaimResize": lambda host, config, given: PersistentVolumeClaimResize.of(host),
+    "PersistentVolumeLabel": lambda host, config, given: PersistentVolumeLabel(),
     "Priority": lambda host, config, given: Priority.of(host),
     "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),
+    "StorageObjectInUseProtection": lambda host, config, given: StorageObjectInUseProtection.of(host),
+    "TaintNodesByCondition": lambda host, config, given: TaintNodesByCondition.of(host),
 }
 """What `--enable-admission-plugins` can name; they run in the order of `selection.ORDER`.
 

@@ -1,0 +1,70 @@
+"""AlwaysPullImages: nobody uses an image that another's pull has left on a node (reference PLUG-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.objects import Object
+from orchtw.registry.emission_order import put
+from orchtw.rules import causes
+from orchtw.schema.catalogue import ResourceType
+
+_ALWAYS: Final = "Always"
+_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
+_FROM_POLICY_ON: Final = ("imagePullPolicy", "securityContext", "stdin", "stdinOnce", "tty", "targetContainerName")
+
+
+class AlwaysPullImages:
+    """An update is looked at when it brings an image that the pod did not have."""
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates and updates of pods."""
+        return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "pods"
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Have every container's image pulled."""
+        pod = attributes.obj or {}
+        if _keeps_images(attributes):
+            return
+        spec = pod.get("spec") or {}
+        changed = {
+            name: [_pulled(container) for container in spec[name]]
+            for name in _LISTS
+            if any(container.get("imagePullPolicy") != _ALWAYS for container in spec.get(name) or ())
+        }
+        if changed:
+            attributes.fill({**pod, "spec": {**spec, **changed}})
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Forbidden (403) where somebody has changed a policy since."""
+        if _keeps_images(attributes):
+            return
+        texts = [
+            str(causes.not_supported(f"{path}.imagePullPolicy", container.get("imagePullPolicy", ""), (_ALWAYS,)))
+            for path, container in _containers(attributes.obj or {})
+            if container.get("imagePullPolicy") != _ALWAYS
+        ]
+        if texts:
+            raise attributes.forbidden(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+
+
+def _keeps_images(attributes: Attributes) -> bool:
+    if attributes.operation == "CREATE":
+        return False
+    before = {container.get("image") for _, container in _containers(attributes.old or {})}
+    return all(container.get("image") in before for _, container in _containers(attributes.obj or {}))
+
+
+def _containers(pod: Object) -> Iterator[tuple[str, Object]]:
+    spec = pod.get("spec") or {}
+    for name in _LISTS:
+        for index, container in enumerate(spec.get(name) or ()):
+            yield f"spec.{name}[{index}]", container
+
+
+def _pulled(container: Object) -> Object:
+    container = dict(container)
+    put(container, "imagePullPolicy", _ALWAYS, _FROM_POLICY_ON)
+    return container

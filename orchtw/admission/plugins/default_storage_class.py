@@ -1,0 +1,53 @@
+"""DefaultStorageClass: a claim that names no class gets the default one (reference PLUG-20)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.host import Host
+from orchtw.objects import Object
+from orchtw.registry.annotated_defaults import AnnotatedDefaults
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.claim_validation import CLASS_ANNOTATION
+from orchtw.schema.catalogue import ResourceType
+
+IS_DEFAULT: Final = ("storageclass.orch.io/is-default-class", "storageclass.beta.orch.io/is-default-class")
+"""The annotations of the default class, new and old."""
+
+_FROM_CLASS_ON: Final = ("storageClassName", "volumeMode", "dataSource", "dataSourceRef")
+
+
+class DefaultStorageClass:
+    """The annotation of old counts as a class too; the empty class is a choice."""
+
+    def __init__(self, classes: AnnotatedDefaults, annotation: str) -> None:
+        self._classes = classes
+        self._annotation = annotation
+
+    @classmethod
+    def of(cls, host: Host) -> DefaultStorageClass:
+        """The plugin over the server's own classes."""
+        group, translate = host.naming.group("storage.orch.io"), host.naming.translate
+        classes = AnnotatedDefaults(host.targets, (group, "v1", "storageclasses"), *map(translate, IS_DEFAULT))
+        return cls(classes, translate(CLASS_ANNOTATION))
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates of claims."""
+        return operation == "CREATE" and not subresource and resource.qualified == "persistentvolumeclaims"
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Fill in the class. Forbidden (403) where there are several defaults."""
+        claim: Object = attributes.obj or {}
+        spec, annotations = claim.get("spec") or {}, claim.get("metadata", {}).get("annotations") or {}
+        if spec.get("storageClassName") is not None or self._annotation in annotations:
+            return
+        if (due := self._classes.due()) is not None:
+            await due
+        names = self._classes.names()
+        if len(names) > 1:
+            raise attributes.forbidden(f"Internal error occurred: {len(names)} default StorageClasses were found")
+        if names:
+            spec = dict(spec)
+            put(spec, "storageClassName", names[0], _FROM_CLASS_ON)
+            attributes.fill({**claim, "spec": spec})

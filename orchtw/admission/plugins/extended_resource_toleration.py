@@ -1,0 +1,50 @@
+"""ExtendedResourceToleration: who asks for a special resource may run on the nodes set apart for it
+(reference PLUG-12).
+"""
+
+from __future__ import annotations
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.host import Host
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL, RUNNING
+from orchtw.rules.resource_names import is_extended
+from orchtw.schema.catalogue import ResourceType
+
+
+class ExtendedResourceToleration:
+    """The taint of such a node has the name of the resource as its key."""
+
+    def __init__(self, naming: Naming) -> None:
+        self._naming = naming
+
+    @classmethod
+    def of(cls, host: Host) -> ExtendedResourceToleration:
+        """The plugin with the names of the server."""
+        return cls(host.naming)
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates and updates of pods."""
+        return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "pods"
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Add a toleration for each extended resource that is asked for, unless it is there."""
+        pod = attributes.obj or {}
+        spec = pod.get("spec") or {}
+        present = spec.get("tolerations") or []
+        wanted = ({"key": name, "operator": "Exists"} for name in self._asked_for(spec))
+        added = [each for each in wanted if each not in present]
+        if added:
+            spec = dict(spec)
+            put(spec, "tolerations", [*present, *added], POD_SPEC_TAIL)
+            attributes.fill({**pod, "spec": spec})
+
+    def _asked_for(self, spec: Object) -> list[str]:
+        requests = (
+            ((container.get("resources") or {}).get("requests") or {})
+            for name in RUNNING
+            for container in spec.get(name) or ()
+        )
+        return sorted({name for each in requests for name in each if is_extended(name, self._naming)})

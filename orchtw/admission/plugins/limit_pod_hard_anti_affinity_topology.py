@@ -1,0 +1,34 @@
+"""LimitPodHardAntiAffinityTopology: one pod must not keep others out of whole zones (reference PLUG-8)."""
+
+from __future__ import annotations
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.host import Host
+from orchtw.schema.catalogue import ResourceType
+
+
+class LimitPodHardAntiAffinityTopology:
+    """`hostname` is the one key of a topology that anti-affinity may require."""
+
+    def __init__(self, hostname: str) -> None:
+        self._hostname = hostname
+
+    @classmethod
+    def of(cls, host: Host) -> LimitPodHardAntiAffinityTopology:
+        """The plugin with the label of the server's vocabulary."""
+        return cls(host.naming.translate("orch.io/hostname"))
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates and updates of pods."""
+        return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "pods"
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Forbidden (403) for another key."""
+        spec = (attributes.obj or {}).get("spec") or {}
+        anti = (spec.get("affinity") or {}).get("podAntiAffinity") or {}
+        for term in anti.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
+            if (key := term.get("topologyKey", "")) != self._hostname:
+                raise attributes.forbidden(
+                    f"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} but only key "
+                    f"{self._hostname} is allowed"
+                )

@@ -1,0 +1,82 @@
+"""Which pods use the claims of a namespace, for the namespaces that somebody wants to know it of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
+
+from orchtw.client.informer import TURN_S
+from orchtw.client.interface import Client, Item, Resource
+from orchtw.rules.storage_protection import claims_of
+
+NOTHING: frozenset[str] = frozenset()
+
+
+class ClaimUsers:
+    """The sink of a reflector of pods.
+
+    Pods are decoded in namespaces that are watched alone, which is one with a claim that ends: elsewhere writes of
+    pods cost next to nothing. `freed` is called with a namespace where a pod has let go of claims.
+    """
+
+    def __init__(self, client: Client, pods: Resource, clock: IReactorTime, freed: Callable[[str], None]) -> None:
+        self._client = client
+        self._pods = pods
+        self._clock = clock
+        self._freed = freed
+        self._claims: dict[str, dict[str, frozenset[str]]] = {}
+        """By namespace and pod; while pods are listed, one that has gone has none."""
+        self._complete: set[str] = set()
+
+    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
+        """See `Sink`: what was known is no longer sure."""
+        known = list(self._claims)
+        self._claims.clear()
+        self._complete.clear()
+        for namespace in known:
+            self._freed(namespace)
+            yield
+
+    def changed(self, item: Item) -> None:
+        """See `Sink`."""
+        if (known := self._claims.get(item.namespace)) is not None:
+            before = known.get(item.name, NOTHING)
+            known[item.name] = frozenset(claims_of(item.load()))
+            if before - known[item.name]:
+                self._freed(item.namespace)
+
+    def removed(self, item: Item) -> None:
+        """See `Sink`."""
+        if (known := self._claims.get(item.namespace)) is not None:
+            if item.namespace in self._complete:
+                known.pop(item.name, None)
+            else:
+                known[item.name] = NOTHING
+            self._freed(item.namespace)
+
+    async def used(self, namespace: str, claim: str) -> bool:
+        """Whether a pod uses the claim; the namespace is watched from now on."""
+        while namespace not in self._complete:
+            await self._watch(namespace)
+        return any(claim in claims for claims in self._claims.get(namespace, {}).values())
+
+    def forget(self, namespace: str) -> None:
+        """Watch the namespace no longer."""
+        self._claims.pop(namespace, None)
+        self._complete.discard(namespace)
+
+    async def _watch(self, namespace: str) -> None:
+        """What comes in while the list is read is newer than the list."""
+        known = self._claims.setdefault(namespace, {})
+        listing = await self._client.list(self._pods, namespace)
+        until = self._clock.seconds() + TURN_S
+        for item in listing.items:
+            if item.name not in known:
+                known[item.name] = frozenset(claims_of(item.load()))
+            if self._clock.seconds() >= until:
+                await deferLater(self._clock, 0)
+                until = self._clock.seconds() + TURN_S
+        if self._claims.get(namespace) is known:
+            self._complete.add(namespace)

@@ -1,0 +1,23 @@
+"""Which finalizers keep storage that is in use, and what a pod uses (reference CTRL-28, PLUG-22)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from orchtw.objects import Object
+
+CLAIM_FINALIZER: Final = "orch.io/pvc-protection"
+VOLUME_FINALIZER: Final = "orch.io/pv-protection"
+_OVER: Final = ("Succeeded", "Failed")
+
+
+def claims_of(pod: Object) -> Iterator[str]:
+    """The names of the claims that a pod uses, which a pod that is over does not any more."""
+    if (pod.get("status") or {}).get("phase") in _OVER:
+        return
+    for volume in (pod.get("spec") or {}).get("volumes") or ():
+        if claim := volume.get("persistentVolumeClaim"):
+            yield claim.get("claimName", "")
+        elif volume.get("ephemeral"):
+            yield f"{pod['metadata']['name']}-{volume['name']}"
