@@ -27,6 +27,7 @@ from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
 from bench.soak import soak
 from bench.startup import startup
+from bench.webhooks import webhooks
 from orchtw.naming import Naming
 
 FAMILIES: Mapping[str, Callable[[Bench], None]] = {
@@ -40,6 +41,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup": holdup,
     "holdup-custom": holdup_custom,
     "soak": soak,
+    "webhooks": webhooks,
 }
 
 

@@ -10,6 +10,7 @@ import orjson
 
 from bench.bodies import numbered, sequence_patch
 from bench.closed_loop import ClosedLoop
+from bench.hooks import Hook, configured, others
 from bench.http1 import JSON, BenchError, Connection
 from bench.session import Bench
 from bench.subjects import Subject
@@ -30,13 +31,19 @@ Make = Callable[[int], bytes]
 def admission(bench: Bench) -> None:
     """Create, change and delete objects one after the other, and say how long the plugins took with each.
 
-    In the second namespace are a LimitRange, a ResourceQuota and levels of pod security.
+    In the second namespace are a LimitRange, a ResourceQuota and levels of pod security. With the third there are a
+    hundred webhooks for other things.
     """
-    for suffix, path in (("", bench.namespace()), ("_policies", _furnished(bench))):
-        for subject in bench.subjects("configmaps", "pods"):
-            collection = subject.within(path)
-            for operation, make in _writes(bench, collection, subject):
-                _measure(bench, f"admission_{operation.lower()}_{subject.plural}{suffix}", operation, make)
+    rounds: list[tuple[str, str, list[Hook]]] = [
+        ("", bench.namespace(), []),
+        ("_policies", _furnished(bench), []),
+        ("_webhooks", bench.namespace(), others()),
+    ]
+    for suffix, path, hooks in rounds:
+        with configured(bench, hooks):
+            for subject in bench.subjects("configmaps", "pods"):
+                for operation, make in _writes(bench, subject.within(path), subject):
+                    _measure(bench, f"admission_{operation.lower()}_{subject.plural}{suffix}", operation, make)
 
 
 def _writes(bench: Bench, collection: str, subject: Subject) -> Iterator[tuple[str, Make]]:

@@ -90,9 +90,18 @@ class CommandTests(SynchronousTestCase):
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
         self.assertEqual([line for line in lines.values() if line["errors"] or line["ops"] != 5], [])
-        self.assertEqual(len(lines), 12)
+        self.assertEqual(len(lines), 18)
         line = lines["admission_create_pods_policies"]
         self.assertGreater(line["whole_us"], line["admit_plugins_us"]["ServiceAccount"])
+
+    def test_webhooks(self) -> None:
+        """Creates through webhooks of each kind."""
+        done = bench("--quick", "--scenarios=webhooks", "--n-create=5")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
+        self.assertEqual([line for line in lines.values() if line["errors"] or line["ops"] != 5], [])
+        names = ("none", "allow", "label", "slow")
+        self.assertEqual(set(lines), {f"webhooks_{name}_configmaps" for name in names})
 
     def test_definitions(self) -> None:
         """Many definitions: served, installed, discovered, described, used, and there again after a start."""
