@@ -333,6 +333,14 @@ class NoWriteTests(EveryCase):
                         self.assertIn(answer.code, (200, 404, 405, 406), path)
         self.assertEqual(self.gate.seen, [])
 
+    def test_watches(self) -> None:
+        """A watch asks nobody, and a log neither."""
+        self.gate.shut, self.gate.seen = ADMIT, []
+        for path in ("/api/v1/namespaces/default/configmaps?watch=1", "/api/v1/watch/pods"):
+            self.run_async(self.server.watch(path)).close()
+        self.assertEqual(self.code("GET", "pods/x/log"), 404)
+        self.assertEqual(self.gate.seen, [])
+
     def test_documents(self) -> None:
         """Discovery, OpenAPI, health, version and metrics ask nobody either."""
         self.gate.shut, self.gate.seen = ADMIT, []
