@@ -35,7 +35,7 @@ from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
-from orchtw.controllers.csr_signing import Means
+from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.embedded import ControllerIdentity, embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
@@ -43,6 +43,7 @@ from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
+from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import FrontProxy
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.aggregation.registration import Registration
@@ -185,8 +186,11 @@ class Instance:
     ) -> Manager:
         resources, config = self.resources, self._config
         authorities = signing or ClusterSigning(config)
-        if authorities.from_files:
-            self.reloads.add("authorities that sign certificates", authorities.read)
+        if authorities.files:
+            what = "authorities that sign certificates"
+            followed = FollowedFiles(what, authorities.files, authorities.read, self._reactor)
+            followed.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+            self.reloads.add(what, followed.read)
         made = embedded(
             config,
             resources.naming,

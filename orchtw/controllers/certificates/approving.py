@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from orchtw.client.informer import Informer
-from orchtw.client.interface import Item
 from orchtw.client.work_queue import Backoff, Retry
-from orchtw.controllers import request_state as state
-from orchtw.controllers.controller import Controller, Host
-from orchtw.controllers.signer_rules import why_not_node_client
-from orchtw.errors import NotFound
+from orchtw.controllers.certificates import request_state as state
+from orchtw.controllers.certificates.requests import RequestController
+from orchtw.controllers.certificates.signer_rules import why_not_node_client
+from orchtw.controllers.controller import Host
 from orchtw.objects import Object
 from orchtw.pki.cluster_signing import NODE_CLIENT
 from orchtw.request import RequestInfo, UserInfo
@@ -30,49 +28,31 @@ _MESSAGES: Final = {
 }
 
 
-class Approver(Controller):
-    """Keys are names of requests."""
+class Approver(RequestController):
+    """Asks for the rights of those who ask for a node's certificate."""
 
     name = "csrapproving"
-    account = "certificate-controller"
     backoff = REVIEWED
 
     def __init__(self, host: Host) -> None:
         super().__init__(host, CONCURRENCY)
-        self._group = host.naming.group("certificates.orch.io")
-        self._requests = self.client.resource(self._group, "v1", "certificatesigningrequests")
         self._signer = host.naming.translate(NODE_CLIENT)
-        self._informer = Informer(self.client, self._requests, host.clock, host.random)
-        self._informer.handle(self._seen)
 
-    @property
-    def sources(self) -> Sequence[Informer]:
-        """All requests."""
-        return (self._informer,)
-
-    def _seen(self, old: Item | None, new: Item | None) -> None:
-        if new is not None:
-            self.queue.add(new.name)
-
-    async def reconcile(self, key: str) -> float | None:
+    async def look_at(self, name: str, request: Object) -> None:
         """Approve a node's request if its sender may; Retry: nobody has decided, and the sender may not (yet)."""
-        try:
-            request = await self.client.get(self._requests, "", key)
-        except NotFound:
-            return None
         spec = request["spec"]
         decided = state.has(request, state.APPROVED, state.DENIED) or state.certificate(request)
         if decided or spec.get("signerName") != self._signer:
-            return None
+            return
         asked = _readable(spec)
         if asked is None or why_not_node_client(asked, spec.get("usages") or ()):
-            return None
+            return
         for right in _rights(asked, spec):
             if await self.host.access.allowed(_sender(spec), self._asked(right)):
                 message = self.host.naming.translate_text(_MESSAGES[right])
                 approved = state.with_condition(request, state.APPROVED, _REASON, message)
-                await self.client.update(self._requests, "", key, approved, "approval")
-                return None
+                await self.client.update(self.requests, "", name, approved, "approval")
+                return
         raise Retry("the sender may not have it approved")
 
     def _asked(self, right: str) -> RequestInfo:
@@ -80,8 +60,8 @@ class Approver(Controller):
             is_resource=True,
             verb="create",
             path="",
-            group=self._group,
-            resource=self._requests.plural,
+            group=self.group,
+            resource=self.requests.plural,
             subresource=right,
         )
 

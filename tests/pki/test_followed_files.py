@@ -1,48 +1,36 @@
-"""Replacing the serving certificate while the server runs (reference REQ-26)."""
+"""Files that are replaced while the server runs (reference REQ-26, CSR-15)."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import ConfigError
-from orchtw.serving.reload import INTERVAL_S, CertificateReload
+from orchtw.pki.followed_files import INTERVAL_S, FollowedFiles
 
 
-class Tls:
-    """Keeps what it is told to serve with."""
-
-    def __init__(self) -> None:
-        self.reloaded: list[Any] = []
-
-    def reload(self, options: Any) -> None:
-        self.reloaded.append(options)
-
-
-class CertificateReloadTests(SynchronousTestCase):
-    """`CertificateReload`."""
+class FollowedFilesTests(SynchronousTestCase):
+    """`FollowedFiles`."""
 
     def setUp(self) -> None:
         self.file = Path(self.mktemp())
         self.file.write_text("one")
-        self.tls = Tls()
+        self.taken: list[str] = []
         self.clock = Clock()
-        tls: Any = self.tls
-        self.service = CertificateReload(tls, [self.file], self.read, self.clock)
+        self.service = FollowedFiles("files", [self.file], self.take_over, self.clock)
         self.service.startService()
         self.addCleanup(self.service.stopService)
 
-    def read(self) -> Any:
+    def take_over(self) -> None:
         text = self.file.read_text()
         if text == "bad":
             raise ConfigError("bad")
         if text == "odd":
             raise OverflowError("odd")
-        return text
+        self.taken.append(text)
 
     def replace(self, text: str) -> None:
         new = self.file.with_suffix(".new")
@@ -52,23 +40,23 @@ class CertificateReloadTests(SynchronousTestCase):
     def test_unchanged(self) -> None:
         """Nothing is read again while the file stays."""
         self.clock.advance(INTERVAL_S)
-        self.assertEqual(self.tls.reloaded, [])
+        self.assertEqual(self.taken, [])
 
     def test_replaced(self) -> None:
-        """A replaced file is served from the next look on, once."""
+        """A replaced file is taken over at the next look, once."""
         self.replace("two")
         self.clock.advance(INTERVAL_S)
         self.clock.advance(INTERVAL_S)
-        self.assertEqual(self.tls.reloaded, ["two"])
+        self.assertEqual(self.taken, ["two"])
 
     def test_unusable(self) -> None:
         """An unusable file changes nothing, and a later good one does."""
         self.replace("bad")
         self.clock.advance(INTERVAL_S)
-        self.assertEqual(self.tls.reloaded, [])
+        self.assertEqual(self.taken, [])
         self.replace("three")
         self.clock.advance(INTERVAL_S)
-        self.assertEqual(self.tls.reloaded, ["three"])
+        self.assertEqual(self.taken, ["three"])
 
     def test_unforeseen(self) -> None:
         """Whatever reading raises is logged once for each state of the files, and ends neither looks nor serving."""
@@ -78,4 +66,4 @@ class CertificateReloadTests(SynchronousTestCase):
         self.assertEqual(len(self.flushLoggedErrors(OverflowError)), 1)
         self.replace("three")
         self.clock.advance(INTERVAL_S)
-        self.assertEqual(self.tls.reloaded, ["three"])
+        self.assertEqual(self.taken, ["three"])

@@ -12,7 +12,7 @@ from cryptography import x509
 from orchtw.client.interface import Resource
 from orchtw.config import Config
 from orchtw.controllers import enabled
-from orchtw.controllers.csr_signing import Means
+from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.errors import NotFound
 from orchtw.objects import Object

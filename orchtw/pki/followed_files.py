@@ -1,4 +1,6 @@
-"""Certificates and authorities that the operator replaces while the server runs (reference REQ-26, AUTHN-12)."""
+"""Files that the operator replaces while the server runs: certificates, keys, authorities
+(reference REQ-26, AUTHN-12, CSR-15).
+"""
 
 from __future__ import annotations
 
@@ -10,29 +12,28 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from orchtw.errors import ConfigError
-from orchtw.serving.tls_context import ServingTLS, TLSOptions
 
 INTERVAL_S = 60.0
 """How often the files are looked at: renewals come days before an old certificate ends."""
 
-_STAYS = "the new certificate files cannot be used, what was read before stays"
+_STAYS = "{what}: the new files cannot be used, what was read before stays"
 _log = Logger()
 
 
-class CertificateReload(TimerService):
-    """Looks at `files` every INTERVAL_S and gives `tls` what `read` makes of them when one has changed.
+class FollowedFiles(TimerService):
+    """Looks at `files` every INTERVAL_S and has `take_over` read them when one has changed.
 
-    New connections get the new certificate. Files that cannot be used are logged, and the old certificate stays.
+    `take_over` raises ConfigError, changing nothing, for what cannot be used; that is logged. `what` names the files.
     """
 
     def __init__(
-        self, tls: ServingTLS, files: Sequence[Path], read: Callable[[], TLSOptions], clock: IReactorTime
+        self, what: str, files: Sequence[Path], take_over: Callable[[], None], clock: IReactorTime
     ) -> None:
         super().__init__(INTERVAL_S, self.look)  # type: ignore[no-untyped-call]
+        self.what = what
         self.clock = clock
-        self._tls = tls
         self._files = tuple(files)
-        self._read = read
+        self._take_over = take_over
         self._seen = self._state()
 
     def look(self) -> None:
@@ -42,16 +43,16 @@ class CertificateReload(TimerService):
         try:
             self.read()
         except ConfigError as error:
-            _log.error(_STAYS + ": {why}", why=str(error))
+            _log.error(_STAYS + ": {why}", what=self.what, why=str(error))
         except Exception:  # noqa: BLE001 - a timer whose call fails is called no more
-            _log.failure(_STAYS)
+            _log.failure(_STAYS, what=self.what)
         else:
-            _log.info("the new certificate files are in use from now on")
+            _log.info("{what}: the new files are in use from now on", what=self.what)
 
     def read(self) -> None:
-        """Take over what the files hold now. Raises ConfigError when that cannot be used; the old context stays."""
+        """Take over what the files hold now. Raises ConfigError when that cannot be used; what was there stays."""
         self._seen = self._state()
-        self._tls.reload(self._read())
+        self._take_over()
 
     def _state(self) -> tuple[tuple[int, int], ...]:
         return tuple(map(_stamp, self._files))

@@ -18,12 +18,15 @@ NAME, UID = "orch.io/service-account.name", "orch.io/service-account.uid"
 class AccountCase(ControllerTestCase):
     """Controllers whose tokens say what they are of."""
 
+    generates_secrets = False
+
     def begin(self) -> None:
         made = host(self.world)
         settings = Settings(
             enabled=frozenset(self.names),
             legacy_token=lambda account, secret: f"{account['metadata']['uid']} in {secret}",
             root_ca_pem=ROOT_CA,
+            generates_secrets=self.generates_secrets,
         )
         self.manager = Manager(made, enabled(made, settings))
         self.manager.startService()
@@ -159,3 +162,49 @@ class TokenControllerTests(AccountCase):
         self.account()
         listing = self.world.run(self.world.client.list(self.world.resource("secrets"), "a"))
         self.assertEqual([*listing.items], [])
+
+
+class GeneratedSecretTests(AccountCase):
+    """With gate LegacyServiceAccountTokenNoAutoGeneration off (CTRL-22)."""
+
+    names = ("serviceaccount-token", "serviceaccount")
+    generates_secrets = True
+
+    def secrets(self) -> list[str]:
+        return self.world.names("secrets", "a")
+
+    def listed(self, name: str) -> list[str]:
+        """The Secrets that an account lists."""
+        return [each["name"] for each in self.found("serviceaccounts", name).get("secrets") or ()]
+
+    def test_each_account(self) -> None:
+        """Each account gets a Secret with its token, and lists it (CTRL-22)."""
+        (default,) = self.listed("default")
+        self.create("serviceaccounts", {"metadata": {"name": "sa"}, "secrets": [{"name": "other"}]})
+        other, name = self.listed("sa")
+        self.assertRegex(name, "^sa-token-[a-z0-9]{5}$")
+        self.assertEqual((other, self.secrets()), ("other", sorted((default, name))))
+        meta, secret = self.found("serviceaccounts", "sa")["metadata"], self.found("secrets", name)
+        self.assertEqual(secret["metadata"]["annotations"], {NAME: "sa", UID: meta["uid"]})
+        self.assertEqual(b64decode(secret["data"]["token"]).decode(), f"{meta['uid']} in {name}")
+        self.assertEqual(sorted(secret["data"]), ["ca.crt", "namespace", "token"])
+
+    def test_again(self) -> None:
+        """One that is deleted is replaced by another; those of an account go with it (CTRL-20 to CTRL-22)."""
+        (first,) = self.listed("default")
+        self.delete("secrets", first)
+        (second,) = self.listed("default")
+        self.assertNotEqual(first, second)
+        self.assertEqual(self.secrets(), [second])
+        self.delete("serviceaccounts", "default")
+        (third,) = self.listed("default")
+        self.assertEqual(self.secrets(), [third])
+        self.assertNotEqual(second, third)
+
+    def test_no_second(self) -> None:
+        """An account that lists a Secret of its own keeps it, also after a restart."""
+        before = self.secrets()
+        self.patch_object("serviceaccounts", "default", {"metadata": {"labels": {"a": "b"}}})
+        self.restart()
+        self.world.settle()
+        self.assertEqual(self.secrets(), before)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from cryptography import x509
 
-from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
-from orchtw.controllers import request_state as state
-from orchtw.controllers.controller import Controller, Host
-from orchtw.errors import Conflict, NotFound
+from orchtw.controllers.certificates import request_state as state
+from orchtw.controllers.certificates.requests import RequestController
+from orchtw.controllers.controller import Host
+from orchtw.errors import Conflict
 from orchtw.objects import Object
 from orchtw.rules.options import DeleteOptions
 
@@ -23,39 +23,24 @@ PENDING: Final = timedelta(hours=24)
 _FINAL: Final = (state.APPROVED, state.DENIED, state.FAILED)
 
 
-class Cleaner(Controller):
-    """Keys are names of requests, all of them once in each period."""
+class Cleaner(RequestController):
+    """Looks at every request once in each period."""
 
     name = "csrcleaner"
-    account = "certificate-controller"
 
     def __init__(self, host: Host) -> None:
-        super().__init__(host, 1)
-        self._requests = self.client.resource(
-            host.naming.group("certificates.orch.io"), "v1", "certificatesigningrequests"
-        )
-        self._informer = Informer(self.client, self._requests, host.clock, host.random, resync_s=PERIOD_S)
-        self._informer.handle(self._seen)
+        super().__init__(host, 1, resync_s=PERIOD_S)
 
-    @property
-    def sources(self) -> Sequence[Informer]:
-        """All requests."""
-        return (self._informer,)
+    def seen(self, old: Item | None, new: Item | None) -> None:
+        """Have looked at what was there at the start, and at everything in each period; no change makes it older."""
+        if old is None or old is new:
+            super().seen(old, new)
 
-    def _seen(self, old: Item | None, new: Item | None) -> None:
-        """Look at what was there at the start, and at everything in each period; changes make nothing older."""
-        if new is not None and (old is None or old is new):
-            self.queue.add(new.name)
-
-    async def reconcile(self, key: str) -> float | None:
+    async def look_at(self, name: str, request: Object) -> None:
         """Delete one request if its time has come."""
-        try:
-            request = await self.client.get(self._requests, "", key)
-            if past(request, datetime.fromtimestamp(self.host.now(), UTC)):
-                await self.client.delete(self._requests, "", key, _as_seen(request))
-        except (NotFound, Conflict):  # gone, or changed since: the next period's
-            return None
-        return None
+        if past(request, datetime.fromtimestamp(self.host.now(), UTC)):
+            with suppress(Conflict):  # it has changed since: the next period's
+                await self.client.delete(self.requests, "", name, _as_seen(request))
 
 
 def _as_seen(request: Object) -> DeleteOptions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchtw.controllers.bootstrap_tokens import signer
 from orchtw.objects import Object
 from orchtw.rules.detached_signature import detached_signature
 from orchtw.schema.times import time_text
@@ -40,7 +41,7 @@ class CleanerTests(BootstrapCase):
         return self.world.names("secrets", namespace or self.system)
 
     def test_in_time(self) -> None:
-        """A token goes when it expires, not before; one that does not expire stays."""
+        """A token goes when it expires, not before; one that does not expire stays (CTRL-26)."""
         self.token("aaaaaa", expiration=self.after(60))
         self.token("bbbbbb")
         self.world.settle(55, 1)
@@ -93,12 +94,21 @@ class SignerTests(BootstrapCase):
         return detached_signature(content, token_id, f"{token_id}.0123456789abcdef")
 
     def test_signs(self) -> None:
-        """A signature for each token that signs, with the whole token as key, whichever comes first."""
+        """A signature for each token that signs, with the whole token as key, whichever comes first (CTRL-25)."""
         self.token("aaaaaa")
         self.info()
         self.token("bbbbbb")
         self.token("cccccc", usage_bootstrap_signing=None)
         wanted = {f"jws-kubeconfig-{each}": self.signature(each) for each in ("aaaaaa", "bbbbbb")}
+        self.assertEqual(self.signatures(), wanted)
+
+    def test_slices(self) -> None:
+        """Much content for many tokens is signed with pauses; what has changed meanwhile is signed anew."""
+        self.patch(signer, "SLICE", 10)
+        for letter in "abcdefgh":
+            self.token(letter * 6)
+        self.info()
+        wanted = {f"jws-kubeconfig-{letter * 6}": self.signature(letter * 6) for letter in "abcdefgh"}
         self.assertEqual(self.signatures(), wanted)
 
     def test_follows(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -11,14 +10,12 @@ from typing import Final
 import attrs
 from twisted.logger import Logger
 
-from orchtw.client.informer import Informer
-from orchtw.client.interface import Item
 from orchtw.client.work_queue import Backoff, Retry
 from orchtw.config import Config
-from orchtw.controllers import request_state as state
-from orchtw.controllers.controller import Controller, Host
-from orchtw.controllers.signer_rules import RULES
-from orchtw.errors import NotFound
+from orchtw.controllers.certificates import request_state as state
+from orchtw.controllers.certificates.requests import RequestController
+from orchtw.controllers.certificates.signer_rules import RULES
+from orchtw.controllers.controller import Host
 from orchtw.objects import Object
 from orchtw.pki import certificates
 from orchtw.pki.cluster_signing import ClusterSigning
@@ -48,49 +45,29 @@ class Means:
         return cls(ClusterSigning(Config()), timedelta(), Offload(None))
 
 
-class Signer(Controller):
-    """Keys are names of requests. Requests to others' signers are left alone."""
+class Signer(RequestController):
+    """Requests to others' signers are left alone."""
 
     name = "csrsigning"
-    account = "certificate-controller"
     backoff = Backoff(first_s=0.2, limit_s=1000.0)
     _log = Logger()
 
     def __init__(self, host: Host, means: Means) -> None:
         super().__init__(host, CONCURRENCY)
         self._means = means
-        self._requests = self.client.resource(
-            host.naming.group("certificates.orch.io"), "v1", "certificatesigningrequests"
-        )
         self._signers = {host.naming.translate(signer): signer for signer in RULES}
-        self._informer = Informer(self.client, self._requests, host.clock, host.random)
-        self._informer.handle(self._seen)
 
-    @property
-    def sources(self) -> Sequence[Informer]:
-        """All requests."""
-        return (self._informer,)
-
-    def _seen(self, old: Item | None, new: Item | None) -> None:
-        if new is not None:
-            self.queue.add(new.name)
-
-    async def reconcile(self, key: str) -> float | None:
+    async def look_at(self, name: str, request: Object) -> None:
         """Sign one request that is due. Retry: it cannot be at present, which the log tells the operator."""
-        try:
-            request = await self.client.get(self._requests, "", key)
-        except NotFound:
-            return None
         signer = self._signers.get(request["spec"].get("signerName", ""))
         if signer is None or self._means.authorities.authority(signer) is None or not _due(request):
-            return None
+            return
         try:
             outcome = await self._means.offload.run(WEIGHT_BYTES, partial(self._judge, signer, request))
         except ValueError as error:
-            self._log.warn("{key} cannot be signed: {why}", key=key, why=str(error))
+            self._log.warn("{name} cannot be signed: {why}", name=name, why=str(error))
             raise Retry("not signed") from error
-        await self.client.update(self._requests, "", key, outcome, "status")
-        return None
+        await self.client.update(self.requests, "", name, outcome, "status")
 
     def _judge(self, signer: str, request: Object) -> Object:
         """The request with its certificate, or failed. Runs in a thread."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.controllers.signer_rules import RULES
+from orchtw.controllers.certificates.signer_rules import RULES
 from orchtw.pki.cluster_signing import CLIENT, LEGACY, NODE_CLIENT, NODE_SERVING
 from orchtw.rules.certificate_requests import read_request
 from tests.controllers.asked_certificates import DNS, EMAIL, IP, NODE, NODES, URI, pem
