@@ -53,6 +53,7 @@ from orchtw.registry.bootstrap.presence import Presence
 from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
 from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.deletion import Deletion
+from orchtw.registry.namespace_maker import make_namespace
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
@@ -99,7 +100,7 @@ class Instance:
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
         authenticator, authorizer = self._authenticator(), self._authorizer()
-        admissions = admission(self.resources, config, authorizer)
+        admissions = admission(self.resources, config, authorizer, self.caller, self._make_namespace)
         grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=self.resources.offload.run)
         self.writes = write_path(self.resources, config, admissions, grants)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
@@ -203,6 +204,10 @@ class Instance:
         )
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made
+
+    async def _make_namespace(self, name: str) -> None:
+        """Create a namespace as the server, unless it is there."""
+        await make_namespace(name, self.resources.targets, self.writes, self.resources.naming)
 
     def _authenticator(self) -> Authenticator:
         host = AuthnHost(
