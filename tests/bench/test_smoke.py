@@ -86,10 +86,10 @@ class CommandTests(SynchronousTestCase):
 
     def test_admission(self) -> None:
         """What each plugin takes with each operation, in a namespace with policies too."""
-        done = bench("--quick", "--scenarios=admission", "--n-create=5")
+        done = bench("--quick", "--scenarios=admission", "--n-create=20")
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
-        self.assertEqual([line for line in lines.values() if line["errors"] or line["ops"] != 5], [])
+        self.assertEqual([line for line in lines.values() if line["errors"] or line["ops"] != 20], [])
         self.assertEqual(len(lines), 18)
         line = lines["admission_create_pods_policies"]
         self.assertGreater(line["whole_us"], line["admit_plugins_us"]["ServiceAccount"])
