@@ -11,6 +11,7 @@ from types import FrameType
 import orjson
 
 from bench.admission import admission
+from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
 from bench.fanout import fanout
@@ -41,6 +42,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup": holdup,
     "holdup-custom": holdup_custom,
     "soak": soak,
+    "authorization": authorization,
     "webhooks": webhooks,
 }
 

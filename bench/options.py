@@ -6,7 +6,10 @@ import argparse
 from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
-ON_DEMAND = ("admission", "apply", "definitions", "holdup", "holdup-custom", "holdup-restart", "soak", "webhooks")
+ON_DEMAND = (
+    *("admission", "apply", "authorization", "definitions", "holdup", "holdup-custom", "holdup-restart"),
+    *("soak", "webhooks"),
+)
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
 MAX_KIB = 12  # a request stays within one TLS record

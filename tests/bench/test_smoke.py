@@ -39,6 +39,13 @@ class CommandTests(SynchronousTestCase):
         self.assertEqual([line["requests"] for line in lines], [1000, 2000, 3000, 4000])
         self.assertIn("growth_percent", lines[-1])
 
+    def test_authorization(self) -> None:
+        """Decisions are timed, and every change of a binding counts for the next request (reference AUTHZ-16)."""
+        done = bench("--quick", "--scenarios=authorization")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        decision, change = (orjson.loads(line) for line in done.stdout.splitlines())
+        self.assertEqual((decision["allowed"], change["wrong"]), (1000, 0))
+
     def test_all_scenarios(self) -> None:
         """Every scenario prints a JSON line, none has an error, and each has the figure it is there for."""
         done = bench(*TINY)
