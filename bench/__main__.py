@@ -10,6 +10,8 @@ from types import FrameType
 
 import orjson
 
+from bench.admission import admission
+from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
 from bench.fanout import fanout
@@ -34,11 +36,13 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "create": create,
     "get": get,
     "apply": apply,
+    "admission": admission,
     "watch": fanout,
     "list": lists,
     "holdup": holdup,
     "holdup-custom": holdup_custom,
     "soak": soak,
+    "authorization": authorization,
     "webhooks": webhooks,
 }
 
@@ -78,7 +82,9 @@ def main() -> int:
 
 def _measure(family: str, options: Options, emit: Emit) -> None:
     """One family: on a fresh server for each kind that is asked for, or on the one that was named."""
-    naming = options.naming
+    naming = next(
+        each for each in (Naming.orch(), Naming.kubernetes()) if options.meta_group in ("", each.meta_group)
+    )
     types = MediaTypes(
         protobuf=options.protobuf_type or naming.protobuf_media_type,
         table=f"{JSON};as=Table;v=v1;g={options.meta_group or naming.meta_group}",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from orchtw.naming import Naming
-
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
-ON_DEMAND = ("apply", "definitions", "holdup", "holdup-custom", "holdup-restart", "soak", "webhooks")
+ON_DEMAND = (
+    *("admission", "apply", "authorization", "definitions", "holdup", "holdup-custom", "holdup-restart"),
+    *("soak", "webhooks"),
+)
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
 MAX_KIB = 12  # a request stays within one TLS record
@@ -68,12 +69,6 @@ class Options(argparse.Namespace):
     pid: tuple[int, ...]
     protobuf_type: str
     meta_group: str
-
-    @property
-    def naming(self) -> Naming:
-        """The vocabulary that is spoken."""
-        both = (Naming.orch(), Naming.kubernetes())
-        return next(each for each in both if self.meta_group in ("", each.meta_group))
 
 
 def parse(arguments: Sequence[str] | None = None) -> Options:

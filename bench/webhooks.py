@@ -1,75 +1,31 @@
-"""Admission webhooks: creates that they are asked about, and creates that they are not."""
+"""What admission webhooks cost a write, and how many writes go through one that takes its time."""
 
 from __future__ import annotations
 
-from bench.http1 import JSON, Connection
+from bench.hooks import MUTATING, VALIDATING, Hook, configured, hook
 from bench.session import Bench
-from bench.webhook_process import ALLOW, LABEL, LATE, WebhookProcess
-from orchtw.objects import Object
-
-OTHERS = 100
-"""Configurations that do not match."""
-
-VALIDATING = "validatingwebhookconfigurations"
-MUTATING = "mutatingwebhookconfigurations"
+from bench.webhook_process import Webhook, webhook
 
 
 def webhooks(bench: Bench) -> None:
-    """POST ConfigMaps past no webhook, a hundred that do not match, and one that does, fast, changing or slow."""
-    process = WebhookProcess()
-    bench.machine.helpers.append(process.pid)
-    group = f"/apis/{bench.options.naming.api_version('admissionregistration.orch.io/v1')}"
-    try:
-        _measure(bench, "none")
-        _measure_others(bench, f"{group}/{MUTATING}", process)
-        matching = (("fast", ALLOW, VALIDATING), ("label", LABEL, MUTATING), ("late", LATE, VALIDATING))
-        for name, path, plural in matching:
-            webhook = _webhook(process, path, "configmaps")
-            bench.create(f"{group}/{plural}", _configuration(name, webhook))
-            _measure(bench, name)
-            _delete(bench, f"{group}/{plural}/{name}")
-    finally:
-        bench.machine.helpers.remove(process.pid)
-        process.stop()
+    """Create ConfigMaps without a webhook, through one of each kind, and through one that takes 50 ms."""
+    with webhook() as server:
+        bench.machine.helpers = [server.pid]
+        path = bench.namespace()
+        for name, hooks, workers in _rounds(bench, server):
+            with configured(bench, hooks):
+                for subject in bench.subjects("configmaps"):
+                    make = bench.creating(subject.within(path), subject, name)
+                    scenario = f"webhooks_{name}_{subject.plural}"
+                    bench.measure(scenario, workers, make, count=bench.options.n_create)
 
 
-def _measure_others(bench: Bench, collection: str, process: WebhookProcess) -> None:
-    """With a hundred configurations for other resources, then a hundred for objects with other labels."""
-    for name in ("other_resources", "other_labels"):
-        for number in range(OTHERS):
-            if name == "other_resources":
-                webhook = _webhook(process, ALLOW, f"things{number}")
-            else:
-                selector = {"matchLabels": {"app": f"app-{number}"}}
-                webhook = {**_webhook(process, ALLOW, "*"), "objectSelector": selector}
-            bench.create(collection, _configuration(f"other-{number}", webhook))
-        _measure(bench, name)
-        _delete(bench, collection)
-
-
-def _webhook(process: WebhookProcess, path: str, resource: str) -> Object:
-    rule = {"operations": ["CREATE"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": [resource]}
-    return {
-        "name": "webhook.example.com",
-        "clientConfig": process.client_config(path),
-        "rules": [rule],
-        "sideEffects": "None",
-        "admissionReviewVersions": ["v1"],
-    }
-
-
-def _configuration(name: str, webhook: Object) -> Object:
-    return {"metadata": {"name": name}, "webhooks": [webhook]}
-
-
-def _delete(bench: Bench, path: str) -> None:
-    connection = Connection(bench.endpoint)
-    connection.call(bench.endpoint.request("DELETE", path, JSON))
-    connection.close()
-
-
-def _measure(bench: Bench, name: str) -> None:
-    path, subject = bench.namespace(), bench.subject("configmaps")
-    for workers in bench.options.conc:
-        make = bench.creating(subject.within(path), subject, f"c{workers}")
-        bench.measure(f"webhooks_{name}", workers, make, count=bench.options.n_create)
+def _rounds(bench: Bench, server: Webhook) -> list[tuple[str, list[Hook], int]]:
+    """Names, webhooks and connections."""
+    few, many = min(bench.options.conc), max(bench.options.conc)
+    return [
+        ("none", [], few),
+        ("allow", [hook(VALIDATING, server.client_config("/allow"))], few),
+        ("label", [hook(MUTATING, server.client_config("/label"))], few),
+        ("slow", [hook(MUTATING, server.client_config("/slow"))], many),
+    ]

@@ -81,7 +81,8 @@ class Request:
     `path` is the raw path without the query, `query` the raw query string. `headers` maps lower-case
     names to values (several lines of one name joined by ", "), in which each character is a byte: see `utf8_text`.
     `repeated` has the lines of names that came more than once, where the edge knows them: see `lines`.
-    `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
+    `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event, and
+    `detailed_annotations` to one that shows the request's body.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
     is when its time is over, on the reactor's clock; None: it has no limit.
@@ -97,6 +98,7 @@ class Request:
     audit_id: str = ""
     warnings: list[str] = attrs.field(factory=list)
     annotations: dict[str, str] = attrs.field(factory=dict)
+    detailed_annotations: dict[str, str] = attrs.field(factory=dict)
     info: RequestInfo | None = None
     authenticated: UserInfo | None = None
     user: UserInfo | None = None

@@ -24,10 +24,10 @@ from orchtw.outbound.dialer import MOST
 from orchtw.pki import certificates, files, first_start
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.first_start import Pki
+from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import given_authorities
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
-from orchtw.serving.reload import CertificateReload
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
 from orchtw.storage.interface import Store
@@ -99,7 +99,7 @@ class APIServer(Service):
         self._tls = ServingTLS(self._tls_options())
         self._reload = self._certificate_reload()
         if self._reload is not None:
-            self._instance.reloads.add("certificate files", self._reload.read)
+            self._instance.reloads.add(self._reload.what, self._reload.read)
         self._listener = Listener(
             self._instance.app,
             self._tls,
@@ -188,7 +188,7 @@ class APIServer(Service):
             cipher_suites=config.tls_cipher_suites,
         )
 
-    def _certificate_reload(self) -> CertificateReload | None:
+    def _certificate_reload(self) -> FollowedFiles | None:
         """Follows the operator's own certificate files; None: there are none."""
         config = self._config
         given = (
@@ -198,7 +198,11 @@ class APIServer(Service):
             config.requestheader_client_ca_file,
         )
         paths = [path for path in given if path is not None]
-        return CertificateReload(self._tls, paths, self._tls_options, self._reactor) if paths else None
+        if not paths:
+            return None
+        return FollowedFiles(
+            "certificate files", paths, lambda: self._tls.reload(self._tls_options()), self._reactor
+        )
 
 
 def _shown(path: Path) -> Path:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 import attrs
 
 from orchtw.admission.shown_options import options_object
-from orchtw.errors import Cause, Forbidden
+from orchtw.errors import Cause, Forbidden, Timeout
 from orchtw.objects import Object
 from orchtw.request import Request, UserInfo
+from orchtw.rules.names import qualified_name
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
 
 T = TypeVar("T")
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+NOT_READY: Final = "not yet ready to handle request"
 
 
 class Surface(Protocol):
@@ -130,10 +133,28 @@ class Attributes:
         if self.request is not None:
             self.request.warnings.append(text)
 
-    def annotate(self, key: str, value: str) -> None:
-        """Add an annotation to the request's audit event; the first value of a key stays (reference HOOK-25)."""
+    def annotate(self, key: str, value: str, *, detailed: bool = False) -> bool:
+        """Add an annotation to the request's audit event, a `detailed` one if the event shows the request's body.
+
+        The first value of a key stays (reference HOOK-25). False: the key is not of the form `prefix/name`, and
+        nothing is added (reference ADM-19).
+        """
+        if "/" not in key or qualified_name(key):
+            return False
         if self.request is not None:
-            self.request.annotations.setdefault(key, value)
+            found = self.request.detailed_annotations if detailed else self.request.annotations
+            found.setdefault(key, value)
+        return True
+
+    async def until_known(self, due: Awaitable[None]) -> None:
+        """Wait for `due`, which is what a cache wants awaited before it says that something is not there.
+
+        Forbidden (403): it takes the cache too long (reference ADM-7).
+        """
+        try:
+            await due
+        except Timeout:
+            raise self.forbidden(NOT_READY) from None
 
     async def edit(self) -> Object:
         """The object for a mutating plugin to change in place: a copy of its own, which is `obj` from now on."""
@@ -174,7 +195,7 @@ class Attributes:
             obj = None if self.obj is None else await convert(self.obj, self.resource, resource, size)
             old = None if self.old is None else await convert(self.old, self.resource, resource, size)
             other = attrs.evolve(other, obj=obj, old=old)
-        other.finished = self.finished
+        other.finished, other.round = self.finished, self.round
         return other
 
     async def adopt(self, other: Attributes) -> None:

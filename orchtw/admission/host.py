@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from random import Random
 from typing import Any
 
 import attrs
@@ -19,13 +21,16 @@ class Host:
     """What plugins get of the server; the caches behind `targets` are filled before the first write.
 
     `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. By `caller`
-    others are asked; what plugins count of that goes to `metrics`. `run` is `Offload.run`.
+    others are asked; what plugins count of that goes to `metrics`. `make_namespace` creates one as the server, unless it
+    is there; it raises as a create does. `run` is `Offload.run`.
     """
 
     naming: Naming
     clock: Any
+    random: Random
     targets: Targets
     authorizer: Authorizer
     caller: Caller
     run: Run
+    make_namespace: Callable[[str], Awaitable[None]]
     metrics: AdmissionMetrics = attrs.field(factory=AdmissionMetrics)

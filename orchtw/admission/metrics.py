@@ -22,8 +22,8 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 BOUNDS_S: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
-MAX_SERIES: Final = 2000
-"""Of one family: names of webhooks come and go. The oldest is forgotten first, as after a restart."""
+MAX_SERIES: Final = 1000
+"""Of one family of webhooks, whose names come and go. The oldest is forgotten first, as after a restart."""
 
 HIGHEST_CODE: Final = 600
 
@@ -61,9 +61,12 @@ S = TypeVar("S")
 
 
 class Family(Generic[S]):
-    """The series of one name by their labels' values, at most MAX_SERIES."""
+    """The series of one name by their labels' values; a `bounded` family has MAX_SERIES at the most."""
 
-    def __init__(self, name: str, help: str, labels: tuple[str, ...], make: Callable[[], S]) -> None:
+    def __init__(
+        self, name: str, help: str, labels: tuple[str, ...], make: Callable[[], S], *, bounded: bool = True
+    ) -> None:
+        self._bounded = bounded
         self.name = name
         self.help = help
         self.labels = labels
@@ -74,7 +77,7 @@ class Family(Generic[S]):
         """The series of these values."""
         found = self._series.get(values)
         if found is None:
-            if len(self._series) >= MAX_SERIES:
+            if self._bounded and len(self._series) >= MAX_SERIES:
                 del self._series[next(iter(self._series))]
             found = self._series[values] = self._make()
         return found
@@ -153,6 +156,7 @@ class AdmissionMetrics(Collector):
             "[STABLE] Time that admission takes in seconds, by operation and half (admit or validate).",
             ("type", "operation", "rejected"),
             Durations,
+            bounded=False,
         )
         self.controllers = Family(
             "apiserver_admission_controller_admission_duration_seconds",
@@ -160,6 +164,7 @@ class AdmissionMetrics(Collector):
             "(admit or validate).",
             ("name", "type", "operation", "rejected"),
             Durations,
+            bounded=False,
         )
         self.webhooks = WebhookMetrics()
 
@@ -184,7 +189,8 @@ def _histogram(family: Family[Durations]) -> Metric:
 
 
 def _summary(family: Family[Durations]) -> Metric:
-    found = SummaryMetricFamily(f"{family.name}_summary", family.help, labels=family.labels)
+    help = family.help.replace("STABLE", "ALPHA")
+    found = SummaryMetricFamily(f"{family.name}_summary", help, labels=family.labels)
     for values, series in family:
         if any(series.counts):
             found.add_metric(values, sum(series.counts), series.total_s)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from twisted.logger import Logger
+
 from orchtw.admission.chain import Plugin
 from orchtw.admission.configuration import Given, read
 from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
 from orchtw.config import Config
 from orchtw.errors import ConfigError
+
+_log = Logger()
 
 ORDER = (
     "AlwaysAdmit",
@@ -94,6 +98,8 @@ def selected(host: Host, config: Config) -> dict[str, Plugin]:
     """
     if found := problems(config):
         raise ConfigError(*found)
+    if config.admission_control:
+        _log.warn("--admission-control is deprecated: use --enable-admission-plugins or --disable-admission-plugins")
     given = read(config.admission_control_config_file, ORDER)
     names = frozenset(config.admission_control) or DEFAULT.union(config.enable_admission_plugins)
     names -= frozenset(config.disable_admission_plugins)

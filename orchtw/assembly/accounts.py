@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from orchtw.authn.service_accounts.issuing import AccountTokens, default_issuer
 from orchtw.authn.service_accounts.keys import Keys, PrivateKey, SigningKey, read_signing_key, read_verifying_keys
 from orchtw.config import Config
@@ -43,9 +45,12 @@ def _keys(config: Config, generated: PrivateKey | None) -> Keys:
         for path in config.service_account_key_file
         for key in read_verifying_keys("service-account-key-file", path)
     ]
-    if config.service_account_signing_key_file is not None:
-        signing = read_signing_key("service-account-signing-key-file", config.service_account_signing_key_file)
-        return Keys(signing, others)
-    if generated is None:
-        return Keys(Keys.fresh().signing, others)
-    return Keys(SigningKey.of(generated), others)
+    signing = _signing("service-account-signing-key-file", config.service_account_signing_key_file)
+    if signing is None:
+        signing = Keys.fresh().signing if generated is None else SigningKey.of(generated)
+    in_secrets = _signing("service-account-private-key-file", config.service_account_private_key_file)
+    return Keys(signing, others, in_secrets)
+
+
+def _signing(flag: str, path: Path | None) -> SigningKey | None:
+    return None if path is None else read_signing_key(flag, path)

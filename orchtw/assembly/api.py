@@ -88,7 +88,7 @@ class API:
             resources.offload,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
-        self._metrics = Metrics()
+        self._metrics = Metrics(resources.offload)
         self._metrics.count_damaged(lambda: resources.cacher.damaged)
         self._metrics.show(parts.admissions.metrics, BARE_COUNTERS)
         reading, writing = self._reading(), self._writing()

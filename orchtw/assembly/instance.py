@@ -35,7 +35,7 @@ from orchtw.authz.live_roles import LiveRoles
 from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
-from orchtw.controllers.csr_signing import Means
+from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.embedded import ControllerIdentity, embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
@@ -43,6 +43,7 @@ from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
 from orchtw.naming import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
+from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import FrontProxy
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.aggregation.registration import Registration
@@ -52,6 +53,7 @@ from orchtw.registry.bootstrap.presence import Presence
 from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
 from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.deletion import Deletion
+from orchtw.registry.namespace_maker import make_namespace
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
@@ -98,7 +100,7 @@ class Instance:
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
         authenticator, authorizer = self._authenticator(), self._authorizer()
-        admissions = admission(self.resources, config, authorizer, self.caller)
+        admissions = admission(self.resources, config, authorizer, self.caller, self._make_namespace)
         grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=self.resources.offload.run)
         self.writes = write_path(self.resources, config, admissions, grants)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
@@ -185,8 +187,11 @@ class Instance:
     ) -> Manager:
         resources, config = self.resources, self._config
         authorities = signing or ClusterSigning(config)
-        if authorities.from_files:
-            self.reloads.add("authorities that sign certificates", authorities.read)
+        if authorities.files:
+            what = "authorities that sign certificates"
+            followed = FollowedFiles(what, authorities.files, authorities.read, self._reactor)
+            followed.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+            self.reloads.add(what, followed.read)
         made = embedded(
             config,
             resources.naming,
@@ -199,6 +204,10 @@ class Instance:
         )
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made
+
+    async def _make_namespace(self, name: str) -> None:
+        """Create a namespace as the server, unless it is there."""
+        await make_namespace(name, self.resources.targets, self.writes, self.resources.naming)
 
     def _authenticator(self) -> Authenticator:
         host = AuthnHost(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Awaitable, Callable
 from random import SystemRandom
 
 from orchtw.admission.chain import Chain
@@ -24,16 +25,24 @@ from orchtw.registry.write_path import WritePath
 from orchtw.rules.uuids import SIZE, uuid_text
 
 
-def admission(resources: Resources, config: Config, authorizer: Authorizer, caller: Caller) -> Admissions:
+def admission(
+    resources: Resources,
+    config: Config,
+    authorizer: Authorizer,
+    caller: Caller,
+    make_namespace: Callable[[str], Awaitable[None]],
+) -> Admissions:
     """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
     metrics = AdmissionMetrics()
     host = Host(
         naming=resources.naming,
         clock=resources.clock,
+        random=SystemRandom(),
         targets=resources.targets,
         authorizer=authorizer,
         caller=caller,
         run=resources.offload.run,
+        make_namespace=make_namespace,
         metrics=metrics,
     )
     plugins = selected(host, config)

@@ -20,6 +20,12 @@ class ServiceAccounts:
             "Service accounts", "PEM private key that signs their tokens; empty: the generated one.", PATH
         ),
     )
+    service_account_private_key_file: Path | None = attrs.field(
+        default=None,
+        metadata=about(
+            "Service accounts", "PEM private key that signs tokens kept in Secrets; empty: the one for all.", PATH
+        ),
+    )
     service_account_key_file: tuple[Path, ...] = attrs.field(
         default=(),
         metadata=about(

@@ -1,4 +1,4 @@
-"""The controllers, one per module, and the registry of their names as `--controllers` spells them.
+"""The controllers, alone or in packages of a kind, and the registry of their names as `--controllers` has them.
 
 They work through a `Client`, in this process or in another: nothing here knows the store or HTTP.
 """
@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from orchtw.controllers.bootstrap_signer import BootstrapSigner
+from orchtw.controllers.bootstrap_tokens.cleaner import TokenCleaner
+from orchtw.controllers.bootstrap_tokens.signer import BootstrapSigner
+from orchtw.controllers.certificates.approving import Approver
+from orchtw.controllers.certificates.cleaning import Cleaner
+from orchtw.controllers.certificates.signing import Signer
 from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Controller, Host
-from orchtw.controllers.csr_approving import Approver
-from orchtw.controllers.csr_cleaner import Cleaner
-from orchtw.controllers.csr_signing import Signer
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Settings
 from orchtw.controllers.namespace import NamespaceController
-from orchtw.controllers.root_ca_publisher import RootCAPublisher
-from orchtw.controllers.service_account_tokens import TokenController
-from orchtw.controllers.service_accounts import ServiceAccountController
-from orchtw.controllers.token_cleaner import TokenCleaner
+from orchtw.controllers.service_accounts.default_account import ServiceAccountController
+from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
+from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
+from orchtw.controllers.service_accounts.tokens import TokenController
 from orchtw.controllers.volume_protection import VolumeProtection
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
@@ -34,7 +35,10 @@ CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
         host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
     ),
     "serviceaccount-token": lambda host, settings: TokenController(
-        host, settings.concurrent_token_syncs, settings.legacy_token, settings.root_ca_pem
+        host,
+        settings.concurrent_token_syncs,
+        TokenSecrets(host.naming, settings.legacy_token, settings.root_ca_pem),
+        generates=settings.generates_secrets,
     ),
     "serviceaccount": lambda host, settings: ServiceAccountController(host),
     "root-ca-cert-publisher": lambda host, settings: RootCAPublisher(host, settings.root_ca_pem),

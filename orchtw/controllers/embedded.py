@@ -18,18 +18,18 @@ from orchtw.client.interface import Client
 from orchtw.client.leader_election import Terms
 from orchtw.config import Config
 from orchtw.controllers import chosen, enabled
+from orchtw.controllers.certificates.approving import Approver
+from orchtw.controllers.certificates.cleaning import Cleaner
+from orchtw.controllers.certificates.signing import Means, Signer
 from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from orchtw.controllers.controller import Host
-from orchtw.controllers.csr_approving import Approver
-from orchtw.controllers.csr_cleaner import Cleaner
-from orchtw.controllers.csr_signing import Means, Signer
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.controllers.namespace import NamespaceController
-from orchtw.controllers.root_ca_publisher import RootCAPublisher
-from orchtw.controllers.service_account_tokens import TokenController
-from orchtw.controllers.service_accounts import ServiceAccountController
+from orchtw.controllers.service_accounts.default_account import ServiceAccountController
+from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
+from orchtw.controllers.service_accounts.tokens import TokenController
 from orchtw.controllers.volume_protection import VolumeProtection
 from orchtw.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
@@ -58,7 +58,9 @@ def embedded(
     signing: Means,
 ) -> Manager:
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
-    host = attrs.evolve(host_of(naming, registry, clock), access=AskedAccess(authorizer))
+    host = attrs.evolve(
+        host_of(naming, registry, clock), access=AskedAccess(authorizer), run=signing.offload.run
+    )
     settings = Settings(
         enabled=chosen(config.controllers) - _idle(config, naming, registry, identity),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
@@ -66,6 +68,7 @@ def embedded(
         namespace_sync_period_s=config.namespace_sync_period_s,
         concurrent_token_syncs=config.concurrent_serviceaccount_token_syncs,
         legacy_token=identity.tokens.legacy,
+        generates_secrets=not config.gates["LegacyServiceAccountTokenNoAutoGeneration"],
         root_ca_pem=identity.root_ca_pem,
         signing=signing,
     )

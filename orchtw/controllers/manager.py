@@ -9,9 +9,9 @@ from twisted.application.service import Service
 from twisted.internet.defer import Deferred
 
 from orchtw.client.leader_election import LeaderElector, Terms
+from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.controller import Controller, Host, Unhealthy
-from orchtw.controllers.csr_signing import Means
-from orchtw.controllers.service_account_tokens import LegacyToken
+from orchtw.controllers.service_accounts.token_secrets import LegacyToken
 
 ELECTION_ACCOUNT = "leader-election"
 
@@ -20,7 +20,8 @@ ELECTION_ACCOUNT = "leader-election"
 class Settings:
     """The controllers' flags. `enabled` are names; `signing` is what certificates are issued with.
 
-    `legacy_token` makes tokens for Secrets; `root_ca_pem` are the authorities that accounts know the server by.
+    `legacy_token` makes tokens for Secrets, which accounts get by themselves if `generates_secrets`.
+    `root_ca_pem` are the authorities that accounts know the server by.
     `election` is None when this host need not be elected.
     """
 
@@ -30,6 +31,7 @@ class Settings:
     namespace_sync_period_s: float = 300.0
     concurrent_token_syncs: int = 5
     legacy_token: LegacyToken | None = None
+    generates_secrets: bool = False
     root_ca_pem: str = ""
     signing: Means = attrs.field(factory=Means.none)
     election: Terms | None = None

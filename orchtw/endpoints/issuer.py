@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -16,7 +17,7 @@ _CACHED = ("Cache-Control", "public, max-age=3600")
 
 
 class IssuerDiscovery:
-    """Answers the two paths, which are there only if the issuer is an https URL."""
+    """Answers the two paths, which are there only if the issuer is an https URL without query and fragment."""
 
     methods = frozenset({"GET"})
 
@@ -33,7 +34,9 @@ class IssuerDiscovery:
             CONFIGURATION: ("application/json", orjson.dumps(document)),
             KEYS: ("application/jwk-set+json", orjson.dumps({"keys": [dict(key.jwk()) for key in keys]})),
         }
-        self._answers = answers if issuer.startswith("https://") else {}
+        parts = urlsplit(issuer)
+        discoverable = parts.scheme == "https" and not parts.query and not parts.fragment
+        self._answers = answers if discoverable else {}
 
     def paths(self) -> Iterable[str]:
         """Both paths, or none."""

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import attrs
 import orjson
 import yaml
 
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.outbound.certificate_files import CertificateFiles
 from orchtw.outbound.credentials import Certified, Credentials, Fixed, Shown, TokenOf, basic, bearer
 from orchtw.outbound.exec_plugin import MODES, VERSIONS, ExecPlugin, Plugin
 from orchtw.outbound.fields import Fields
@@ -23,7 +25,7 @@ from orchtw.outbound.remote import Remote, rooted_url
 def load(path: Path, naming: Naming, reactor: Any) -> Remote:
     """The server of the current context, or of the only one, and who this server is for it.
 
-    Files that it names are read now, that of a token again from time to time. Raises ConfigError with one line.
+    Files that it names are read now, those of the user again from time to time. Raises ConfigError with one line.
     """
     file = Fields(path, "", _document(path))
     if file.text("kind") not in ("", "Config"):
@@ -103,29 +105,37 @@ class _Reader:
 
     def tls(self) -> TLSPolicy:
         """Whom to believe, and the certificate that is shown."""
-        cluster, user = self._cluster, self._user
+        cluster = self._cluster
         authorities, insecure = cluster.content("certificate-authority"), cluster.flag("insecure-skip-tls-verify")
         if insecure and authorities:
             text = "specifying a root certificates file with the insecure flag is not allowed"
             raise cluster.wrong("insecure-skip-tls-verify", text)
-        certificate, key = user.content("client-certificate"), user.content("client-key")
-        if bool(certificate) != bool(key):
-            raise user.wrong("", "client-certificate and client-key must be given together")
-        policy = TLSPolicy(
-            authorities=authorities,
-            insecure=insecure,
-            certificate=certificate,
-            key=key,
-            server_name=cluster.text("tls-server-name"),
+        policy = attrs.evolve(
+            self._pair(), authorities=authorities, insecure=insecure, server_name=cluster.text("tls-server-name")
         )
         try:
             policy.tls()
         except BadTLS as problem:
-            raise (cluster if authorities and not certificate else user).wrong("", str(problem)) from None
+            place = cluster if authorities and not policy.certificate else self._user
+            raise place.wrong("", str(problem)) from None
         return policy
 
     def credentials(self) -> Credentials | None:
-        """Who this server is, beyond the certificate."""
+        """Who this server is, beyond a certificate that stays as it is."""
+        user, others = self._user, self._shown()
+        given = ("client-certificate", "client-key")
+        if any(user.text(name) and not user.text(f"{name}-data") for name in given):
+            return CertificateFiles(self._pair, others, self._reactor.seconds)
+        return others
+
+    def _pair(self) -> TLSPolicy:
+        """The client certificate and its key as the files hold them now, if there are any."""
+        certificate, key = self._user.content("client-certificate"), self._user.content("client-key")
+        if bool(certificate) != bool(key):
+            raise self._user.wrong("", "client-certificate and client-key must be given together")
+        return TLSPolicy(certificate=certificate, key=key)
+
+    def _shown(self) -> Credentials | None:
         user = self._user
         self._check_methods()
         if user.value.get("exec") is not None:

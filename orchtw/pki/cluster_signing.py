@@ -44,9 +44,10 @@ class ClusterSigning:
         self.read()
 
     @property
-    def from_files(self) -> bool:
-        """Whether there are files to read again."""
-        return any(_pair(self._config, name) is not None for name in (_COMMON, *_FLAGS.values()))
+    def files(self) -> tuple[Path, ...]:
+        """The files that there are to read again."""
+        pairs = (_pair(self._config, name) for name in (_COMMON, *_FLAGS.values()))
+        return tuple(path for pair in pairs if pair is not None for path in pair)
 
     def read(self) -> None:
         """Raises ConfigError, changing nothing, for files that cannot be used."""

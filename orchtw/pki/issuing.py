@@ -77,7 +77,7 @@ def sign_request(
         x509.CertificateBuilder()
         .subject_name(asked.pkcs10.subject)
         .issuer_name(authority.certificate.subject)
-        .public_key(asked.pkcs10.public_key())
+        .public_key(asked.public_key)
         .serial_number(randbits(_SERIAL_BITS) or 1)
         .not_valid_before(now - CLOCK_SKEW)
         .not_valid_after(_end(now, life, end))

@@ -7,6 +7,7 @@ from typing import Final
 import attrs
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.x509.oid import NameOID
 
 from orchtw.rules.pem import blocks
@@ -17,6 +18,7 @@ class CertificateRequest:
     """What a PKCS #10 request asks for. `alternatives` are of the four kinds below; others are dropped."""
 
     pkcs10: x509.CertificateSigningRequest
+    public_key: CertificatePublicKeyTypes
     organizations: tuple[str, ...]
     common_name: str
     alternatives: tuple[x509.GeneralName, ...]
@@ -30,6 +32,15 @@ MAX_BYTES: Final = 16 * 1024
 """Of a request that is judged: what is longer has more names than can be read at once."""
 
 DNS, IP, EMAIL, URI = x509.DNSName, x509.IPAddress, x509.RFC822Name, x509.UniformResourceIdentifier
+_SHOWN: Final = {DNS: "dNSName", EMAIL: "rfc822Name", URI: "uniformResourceIdentifier"}
+_UNREADABLE: Final = (
+    TypeError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
+"""What is raised, beside ValueError, for parts of a request that are not understood."""
 
 
 def read_request(pem: bytes) -> CertificateRequest:
@@ -43,11 +54,12 @@ def read_request(pem: bytes) -> CertificateRequest:
         pkcs10 = x509.load_der_x509_csr(block.content)
         return CertificateRequest(
             pkcs10=pkcs10,
+            public_key=pkcs10.public_key(),
             organizations=_values(pkcs10, NameOID.ORGANIZATION_NAME),
             common_name=("", *_values(pkcs10, NameOID.COMMON_NAME))[-1],
             alternatives=_alternatives(pkcs10),
         )
-    except (TypeError, UnsupportedAlgorithm, x509.InvalidVersion, x509.DuplicateExtension) as error:
+    except _UNREADABLE as error:
         raise ValueError(str(error)) from error
 
 
@@ -61,5 +73,8 @@ def _alternatives(pkcs10: x509.CertificateSigningRequest) -> tuple[x509.GeneralN
         names = pkcs10.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return ()
+    for each in names:
+        if type(each) in _SHOWN and not str(each.value).isascii():
+            raise ValueError(f"SAN {_SHOWN[type(each)]} is malformed")
     kept = {kind: [each for each in names if isinstance(each, kind)] for kind in (DNS, EMAIL, IP, URI)}
     return tuple(name for found in kept.values() for name in found)

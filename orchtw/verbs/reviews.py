@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
 
 import attrs
 
@@ -22,6 +24,10 @@ from orchtw.verbs.request_bodies import read
 from orchtw.verbs.review_validation import access_causes, local_access_causes
 
 Review = Callable[[Request], Awaitable[Response]]
+
+RULE_BYTES: Final = 512
+NAME_BYTES: Final = 16
+"""As how much input a rule and each of its resources and names count: many of them are told off the reactor."""
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -81,16 +87,21 @@ class Reviews:
         _refuse(request, local_access_causes(review, namespace))
         if review["spec"]["resourceAttributes"].get("namespace") != namespace:
             raise BadRequest(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
+        review = {**review, "metadata": {**review["metadata"], "namespace": namespace}}
         return await self._decide(request, review, _subject(review["spec"]))
 
     async def self_rules(self, request: Request) -> Response:
-        """What may the requester do in a namespace? 201; BadRequest (400) without one."""
+        """What may the requester do in a namespace? 201, without the question; BadRequest (400) without one."""
         review = await self._read(request, "SelfSubjectRulesReview")
         if not review["spec"].get("namespace"):
             raise BadRequest("no namespace on request")
         assert request.user is not None
         rules = self.authorizer.rules_for(request.user, review["spec"]["namespace"])
-        return self._answer(request, review, _rules_json(rules))
+        size = RULE_BYTES * (len(rules.resources) + len(rules.paths))
+        size += NAME_BYTES * sum(len(rule.resources) + len(rule.names) for rule in rules.resources)
+        status = await self.offload.run(size, partial(_rules_json, rules))
+        answer = {**review, "metadata": {}, "spec": {}}
+        return await self.offload.run(size, partial(self._answer, request, answer, status))
 
     async def _read(self, request: Request, kind: str) -> Object:
         """The review as admission leaves it. Raises BadRequest (400), Invalid (422) and what plugins raise."""
@@ -189,5 +200,5 @@ def _rules_json(rules: Rules) -> Object:
         for rule in rules.resources
     ]
     paths = [{"verbs": list(rule.verbs), "nonResourceURLs": list(rule.paths)} for rule in rules.paths]
-    status: Object = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": bool(rules.incomplete)}
-    return {**status, "evaluationError": rules.incomplete} if rules.incomplete else status
+    status: Object = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": rules.incomplete}
+    return {**status, "evaluationError": rules.error} if rules.error else status

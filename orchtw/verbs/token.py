@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Final
 
 from orchtw.authn.service_accounts.issuing import AccountTokens
@@ -13,6 +14,7 @@ from orchtw.registry.targets import Targets
 from orchtw.request import Response
 from orchtw.rules.causes import invalid
 from orchtw.rules.options import create_options
+from orchtw.schema.codec.codecs import KindCodec
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Writing
 from orchtw.verbs.get import find_in, find_most_recent
@@ -41,7 +43,7 @@ class TokenRequests:
         codec = context.kinds.token_request
         options = create_options(call.request.params, context.naming)
         request = await read(context.offload, call.request, codec, context.negotiator)
-        _check_names(request, call)
+        _check_names(request, call, codec.kind, context.naming.authentication_group)
         account = call.target.load(await find_most_recent(call))
         now = int(time.time())
         self._complete(request, account, now)
@@ -49,14 +51,21 @@ class TokenRequests:
         _refuse(request, codec.kind, context.naming.authentication_group)
         bound = await self._find_bound(request, call)
         self._cap(request, call)
-        spec, audiences = request["spec"], request["spec"]["audiences"]
-        is_pod = bound is not None and bound["kind"] == "Pod"
-        lifetime = self._tokens.lifetime(spec["expirationSeconds"], audiences, pod_bound=is_pod)
-        token = self._tokens.bound(account, audiences, now, lifetime, bound)
-        expiration = rfc3339(now + spec["expirationSeconds"])
-        status = {"token": token, "expirationTimestamp": expiration}
-        answer = codec.normalise({**request, "status": status})
+        size = codec.work_bytes(len(call.request.body))
+        answer = await context.offload.run(size, partial(self._answer, codec, request, account, bound, now))
         return context.representations.obj(answer, context.representations.untransformed(call.accept), 201)
+
+    def _answer(
+        self, codec: KindCodec, request: Object, account: Object, bound: Object | None, now: int
+    ) -> Object:
+        """The request with its token."""
+        spec = request["spec"]
+        audiences, seconds = spec["audiences"], spec["expirationSeconds"]
+        is_pod = bound is not None and bound["kind"] == "Pod"
+        lifetime = self._tokens.lifetime(seconds, audiences, pod_bound=is_pod)
+        token = self._tokens.bound(account, audiences, now, lifetime, bound)
+        status = {"token": token, "expirationTimestamp": rfc3339(now + seconds)}
+        return codec.normalise({**request, "status": status})
 
     def _complete(self, request: Object, account: Object, now: int) -> None:
         """Fill in what the request leaves open."""
@@ -99,13 +108,14 @@ class TokenRequests:
             request["spec"]["expirationSeconds"] = longest
 
 
-def _check_names(request: Object, call: Call) -> None:
-    """Name and namespace may be left out; others than those of the path are an error."""
+def _check_names(request: Object, call: Call, kind: str, group: str) -> None:
+    """Raise Invalid (422) or BadRequest (400) for another name or namespace than the path's; both may be left out."""
     meta, info = request["metadata"], call.info
-    if (name := meta.get("name")) and name != info.name:
-        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({info.name})")
     if (namespace := meta.get("namespace")) and namespace != info.namespace:
         raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    if (name := meta.get("name")) and name != info.name:
+        text = "must match the service account name if specified"
+        raise Invalid.of(kind, group, info.name, [invalid("metadata.name", name, text)])
 
 
 def _refuse(request: Object, kind: str, group: str) -> None:

@@ -13,6 +13,8 @@ from tests.verbs.served import ServedCase
 PATH = "/var/run/secrets/orch.io/serviceaccount"
 PREFIX = "orch-api-access-"
 SECRET = {"valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+VARIABLE: Object = {"env": [{"name": "A", **SECRET}]}
+WHOLE: Object = {"envFrom": [{"configMapRef": {"name": "s"}}, {"secretRef": {"name": "s"}}]}
 
 
 class ServiceAccountTests(ServedCase):
@@ -127,9 +129,50 @@ class ServiceAccountTests(ServedCase):
         self.assertEqual(self.refused(self.pod(containers=[container])), why)
         first = self.pod(initContainers=[{**container, "name": "d"}])
         self.assertEqual(self.refused(first), f"init {why.replace('container c', 'container d')}")
+        whole = {"name": "c", "image": "i", **WHOLE}
+        why = f'container c with envFrom referencing secret.secretName="s" {because} secret'
+        self.assertEqual(self.refused(self.pod(containers=[whole])), why)
         why = f'imagePullSecrets[0].name="s" {because} imagePullSecret'
         self.assertEqual(self.refused(self.pod(imagePullSecrets=[{"name": "s"}])), why)
         self.made(volumes=[{"name": "v", "secret": {"secretName": "t"}}])
+
+    def test_ephemeral(self) -> None:
+        """Containers that a pod gets later use no other secrets either (PLUG-46)."""
+        self.account("free")
+        self.account("bound", metadata={"annotations": {"orch.io/enforce-mountable-secrets": "True"}})
+        because = "is not allowed because service account bound does not reference that secret"
+        cases: tuple[tuple[str, Object, str], ...] = (
+            ("free", VARIABLE, ""),
+            ("bound", VARIABLE, f'envVar A referencing secret.secretName="s" {because}'),
+            ("bound", WHOLE, f'envFrom referencing secret.secretName="s" {because}'),
+            ("bound", {"env": [{"name": "A", "value": "b"}]}, ""),
+        )
+        for index, (account, source, why) in enumerate(cases):
+            name = f"p{index}"
+            made = self.done("POST", "pods", self.pod(name, serviceAccountName=account))
+            made["spec"]["ephemeralContainers"] = [{"name": "e", "image": "i", **source}]
+            answer = self.send("PUT", f"pods/{name}/ephemeralcontainers", made)
+            self.assertEqual(answer.code, 403 if why else 200, answer.body)
+            if why:
+                prefix = f'pods "{name}" is forbidden: ephemeral container e with '
+                self.assertEqual(answer.json["message"], prefix + why)
+
+    def test_ephemeral_without_account(self) -> None:
+        """A mirror pod, which has no account, gets no such container (PLUG-46)."""
+        made = self.done("POST", "pods", self.pod("p", {"orch.io/config.mirror": "x"}, nodeName="n"))
+        made["spec"]["ephemeralContainers"] = [{"name": "e", "image": "i"}]
+        answer = self.send("PUT", "pods/p/ephemeralcontainers", made)
+        expected = 'pods "p" is forbidden: no service account specified for pod default/p'
+        self.assertEqual((answer.code, answer.json["message"]), (403, expected))
+
+    def test_enforcing(self) -> None:
+        """The annotation is a boolean; whatever else it says, nothing is enforced (PLUG-46)."""
+        volume = {"name": "v", "secret": {"secretName": "s"}}
+        for index, (text, code) in enumerate((("1", 403), ("t", 403), ("TRUE", 403), ("false", 201), ("yes", 201))):
+            self.account(f"a{index}", metadata={"annotations": {"orch.io/enforce-mountable-secrets": text}})
+            pod = self.pod(f"p{index}", serviceAccountName=f"a{index}", volumes=[volume])
+            answer = self.send("POST", "pods", pod)
+            self.assertEqual(answer.code, code, answer.body)
 
     def test_mirror(self) -> None:
         """A mirror pod is left as it is, and refers to neither account nor secrets (PLUG-45)."""
@@ -143,6 +186,12 @@ class ServiceAccountTests(ServedCase):
         }
         for why, spec in refused.items():
             self.assertEqual(self.refused(self.pod("p", annotations, **node, **spec)), why)
+        for source in (VARIABLE, WHOLE):
+            containers = [{"name": "c", "image": "i", **source}]
+            refusal = self.refused(self.pod("p", annotations, **node, containers=containers))
+            self.assertEqual(refusal, "a mirror pod may not reference secrets")
+        pull = self.refused(self.pod("p", annotations, **node, imagePullSecrets=[{"name": "s"}]))
+        self.assertEqual(pull, "a mirror pod may not reference secrets")
         made = self.done("POST", "pods", self.pod("p", annotations, **node))
         self.assertNotIn("serviceAccountName", made["spec"])
 

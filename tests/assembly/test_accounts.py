@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -39,6 +40,19 @@ class AccountTokensTests(SynchronousTestCase):
         """A server without files makes a key that ends with it."""
         first, second = self.made(), self.made()
         self.assertNotEqual(first.keys.signing.public.kid, second.keys.signing.public.kid)
+
+    def test_key_for_secrets(self) -> None:
+        """Tokens in Secrets may have a key of their own, which is believed too (CTRL-23, AUTHN-24)."""
+        tokens = self.made(f"--service-account-private-key-file={self.file(private_pem(RSA))}", generated=EC)
+        account = {"metadata": {"namespace": "a", "name": "b", "uid": "c"}}
+        kept = jwt.get_unverified_header(tokens.legacy(account, "s"))
+        issued = jwt.get_unverified_header(tokens.bound(account, ["x"], 0, (600, 0), None))
+        self.assertEqual((kept["alg"], issued["alg"]), ("RS256", "ES256"))
+        self.assertEqual([key.kid for key in tokens.keys.verifying], [issued["kid"], kept["kid"]])
+        with self.assertRaises(ConfigError) as raised:
+            self.made("--service-account-private-key-file=none")
+        expected = "--service-account-private-key-file: none: No such file or directory"
+        self.assertEqual(raised.exception.problems, (expected,))
 
     def test_flags(self) -> None:
         """Files, issuers and audiences of the flags take the place of what is generated (AUTHN-24, AUTHN-7)."""

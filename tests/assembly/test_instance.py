@@ -17,6 +17,8 @@ from orchtw.assembly.instance import Instance
 from orchtw.config import Config
 from orchtw.naming import Naming
 from orchtw.objects import Object
+from orchtw.pki.cluster_signing import ClusterSigning
+from orchtw.pki.followed_files import INTERVAL_S
 from orchtw.registry import reservations, strategies
 from orchtw.request import Peer, Request
 from orchtw.schema.kinds import GroupKind
@@ -113,6 +115,20 @@ class RoleTests(SynchronousTestCase):
         checks = self.ask(self.process(runtime_config=((group, "false"),)), "GET", "/readyz?verbose")[1]
         self.assertNotIn("controller/csr", checks)
         self.assertIn("controller/csrsigning", self.ask(self.process(), "GET", "/readyz?verbose")[1])
+
+    def test_authorities_that_sign(self) -> None:
+        """The files of authorities that sign are read again within a minute of a change (reference CSR-15)."""
+        reads: list[ClusterSigning] = []
+        self.patch(ClusterSigning, "read", lambda signing: reads.append(signing))
+        files = Path(self.mktemp()), Path(self.mktemp())
+        for each in files:
+            each.write_text("one")
+        self.process(cluster_signing_cert_file=files[0], cluster_signing_key_file=files[1])
+        self.clock.advance(INTERVAL_S)
+        self.assertEqual(len(reads), 1)
+        files[1].write_text("another")
+        self.clock.advance(INTERVAL_S)
+        self.assertEqual(len(reads), 2)
 
     def test_two_on_one_store(self) -> None:
         """What one process writes the others serve; the controllers of one work for all."""

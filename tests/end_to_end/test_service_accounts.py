@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import jwt
+from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 
 from orchtw.objects import Object
@@ -68,6 +71,36 @@ class InClusterTests(AccountCase):
         refused = await self.assertFailure(deferToThread(core.get_api_resources), kubernetes.client.ApiException)
         self.assertEqual(refused.status, 401)
 
+    async def test_issued(self) -> None:
+        """The client asks for a token for a pod; it is the account's, until the pod is gone (AUTHN-28)."""
+        await self.created(self.core("serviceaccounts"), {"metadata": {"name": "app"}})
+        spec = {"serviceAccountName": "app", "containers": [{"name": "c", "image": "i"}]}
+        pod = await self.created(self.core("pods"), {"metadata": {"name": "p"}, "spec": spec})
+        models, made = kubernetes.client, await deferToThread(self.administrator)
+        self.addCleanup(made.close)
+        core = models.CoreV1Api(made)
+        reference = models.V1BoundObjectReference(
+            api_version="v1", kind="Pod", name="p", uid=pod["metadata"]["uid"]
+        )
+        asked = models.AuthenticationV1TokenRequest(
+            spec=models.V1TokenRequestSpec(audiences=[], expiration_seconds=1200, bound_object_ref=reference)
+        )
+        issued = await deferToThread(core.create_namespaced_service_account_token, "app", self.namespace, asked)
+        left = issued.status.expiration_timestamp - datetime.now(UTC)
+        self.assertLessEqual(left, timedelta(seconds=1200))
+        review = models.V1TokenReview(spec=models.V1TokenReviewSpec(token=issued.status.token))
+        reviews = models.AuthenticationV1Api(made)
+        user = (await deferToThread(reviews.create_token_review, review)).status.user
+        self.assertEqual(user.username, f"system:serviceaccount:{self.namespace}:app")
+        self.assertEqual(user.extra["authentication.kubernetes.io/pod-name"], ["p"])
+        await self.client.delete(self.core("pods", "p?gracePeriodSeconds=0"))
+        status = (await deferToThread(reviews.create_token_review, review)).status
+        self.assertEqual((status.authenticated, status.error), (None, "invalid bearer token"))
+
+    def administrator(self) -> Any:
+        """The administrator's client."""
+        return kubernetes.config.new_client_from_config(str(self.server.kubeconfig))
+
     def in_cluster(self, folder: Path) -> Any:
         """A client as a pod makes it."""
         port = str(self.server.port)
@@ -95,6 +128,56 @@ class KubectlTests(AccountCase):
         self.assertEqual(name, f"system:serviceaccount:{self.namespace}:app")
 
 
+    async def test_bound_token(self) -> None:
+        """`--audience`, `--bound-object-kind` and the others of `kubectl create token` (AUTHN-28, AUTHN-29)."""
+        await self.created(self.core("serviceaccounts"), {"metadata": {"name": "app"}})
+        secret = await self.created(self.core("secrets"), {"metadata": {"name": "s"}})
+        tool = kubectl.Kubectl(reactor, self.server.kubeconfig, self.mktemp())
+        bound = ("--bound-object-kind=Secret", "--bound-object-name=s")
+        command = ("create", "token", "app", "-n", self.namespace, "--audience=vault", *bound)
+        result = await tool.run(*command, f"--bound-object-uid={secret['metadata']['uid']}")
+        self.assertEqual(result.status, 0, result.errors)
+        claims = jwt.decode(result.output.strip(), options={"verify_signature": False})
+        self.assertEqual((claims["aud"], claims["kubernetes.io"]["secret"]["name"]), (["vault"], "s"))
+        refused = await tool.run(*command, "--bound-object-uid=other")
+        self.assertEqual(refused.status, 1)
+        said = "the UID in the bound object reference (other) does not match the UID in record"
+        self.assertIn(said, refused.errors)
+
+
+class IssuerTests(AccountCase):
+    async def test_discovery(self) -> None:
+        """Accounts read the issuer's documents, strangers do not; what they say verifies tokens (AUTHN-31)."""
+        await self.created(self.core("serviceaccounts"), {"metadata": {"name": "app"}})
+        answer = await self.client.post(self.core("serviceaccounts", "app", "token"), {"spec": {}})
+        token = answer.json["status"]["token"]
+        account = self.anonymous(authorization=f"Bearer {token}")
+        found = await account.get("/.well-known/openid-configuration")
+        self.assertEqual((found.code, found.headers["cache-control"]), (200, "public, max-age=3600"))
+        keys = await account.get("/" + found.json["jwks_uri"].split("/", 3)[3])
+        self.assertEqual((keys.code, keys.headers["content-type"]), (200, "application/jwk-set+json"))
+        key = jwt.PyJWKSet.from_dict(keys.json)[jwt.get_unverified_header(token)["kid"]]
+        claims = jwt.decode(token, key, audience=found.json["issuer"], issuer=found.json["issuer"])
+        self.assertEqual(claims["sub"], f"system:serviceaccount:{self.namespace}:app")
+        for path in ("/.well-known/openid-configuration", "/openid/v1/jwks"):
+            self.assertEqual((await self.anonymous().get(path)).code, 403)
+
+
+class GeneratedSecretTests(AccountCase):
+    flags = ("--feature-gates=LegacyServiceAccountTokenNoAutoGeneration=false",)
+
+    async def test_generated(self) -> None:
+        """With the gate off each account has a Secret whose token is its own (CTRL-22)."""
+        path = self.core("serviceaccounts", "default")
+        while not (secrets := (await self.client.get(path)).json.get("secrets")):
+            await deferLater(reactor, 0.05, lambda: None)
+        found = (await self.client.get(self.core("secrets", secrets[0]["name"]))).json
+        token = base64.b64decode(found["data"]["token"]).decode()
+        review = await self.client.post("/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": token}})
+        name = review.json["status"]["user"]["username"]
+        self.assertEqual(name, f"system:serviceaccount:{self.namespace}:default")
+
+
 class PodTests(AccountCase):
     async def test_new_namespace(self) -> None:
         """Pods in a namespace that has just been made run as its account, and the authorities are there (PLUG-45)."""
@@ -106,3 +189,17 @@ class PodTests(AccountCase):
         while (found := await self.client.get(self.core("configmaps", "kube-root-ca.crt"))).code != 200:
             pass
         self.assertIn("BEGIN CERTIFICATE", found.json["data"]["ca.crt"])
+
+    async def test_authorities_restored(self) -> None:
+        """Whoever changes or deletes the authorities of a namespace gets them back (CTRL-24)."""
+        path = self.core("configmaps", "kube-root-ca.crt")
+        while (found := await self.client.get(path)).code != 200:
+            await deferLater(reactor, 0.05, lambda: None)
+        data = found.json["data"]
+        self.assertEqual((await self.client.merge(path, {"data": {"ca.crt": "forged", "more": "x"}})).code, 200)
+        while (await self.client.get(path)).json["data"] != data:
+            await deferLater(reactor, 0.05, lambda: None)
+        self.assertEqual((await self.client.delete(path)).code, 200)
+        while (found := await self.client.get(path)).code != 200:
+            await deferLater(reactor, 0.05, lambda: None)
+        self.assertEqual(found.json["data"], data)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -10,6 +13,7 @@ from orchtw.endpoints.metrics import PATH, Metrics
 from orchtw.endpoints.paths import Paths
 from orchtw.errors import MethodNotAllowed
 from orchtw.naming import Naming
+from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.request import Peer, Request, RequestInfo, Response
 from orchtw.schema.catalogue import Catalogue
 
@@ -55,6 +59,26 @@ class MetricsTests(SynchronousTestCase):
         preferred = self.ask(accept="application/openmetrics-text; version=1.0.0").body
         assert isinstance(preferred, bytes)
         self.assertIn(f"# TYPE {name} unknown\n", preferred.decode())
+
+    def test_many(self) -> None:
+        """Many samples are written down off the reactor."""
+        sizes: list[int] = []
+
+        class Away(Offload):
+            async def run(self, size_bytes: int, work: Callable[[], Any]) -> Any:
+                sizes.append(size_bytes)
+                return work()
+
+        self.metrics = Metrics(Away(None))
+        self.paths = Paths([self.metrics])
+        admission = AdmissionMetrics()
+        self.metrics.show(admission)
+        self.ask()
+        for number in range(700):
+            admission.webhooks.failed(f"w{number}.b.c", "admit")
+        self.assertEqual(len([line for line in self.lines() if "fail_open" in line]), 700)
+        self.assertLess(sizes[0], INLINE_BYTES)
+        self.assertGreater(sizes[1], INLINE_BYTES)
 
     def test_stability(self) -> None:
         """Each help text begins with the metric's stability."""

@@ -6,6 +6,7 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from twisted.internet import reactor as installed_reactor
@@ -14,9 +15,15 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.naming import Naming
 from orchtw.outbound import command
+from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.command import Command, CommandFailed
 from orchtw.outbound.credentials import CredentialsError, Shown
 from orchtw.outbound.exec_plugin import ExecPlugin, Plugin, credential
+from orchtw.outbound.kubeconfig import load
+from orchtw.outbound.remote import Remote
+from orchtw.outbound.services import Resolver, ServiceReference
+from orchtw.testing.webhook import Asked, Reply, WebhookServer
+from tests.outbound.doubles import Cluster
 from tests.outbound.test_kubeconfig import CERTIFICATE, KEY_PEM
 
 reactor: Any = installed_reactor
@@ -104,6 +111,22 @@ class ExecPluginTests(TestCase):
         self.now_s += 61
         self.assertEqual(self.token(await plugin.current()), "t2")
 
+    async def test_without_time(self) -> None:
+        """Credentials without a time are kept for as long as the server runs."""
+        plugin = self.plugin("say(token=f't{n}')")
+        await plugin.current()
+        self.now_s += 10 * 365 * 24 * 3600
+        self.assertEqual((self.token(await plugin.current()), self.runs), ("t1", 1))
+
+    async def test_to_the_second(self) -> None:
+        """They are good up to their time, and what has expired already is asked for anew each time."""
+        plugin = self.plugin("say(token=f't{n}', expirationTimestamp='2026-01-01T00:01:00Z')")
+        await plugin.current()
+        self.now_s += 60
+        self.assertEqual(self.token(await plugin.current()), "t1")
+        self.now_s += 1
+        self.assertEqual([self.token(await plugin.current()) for _ in range(2)], ["t2", "t3"])
+
     async def test_refused(self) -> None:
         """After a 401 there is another run, but one only for those who showed the same."""
         plugin = self.plugin("say(token=f't{n}')")
@@ -114,7 +137,7 @@ class ExecPluginTests(TestCase):
         self.assertEqual((await plugin.current(), self.token(second), self.runs), (second, "t2", 2))
 
     async def test_shared(self) -> None:
-        """Those who need credentials at the same time share a run."""
+        """Those who need credentials at the same time share a run (reference CLIENT-15)."""
         plugin = self.plugin("say(token='t')")
         await gatherResults([Deferred.fromCoroutine(plugin.current()) for _ in range(3)])
         self.assertEqual(self.runs, 1)
@@ -211,3 +234,91 @@ class ExecPluginTests(TestCase):
             await running
         self.assertEqual(str(raised.exception), f"exec: executable {script} was ended by signal 9")
         self.assertEqual(ending.triggers, {})
+
+
+class PluginAtWorkTests(TestCase):
+    """A configuration file with a plugin beside it, and a server that has the last word."""
+
+    def setUp(self) -> None:
+        self.folder = Path(self.mktemp()).absolute()
+        (self.folder / "bin").mkdir(parents=True)
+        resolver = Resolver(Cluster(), ServiceReference(namespace="default", name="orch"), Random(1))
+        self.caller = Caller(reactor, resolver, "orch-apiserver/v1.24.0")
+        self.addCleanup(self.caller.stopService)
+        self.good: set[str] = set()
+        self.server = WebhookServer(reactor, self.answer)
+        self.addCleanup(self.server.stop)
+
+    def answer(self, asked: Asked) -> Any:
+        """What the server says to credentials."""
+        return {"ok": True} if asked.headers.get("authorization", "") in self.good else Reply(code=401)
+
+    def remote(self, body: str, version: str = V1, **more: Any) -> Remote:
+        """By a file whose plugin does `body`."""
+        script = self.folder / "bin" / "plugin"
+        script.write_text(f"#!{sys.executable}\nimport json, os, sys\n{body}")
+        script.chmod(0o700)
+        cluster = {"server": self.server.url, "certificate-authority-data": self.server.ca_bundle}
+        section = {"apiVersion": version, "command": "bin/plugin", "interactiveMode": "IfAvailable", **more}
+        document = {
+            "clusters": [{"name": "c", "cluster": cluster}],
+            "users": [{"name": "u", "user": {"exec": section}}],
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        }
+        path = self.folder / "config.yaml"
+        path.write_text(json.dumps(document))
+        return load(path, Naming.orch(), reactor)
+
+    async def test_refreshed(self) -> None:
+        """The server's 401 has the plugin run once more, and the call succeeds with what it says then (CLIENT-11)."""
+        body = (
+            "runs = os.environ['RUNS']\nopen(runs, 'a').write('x')\n"
+            "info = json.loads(os.environ['ORCH_EXEC_INFO'])\n"
+            "info['status'] = {'token': sys.argv[1] + str(os.path.getsize(runs))}\n"
+            "print(json.dumps(info))\n"
+        )
+        env = [{"name": "RUNS", "value": str(self.folder / "runs")}]
+        remote = self.remote(body, args=["t"], env=env)
+        self.good = {"Bearer t1"}
+        for _ in range(2):
+            await self.caller.post(remote, b"{}", timeout_s=30)
+        self.good = {"Bearer t2"}
+        await self.caller.post(remote, b"{}", timeout_s=30)
+        shown = [asked.headers["authorization"] for asked in self.server.asked]
+        self.assertEqual(shown, ["Bearer t1", "Bearer t1", "Bearer t1", "Bearer t2"])
+        self.good = set()
+        with self.assertRaises(CallFailed):
+            await self.caller.post(remote, b"{}", timeout_s=30)
+        self.assertEqual((self.folder / "runs").read_text(), "xxx")
+
+    async def test_told(self) -> None:
+        """The plugin is told of the server, if it is to be, in the version that it must answer in (CLIENT-10)."""
+        beta = "client.authentication.orch.io/v1beta1"
+        body = (
+            "info = json.loads(os.environ['ORCH_EXEC_INFO'])\n"
+            "cluster = info['spec']['cluster']\n"
+            "good = info['spec']['interactive'] is False and not sys.stdin.isatty()\n"
+            "token = cluster['server'] if good and cluster['certificate-authority-data'] else ''\n"
+            "print(json.dumps({**info, 'status': {'token': token}}))\n"
+        )
+        self.good = {f"Bearer {self.server.url}"}
+        await self.caller.post(self.remote(body, beta, provideClusterInfo=True), b"{}", timeout_s=30)
+        self.assertEqual(len(self.server.asked), 1)
+
+    async def test_other_version(self) -> None:
+        """An answer in another version is none, and nothing is sent (CLIENT-11)."""
+        other = {"apiVersion": V1, "kind": "ExecCredential", "status": {"token": "t"}}
+        beta = "client.authentication.orch.io/v1beta1"
+        with self.assertRaises(CallFailed) as raised:
+            await self.caller.post(self.remote(f"print({json.dumps(other)!r})", beta), b"{}", timeout_s=30)
+        why = f"exec plugin is configured to use API version {beta}, plugin returned version {V1}"
+        self.assertEqual(raised.exception.why, f"getting credentials: {why}")
+        self.assertEqual(self.server.asked, [])
+
+    async def test_hint(self) -> None:
+        """Where the command is missing, the file's author says how to get it (CLIENT-11)."""
+        remote = self.remote("", command="no-such-plugin-anywhere", installHint="get it at example.com")
+        with self.assertRaises(CallFailed) as raised:
+            await self.caller.post(remote, b"{}", timeout_s=30)
+        why = "exec: executable no-such-plugin-anywhere not found: get it at example.com"
+        self.assertEqual(raised.exception.why, f"getting credentials: {why}")

@@ -179,6 +179,54 @@ class UserTests(KubeconfigCase):
         self.clock.advance(REREAD_S)
         self.assertEqual(self.shown(remote).headers, (("Authorization", "Bearer two"),))
 
+    def write_pair(self, name: str) -> tuple[bytes, bytes]:
+        """Another certificate and key, in the files."""
+        key = certificates.new_key()
+        made = certificates.issue(AUTHORITY, key, name, certificates.CLIENT, datetime.now(UTC))
+        pair = certificates.pem(made), certificates.key_pem(key)
+        (self.folder / "me.crt").write_bytes(pair[0])
+        (self.folder / "me.key").write_bytes(pair[1])
+        return pair
+
+    def pair(self, remote: Remote) -> tuple[bytes, bytes]:
+        shown = self.shown(remote)
+        return shown.certificate, shown.key
+
+    def test_certificate_files(self) -> None:
+        """The files of a certificate are read again after a minute; halves of a change leave the last (CLIENT-14)."""
+        first = self.write_pair("first")
+        user = {"client-certificate": "me.crt", "client-key": "me.key", "token": "t"}
+        remote = self.load(config(user=user))
+        self.assertEqual((remote.tls.certificate, remote.tls.key), first)
+        second = self.write_pair("second")
+        self.assertEqual(self.pair(remote), first)
+        self.clock.advance(REREAD_S)
+        self.assertEqual(self.pair(remote), second)
+        self.assertEqual(self.shown(remote).headers, (("Authorization", "Bearer t"),))
+        self.write_pair("third")
+        for content in (KEY_PEM, b"", None):
+            path = self.folder / "me.key"
+            path.unlink() if content is None else path.write_bytes(content)
+            self.clock.advance(REREAD_S)
+            self.assertEqual(self.pair(remote), second)
+
+    def test_refused_certificate(self) -> None:
+        """After a 401 the files are read at once; the same certificate is not worth another try (CLIENT-14)."""
+        self.write_pair("first")
+        remote = self.load(config(user={"client-certificate": "me.crt", "client-key": "me.key"}))
+        assert remote.credentials is not None
+        shown = self.shown(remote)
+        self.assertFalse(remote.credentials.refused(shown))
+        second = self.write_pair("second")
+        self.assertTrue(remote.credentials.refused(shown))
+        self.assertEqual(self.pair(remote), second)
+
+    def test_data_before_files(self) -> None:
+        """Data stay as they are, and win over files (CLIENT-8)."""
+        data = {"client-certificate-data": base64(CERTIFICATE), "client-key-data": base64(KEY_PEM)}
+        remote = self.load(config(user={**data, "client-certificate": "none", "client-key": "none"}))
+        self.assertEqual((remote.tls.certificate, remote.credentials), (CERTIFICATE, None))
+
     def test_refused_token(self) -> None:
         """After a 401 the file is read at once; the same token is not worth another try."""
         token = self.folder / "token"
@@ -234,6 +282,79 @@ class ExecTests(KubeconfigCase):
         self.assertEqual(self.plugin({**EXEC, "command": "bin/it"}).command, os.path.abspath(self.folder / "bin/it"))
         made = self.plugin({**EXEC, "args": ["a"], "env": [{"name": "A", "value": "b"}], "installHint": "get it"})
         self.assertEqual((made.args, made.env, made.install_hint, made.cluster), (("a",), {"A": "b"}, "get it", None))
+
+    def test_absolute(self) -> None:
+        """A path from the root stays, and so does a name that lies beside the file (reference CLIENT-10)."""
+        self.assertEqual(self.plugin({**EXEC, "command": "/usr/bin/it"}).command, "/usr/bin/it")
+        (self.folder / "it").write_text("")
+        self.assertEqual(self.plugin({**EXEC, "command": "it"}).command, "it")
+        self.assertEqual(self.plugin({**EXEC, "command": "./it"}).command, os.path.abspath(self.folder / "it"))
+
+    def test_environment(self) -> None:
+        """Of a variable that is named twice the last value counts; one without a value is empty."""
+        env = [{"name": "A", "value": "b"}, {"name": "A", "value": "c"}, {"name": "B"}]
+        self.assertEqual(self.plugin({**EXEC, "env": env}).env, {"A": "c", "B": ""})
+
+    def test_modes(self) -> None:
+        """Each interactiveMode with each version: v1 must say one, v1beta1 means IfAvailable; nobody is there to ask
+        (reference CLIENT-11).
+        """
+        alone = "exec plugin cannot support interactive mode: standard input is not a terminal"
+        unknown = "must be one of Never, IfAvailable, Always"
+        for version, mode, why in (
+            ("v1", "Never", ""),
+            ("v1", "IfAvailable", ""),
+            ("v1", "Always", alone),
+            ("v1", None, unknown),
+            ("v1", "", unknown),
+            ("v1", "never", unknown),
+            ("v1beta1", "Never", ""),
+            ("v1beta1", "IfAvailable", ""),
+            ("v1beta1", "Always", alone),
+            ("v1beta1", None, ""),
+            ("v1beta1", "Sometimes", unknown),
+        ):
+            name = f"client.authentication.orch.io/{version}"
+            section = {**EXEC, "apiVersion": name, "interactiveMode": mode}
+            if why:
+                expected = f"users[0].user.exec.interactiveMode: {why}"
+                self.assertEqual(self.refusal(config(user={"exec": section})), expected)
+            else:
+                self.assertEqual(self.plugin(section).api_version, name)
+
+    def test_versions(self) -> None:
+        """There are two versions; older ones, other groups and none are refused (reference CLIENT-10)."""
+        text = "must be client.authentication.orch.io/v1 or client.authentication.orch.io/v1beta1"
+        for version in ("client.authentication.orch.io/v1alpha1", "client.authentication.k8s.io/v1", "v1", ""):
+            section = {**EXEC, "apiVersion": version}
+            expected = f"users[0].user.exec.apiVersion: {text}"
+            self.assertEqual(self.refusal(config(user={"exec": section})), expected)
+
+    def test_no_cluster(self) -> None:
+        """Unless provideClusterInfo is true the plugin is told nothing, whatever the extension says."""
+        extension = {"name": "client.authentication.orch.io/exec", "extension": {"a": "b"}}
+        for section in (EXEC, {**EXEC, "provideClusterInfo": False}):
+            self.assertIsNone(self.plugin(section, {"extensions": [extension]}).cluster)
+
+    def test_whole_cluster(self) -> None:
+        """All that the plugin may be told: an authority of a file goes along as data (reference CLIENT-10)."""
+        (self.folder / "ca.crt").write_bytes(CA)
+        cluster = {"certificate-authority": "ca.crt", "tls-server-name": "name"}
+        expected = {
+            "server": "https://there:8443/x/",
+            "tls-server-name": "name",
+            "certificate-authority-data": base64(CA),
+        }
+        self.assertEqual(self.plugin({**EXEC, "provideClusterInfo": True}, cluster).cluster, expected)
+        made = self.plugin({**EXEC, "provideClusterInfo": True}, {"insecure-skip-tls-verify": True})
+        self.assertEqual(made.cluster, {"server": "https://there:8443/x/", "insecure-skip-tls-verify": True})
+
+    def test_beside_others(self) -> None:
+        """A plugin and another method are one too many (reference CLIENT-14)."""
+        for other, shown in (({"token": "t"}, "token exec"), ({"username": "u"}, "basicAuth exec")):
+            text = f"more than one authentication method found; found [{shown}], only one is allowed"
+            refusal = self.refusal(config(user={"exec": EXEC, **other}))
+            self.assertEqual(refusal, f"users[0].user: {text}")
 
     def test_cluster(self) -> None:
         """With provideClusterInfo the plugin is told of the server, and what its extension says."""

@@ -43,7 +43,7 @@ class ClusterSigningTests(SynchronousTestCase):
         """Without flags the server's own authority signs for all, if there is one."""
         self.assertEqual(self.signers(ClusterSigning(Config(), self.own)), ["CN=own"] * 4)
         self.assertEqual(self.signers(ClusterSigning(Config())), [""] * 4)
-        self.assertFalse(ClusterSigning(Config(), self.own).from_files)
+        self.assertEqual(ClusterSigning(Config(), self.own).files, ())
 
     def test_common(self) -> None:
         """The common files are for all signers; they can be read again."""
@@ -51,7 +51,7 @@ class ClusterSigningTests(SynchronousTestCase):
         config = Config(cluster_signing_cert_file=certificate, cluster_signing_key_file=key)
         signing = ClusterSigning(config, self.own)
         self.assertEqual(self.signers(signing), ["CN=a"] * 4)
-        self.assertTrue(signing.from_files)
+        self.assertEqual(signing.files, (certificate, key))
         self.write("a", "b")
         signing.read()
         self.assertEqual(self.signers(signing), ["CN=b"] * 4)

@@ -55,6 +55,11 @@ def certificate() -> bytes:
 
 
 ISSUED = certificate()
+USAGES = (
+    "signing, digital signature, content commitment, key encipherment, key agreement, data encipherment, cert sign, "
+    "crl sign, encipher only, decipher only, any, server auth, client auth, code signing, email protection, s/mime, "
+    "ipsec end system, ipsec tunnel, ipsec user, timestamping, ocsp signing, microsoft sgc, netscape sgc"
+)
 
 
 def forged() -> str:
@@ -229,8 +234,54 @@ class CertificatesTests(case.EntryCase):
         self.assertEqual(answer.code, 422, answer.body)
         return [f"{cause['field']}: {cause['message']}" for cause in answer.json["details"]["causes"]]
 
+    def test_every_usage(self) -> None:
+        """All that certificates are known to be for may be asked for, each once (reference CSR-4)."""
+        usages = [*USAGES.split(", ")]
+        self.assertEqual(len(usages), 23)
+        made = self.done("POST", REQUESTS, changed(REQUEST, {**self.fresh_name(REQUEST), "spec.usages": usages}))
+        self.assertEqual(made["spec"]["usages"], usages)
+
+    def test_states(self) -> None:
+        """How far a request has come is its last column (reference CSR-1, CSR-11)."""
+        issued = {CERTIFICATE: encoded(ISSUED)}
+        for expected, conditions, more in (
+            ("Pending", [], {}),
+            ("Pending", [OTHER], {}),
+            ("Approved", [APPROVED], {}),
+            ("Denied", [DENIED], {}),
+            ("Approved,Issued", [APPROVED], issued),
+            ("Approved,Failed", [APPROVED, FAILED], {}),
+            ("Pending,Failed", [FAILED], {}),
+            ("Denied,Failed", [DENIED, FAILED], {}),
+        ):
+            stored = self.made(*conditions)
+            if more:
+                self.put(stored, "/status", more)
+            path = f"{REQUESTS}/{stored['metadata']['name']}"
+            table = self.done("GET", path, None, {"accept": "application/json;as=Table;v=v1;g=meta.orch.io"})
+            self.assertEqual(table["columnDefinitions"][-1]["name"], "Condition")
+            self.assertEqual(table["rows"][0]["cells"][-1], expected)
+
+    def test_sub_resources(self) -> None:
+        """Both sub-resources are read, replaced and patched, and nothing else (reference CSR-1)."""
+        stored = self.made()
+        path = f"{REQUESTS}/{stored['metadata']['name']}"
+        merge = {"content-type": "application/merge-patch+json"}
+        for sub in ("approval", "status"):
+            self.assertEqual(self.done("GET", f"{path}/{sub}"), stored)
+            for method in ("POST", "DELETE"):
+                self.assertEqual(self.send(method, f"{path}/{sub}", {}).code, 405)
+        self.done("PATCH", f"{path}/approval", {"status": {"conditions": [APPROVED]}}, merge)
+        self.done("PATCH", f"{path}/status", {"status": {"certificate": encoded(ISSUED)}}, merge)
+        found = self.done("GET", path)["status"]
+        self.assertEqual((found["certificate"], len(found["conditions"])), (encoded(ISSUED), 1))
+        again = {"status": {"conditions": [APPROVED, DENIED]}}
+        answer = self.send("PATCH", f"{path}/approval", again, merge)
+        why = 'type: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive'
+        self.assertEqual((answer.code, answer.json["message"].endswith(why)), (422, True), answer.body)
+
     def test_conditions_stay(self) -> None:
-        """What is final cannot be taken away: decisions by nobody, failures neither."""
+        """What is final cannot be taken away: decisions by nobody, failures neither (reference CSR-7)."""
         stored = self.made(APPROVED, FAILED)
         for sub in ("/status", "/approval"):
             for kept, gone in (([FAILED], "Approved"), ([APPROVED], "Failed")):
@@ -240,7 +291,7 @@ class CertificatesTests(case.EntryCase):
         self.put(self.made(OTHER), "/status", {CONDITIONS: []})
 
     def test_decisions_are_restored(self) -> None:
-        """A write to /status that knows of a decision leaves it as it is, whatever it says of it."""
+        """A write to /status that knows of a decision leaves it as it is, whatever it says (reference CSR-9)."""
         stored = self.made(APPROVED)
         after = self.put(stored, "/status", {CONDITIONS: [OTHER, {**APPROVED, "status": "False", "reason": "No"}]})
         self.assertEqual(after["status"]["conditions"][1], stored["status"]["conditions"][0])
@@ -248,7 +299,7 @@ class CertificatesTests(case.EntryCase):
         self.assertEqual(after["status"]["conditions"][0]["reason"], "Other")
 
     def test_certificate_is_issued_once(self) -> None:
-        """A certificate comes through /status, and stays."""
+        """A certificate comes through /status, and stays (reference CSR-9, CSR-10)."""
         stored = self.put(self.made(APPROVED), "/status", {CERTIFICATE: encoded(ISSUED)})
         self.assertEqual(stored["status"]["certificate"], encoded(ISSUED))
         for changes in ({CERTIFICATE: encoded(ISSUED + ISSUED)}, {CERTIFICATE: GONE}):
@@ -258,7 +309,7 @@ class CertificatesTests(case.EntryCase):
         self.assertEqual(after["status"]["certificate"], encoded(ISSUED))
 
     def test_times(self) -> None:
-        """Conditions get the times that they lack; one that was there before keeps the time of its change."""
+        """Conditions get the times that they lack; one from before keeps that of its change (reference CSR-8)."""
         for sub, condition in (("/approval", APPROVED), ("/status", OTHER)):
             stored = self.made()
             given = {**condition, "lastTransitionTime": THEN}

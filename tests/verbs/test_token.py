@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, ClassVar
 
+import attrs
 import jwt
 
 from orchtw.objects import Object
@@ -78,6 +80,8 @@ class TokenRequestTests(TokenCase):
         long = "may not specify a duration larger than 2^32 seconds"
         self.assertRefused(self.ask({"expirationSeconds": 599}), 422, f"{prefix}599: {short}")
         self.assertRefused(self.ask({"expirationSeconds": (1 << 32) + 1}), 422, f"{prefix}4294967297: {long}")
+        self.assertRefused(self.ask({"expirationSeconds": 0}), 422, f"{prefix}0: {short}")
+        self.assertRefused(self.ask({"expirationSeconds": -1}), 422, f"{prefix}-1: {short}")
         for seconds in (600, 1 << 32):
             self.assertEqual(self.issued(expirationSeconds=seconds)[0]["spec"]["expirationSeconds"], seconds)
 
@@ -125,11 +129,40 @@ class TokenRequestTests(TokenCase):
         other = {"boundObjectRef": {"kind": "Pod", "apiVersion": "apps/v1", "name": "n"}}
         self.assertRefused(self.ask(other), 400, f"{prefix} apps/v1, Kind=Pod")
 
+    def test_order(self) -> None:
+        """The time is judged before what a token is bound to, and the pod's account before its uid (AUTHN-29)."""
+        self.assertEqual(self.ask({"expirationSeconds": 1, **self.reference("Node", "n")}).code, 422)
+        self.pod("q", "else")
+        self.assertEqual(self.ask(self.reference("Pod", "q", uid="x")).code, 400)
+
+    def test_secret_ends(self) -> None:
+        """A token that is bound to a Secret ends with it, whatever takes its name (AUTHN-25)."""
+        secret = {"metadata": {"name": "s"}}
+        uid = self.done("POST", "secrets", secret)["metadata"]["uid"]
+        token = self.issued(**self.reference("Secret", "s", uid=uid))[0]["status"]["token"]
+        self.assertEqual(self.code_with(token), 200)
+        self.done("DELETE", "secrets/s")
+        self.assertEqual(self.code_with(token), 401)
+        self.done("POST", "secrets", secret)
+        self.assertEqual(self.code_with(token), 401)
+        why = f"the UID in the bound object reference ({uid}) does not match the UID in record."
+        answer = self.ask(self.reference("Secret", "s", uid=uid))
+        self.assertEqual((answer.code, why in answer.json["message"]), (409, True))
+
+    def test_dry_run(self) -> None:
+        """Status and metadata of the server's own are not the client's to say; a dry run is answered (AUTHN-28)."""
+        answer = self.ask(status={"token": "mine", "expirationTimestamp": None})
+        self.assertNotEqual(answer.json["status"]["token"], "mine")
+        self.assertEqual(self.send("POST", f"{ACCOUNT}/token?dryRun=All", {"spec": {}}).code, 201)
+
     def test_names(self) -> None:
         """A name or namespace that is given must be that of the path (AUTHN-28)."""
         self.assertEqual(self.ask(metadata={"name": "sa", "namespace": "default"}).code, 201)
-        self.assertEqual(self.ask(metadata={"name": "x"}).code, 400)
-        self.assertEqual(self.ask(metadata={"namespace": "x"}).code, 400)
+        why = 'metadata.name: Invalid value: "x": must match the service account name if specified'
+        prefix = 'TokenRequest.authentication.orch.io "sa" is invalid: '
+        self.assertRefused(self.ask(metadata={"name": "x"}), 422, prefix + why)
+        why = "the namespace of the provided object does not match the namespace sent on the request"
+        self.assertRefused(self.ask(metadata={"namespace": "x"}), 400, why)
 
     def test_extended(self) -> None:
         """What node agents ask for lives a year, and says the short time (AUTHN-30)."""
@@ -164,6 +197,72 @@ class DiscoveryTests(TokenCase):
         self.assertEqual(jwt.decode(token, known, audience=ISSUER, issuer=ISSUER)["iss"], ISSUER)
 
 
+class OwnAddressTests(TokenCase):
+    more: ClassVar[dict[str, Any]] = {
+        "service_account_issuer": ("https://now.example.com", "https://before.example.com"),
+        "service_account_jwks_uri": "https://keys.example.com/jwks",
+        "api_audiences": ("api", "other"),
+    }
+
+    def test_documents(self) -> None:
+        """The document names the first issuer, and where the keys are as the flag says (AUTHN-31)."""
+        found = self.send("GET", "/.well-known/openid-configuration")
+        self.assertEqual(found.headers["content-type"], "application/json")
+        self.assertEqual(
+            found.json,
+            {
+                "issuer": "https://now.example.com",
+                "jwks_uri": "https://keys.example.com/jwks",
+                "response_types_supported": ["id_token"],
+                "subject_types_supported": ["public"],
+                "id_token_signing_alg_values_supported": ["ES256"],
+            },
+        )
+        keys = self.send("GET", "/openid/v1/jwks")
+        self.assertEqual((keys.code, keys.headers["cache-control"]), (200, "public, max-age=3600"))
+        self.assertEqual([each["use"] for each in keys.json["keys"]], ["sig"])
+
+    def test_issuers(self) -> None:
+        """The first issuer signs; tokens of the other are accepted, those of others are not (AUTHN-25)."""
+        answer, claims = self.issued()
+        self.assertEqual((claims["iss"], claims["aud"]), ("https://now.example.com", ["api", "other"]))
+        self.assertEqual(self.code_with(answer["status"]["token"]), 200)
+        tokens = self.server.instance._accounts
+        for issuer, code in (("https://before.example.com", 200), ("https://never.example.com", 401)):
+            other = attrs.evolve(tokens, issuers=(issuer,))
+            token = other.bound(self.account, ["api"], int(time.time()), (600, 0), None)
+            self.assertEqual(self.code_with(token), code)
+
+    def test_one_audience(self) -> None:
+        """One of the API's audiences is enough (AUTHN-7)."""
+        token = self.issued(audiences=["other", "vault"])[0]["status"]["token"]
+        self.assertEqual(self.code_with(token), 200)
+
+    def test_not_extended(self) -> None:
+        """A token for anybody beside this API is not extended, nor one for another time or no pod (AUTHN-30)."""
+        self.pod("p")
+        bound = self.reference("Pod", "p")
+        for spec, extended in (
+            ({"expirationSeconds": 3607, "audiences": ["api"], **bound}, True),
+            ({"expirationSeconds": 3607, "audiences": ["api", "vault"], **bound}, False),
+            ({"expirationSeconds": 3606, **bound}, False),
+            ({"expirationSeconds": 3607}, False),
+        ):
+            claims = self.issued(**spec)[1]
+            self.assertEqual(claims["exp"] - claims["iat"] > 3607, extended, spec)
+            self.assertEqual("warnafter" in claims["orch.io"], extended, spec)
+
+
+class NotExtendedTests(TokenCase):
+    more: ClassVar[dict[str, Any]] = {"service_account_extend_token_expiration": False}
+
+    def test_short(self) -> None:
+        """`--service-account-extend-token-expiration=false`: tokens live as long as they say (AUTHN-30)."""
+        self.pod("p")
+        claims = self.issued(expirationSeconds=3607, **self.reference("Pod", "p"))[1]
+        self.assertEqual((claims["exp"] - claims["iat"], "warnafter" in claims["orch.io"]), (3607, False))
+
+
 class NoDiscoveryTests(ServedCase):
     more: ClassVar[dict[str, Any]] = {"service_account_issuer": ("kept",)}
 
@@ -172,3 +271,11 @@ class NoDiscoveryTests(ServedCase):
         for path in ("/.well-known/openid-configuration", "/openid/v1/jwks"):
             self.assertEqual(self.code("GET", path), 404)
         self.assertEqual(self.code("GET", DEFAULT), 200)
+
+
+class QueryDiscoveryTests(NoDiscoveryTests):
+    more: ClassVar[dict[str, Any]] = {"service_account_issuer": ("https://a.example.com/?x=y",)}
+
+
+class FragmentDiscoveryTests(NoDiscoveryTests):
+    more: ClassVar[dict[str, Any]] = {"service_account_issuer": ("https://a.example.com/#x",)}

@@ -8,10 +8,8 @@ from typing import Any, Final
 from orchtw.objects import Object
 from orchtw.registry.service_account_lookup import ServiceAccount
 
-CONTAINERS: Final[Mapping[str, str]] = {
-    "initContainers": "init container",
-    "containers": "container",
-}
+_AT_START: Final[Mapping[str, str]] = {"initContainers": "init container", "containers": "container"}
+_LATER: Final[Mapping[str, str]] = {"ephemeralContainers": "ephemeral container"}
 _IN_VOLUMES: Final = {
     **dict.fromkeys(("azureFile", "secret"), "secretName"),
     **dict.fromkeys(("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"), "secretRef"),
@@ -20,32 +18,45 @@ _IN_VOLUMES: Final = {
 
 
 def check_secrets(spec: Object, account: ServiceAccount) -> str:
-    """Why a pod may not use the secrets that it does, or nothing."""
-    because = f"is not allowed because service account {account.name} does not reference that"
+    """Why a new pod may not use the secrets that it does, or nothing."""
+    because = _because(account)
     for volume in spec.get("volumes") or ():
         name = (volume.get("secret") or {}).get("secretName", "")
         if volume.get("secret") is not None and name not in account.secrets:
             return f'volume with secret.secretName="{name}" {because} secret'
-    for key, what in CONTAINERS.items():
-        for container in spec.get(key) or ():
-            for variable, name in _variables(container):
-                if name not in account.secrets:
-                    where = f"{what} {container['name']} with envVar {variable}"
-                    return f'{where} referencing secret.secretName="{name}" {because} secret'
+    if why := _check_containers(spec, account, _AT_START):
+        return why
     for index, each in enumerate(spec.get("imagePullSecrets") or ()):
         if (name := each.get("name", "")) not in account.pull_secrets:
             return f'imagePullSecrets[{index}].name="{name}" {because} imagePullSecret'
     return ""
 
 
+def check_ephemeral(spec: Object, account: ServiceAccount) -> str:
+    """The same of the containers that a pod gets while it runs."""
+    return _check_containers(spec, account, _LATER)
+
+
+def _check_containers(spec: Object, account: ServiceAccount, kinds: Mapping[str, str]) -> str:
+    for key, what in kinds.items():
+        for container in spec.get(key) or ():
+            for where, name in _in_environment(container):
+                if name not in account.secrets:
+                    who = f"{what} {container['name']} with {where}"
+                    return f'{who} referencing secret.secretName="{name}" {_because(account)} secret'
+    return ""
+
+
+def _because(account: ServiceAccount) -> str:
+    return f"is not allowed because service account {account.name} does not reference that"
+
+
 def secret_names(spec: Object) -> Iterator[str]:
     """Every secret that a pod names: for images, in the environment of its containers, and in volumes."""
     yield from (each.get("name", "") for each in spec.get("imagePullSecrets") or ())
-    for key in (*CONTAINERS, "ephemeralContainers"):
+    for key in (*_AT_START, *_LATER):
         for container in spec.get(key) or ():
-            yield from (name for _, name in _variables(container))
-            sources = (each.get("secretRef") for each in container.get("envFrom") or ())
-            yield from (source.get("name", "") for source in sources if source)
+            yield from (name for _, name in _in_environment(container))
     for volume in spec.get("volumes") or ():
         yield from _names_in(volume)
 
@@ -60,9 +71,12 @@ def _names_in(volume: Object) -> Iterator[str]:
             yield source["secret"].get("name", "")
 
 
-def _variables(container: Object) -> Iterator[tuple[str, str]]:
-    """Each variable that is a secret's value, and the secret's name."""
+def _in_environment(container: Object) -> Iterator[tuple[str, str]]:
+    """Each place of a container's environment that takes a secret's values, and the secret's name."""
     for variable in container.get("env") or ():
         reference = (variable.get("valueFrom") or {}).get("secretKeyRef")
         if reference:
-            yield variable["name"], reference.get("name", "")
+            yield f"envVar {variable['name']}", reference.get("name", "")
+    for source in container.get("envFrom") or ():
+        if source.get("secretRef"):
+            yield "envFrom", source["secretRef"].get("name", "")

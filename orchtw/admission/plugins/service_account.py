@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from random import Random, SystemRandom
+from random import Random
 from typing import Final, Protocol
 
 from twisted.internet.interfaces import IReactorTime
@@ -13,7 +13,7 @@ from twisted.internet.task import deferLater
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.admission.plugins.mountable_secrets import check_secrets, secret_names
+from orchtw.admission.plugins.mountable_secrets import check_ephemeral, check_secrets, secret_names
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
@@ -27,6 +27,7 @@ WAITS_S: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.3, 0.4, 0.5)
 """Between looks at an account `default` that is missing: a controller makes it just after its namespace."""
 
 TOKEN_S: Final = 3607
+_EPHEMERAL: Final = "ephemeralcontainers"
 _MODE: Final = 0o644
 _AFTER_MOUNTS: Final = (
     *("volumeMounts", "volumeDevices", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
@@ -60,18 +61,21 @@ class ServiceAccountPlugin:
     @classmethod
     def of(cls, host: Host) -> ServiceAccountPlugin:
         """The plugin over the server's own accounts."""
-        return cls(ServiceAccounts(host.targets, host.naming), host.naming, host.clock, SystemRandom())
+        # The names of volumes are no secret, and the system's randomness is a third of what a pod costs here.
+        return cls(ServiceAccounts(host.targets, host.naming), host.naming, host.clock, Random())
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates of pods."""
-        return operation == "CREATE" and not subresource and resource.qualified == "pods"
+        """Creates of pods, and containers that they get later."""
+        if resource.qualified != "pods":
+            return False
+        return (operation, subresource) in (("CREATE", ""), ("UPDATE", _EPHEMERAL))
 
     async def admit(self, attributes: Attributes) -> None:
         """Give a pod its account and what comes with it. Forbidden (403): there is no such account, and see
         `validate`.
         """
         pod = attributes.obj
-        if pod is None or self._is_mirror(pod):
+        if pod is None or attributes.operation != "CREATE" or self._is_mirror(pod):
             return await self.validate(attributes)
         spec = dict(pod.get("spec") or {})
         if not spec.get("serviceAccountName"):
@@ -83,18 +87,28 @@ class ServiceAccountPlugin:
         if not spec.get("imagePullSecrets") and account.pull_secrets:
             put(spec, "imagePullSecrets", [{"name": name} for name in account.pull_secrets], POD_SPEC_TAIL)
         attributes.fill({**pod, "spec": spec})
-        self._check_secrets(attributes, account, spec)
+        _refuse(attributes, account, check_secrets(spec, account))
         return None
 
     async def validate(self, attributes: Attributes) -> None:
         """Forbidden (403): the account is missing, or must list a secret and does not; a mirror pod uses either."""
         pod = attributes.obj or {}
         spec: Object = pod.get("spec") or {}
-        if self._is_mirror(pod):
+        if attributes.operation != "CREATE":
+            await self._check_ephemeral(attributes, spec)
+        elif self._is_mirror(pod):
             self._check_mirror(attributes, spec)
         else:
             account = await self._find(attributes, spec.get("serviceAccountName", ""))
-            self._check_secrets(attributes, account, spec)
+            _refuse(attributes, account, check_secrets(spec, account))
+
+    async def _check_ephemeral(self, attributes: Attributes, spec: Object) -> None:
+        name = spec.get("serviceAccountName", "")
+        if not name:
+            where = f"{attributes.namespace}/{attributes.name}"
+            raise attributes.forbidden(f"no service account specified for pod {where}")
+        account = await self._find(attributes, name)
+        _refuse(attributes, account, check_ephemeral(spec, account))
 
     def _is_mirror(self, pod: Object) -> bool:
         return self._mirror in ((pod.get("metadata") or {}).get("annotations") or {})
@@ -103,7 +117,7 @@ class ServiceAccountPlugin:
         namespace = attributes.namespace
         found = self._accounts.find(namespace, name)
         if found is None and (due := self._accounts.due()) is not None:
-            await due
+            await attributes.until_known(due)
             found = self._accounts.find(namespace, name)
         for wait_s in WAITS_S if name == DEFAULT else ():
             if found is not None:
@@ -158,11 +172,6 @@ class ServiceAccountPlugin:
         return {"sources": sources, "defaultMode": _MODE}
 
     @staticmethod
-    def _check_secrets(attributes: Attributes, account: ServiceAccount, spec: Object) -> None:
-        if account.limits_secrets and (why := check_secrets(spec, account)):
-            raise attributes.forbidden(why)
-
-    @staticmethod
     def _check_mirror(attributes: Attributes, spec: Object) -> None:
         if spec.get("serviceAccountName"):
             raise attributes.forbidden("a mirror pod may not reference service accounts")
@@ -171,3 +180,9 @@ class ServiceAccountPlugin:
         projected = (volume.get("projected") or {} for volume in spec.get("volumes") or ())
         if any(each.get("serviceAccountToken") for volume in projected for each in volume.get("sources") or ()):
             raise attributes.forbidden("a mirror pod may not use ServiceAccountToken volume projections")
+
+
+def _refuse(attributes: Attributes, account: ServiceAccount, why: str) -> None:
+    """Forbidden (403) for what a pod may not use, if its account says that it matters."""
+    if why and account.limits_secrets:
+        raise attributes.forbidden(why)

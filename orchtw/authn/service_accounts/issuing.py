@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 import jwt
 
-from orchtw.authn.service_accounts.keys import Keys
+from orchtw.authn.service_accounts.keys import Keys, SigningKey
 from orchtw.naming import Naming
 from orchtw.objects import Object
 
@@ -70,7 +70,7 @@ class AccountTokens:
             "nbf": now,
             "sub": subject(meta),
         }
-        return self._sign(claims)
+        return _signed(claims, self.keys.signing)
 
     def legacy(self, account: Object, secret_name: str) -> str:
         """The token to be kept in a Secret; it does not expire."""
@@ -83,12 +83,12 @@ class AccountTokens:
             f"{prefix}service-account.uid": meta["uid"],
             "sub": subject(meta),
         }
-        return self._sign(claims)
+        return _signed(claims, self.keys.in_secrets)
 
-    def _sign(self, claims: Mapping[str, Any]) -> str:
-        signing = self.keys.signing
-        headers = {"kid": signing.public.kid, "typ": None}
-        return jwt.encode(dict(claims), signing.key, signing.public.algorithm, headers=headers)
+
+def _signed(claims: Mapping[str, Any], signing: SigningKey) -> str:
+    headers = {"kid": signing.public.kid, "typ": None}
+    return jwt.encode(dict(claims), signing.key, signing.public.algorithm, headers=headers)
 
 
 def default_issuer(naming: Naming) -> str:

@@ -66,12 +66,18 @@ class SigningKey:
 
 
 class Keys:
-    """The key that signs, and the keys by which tokens are believed, each once: the signing one first."""
+    """The keys that sign, and those by which tokens are believed, each once: the signing ones first.
 
-    def __init__(self, signing: SigningKey, others: Iterable[VerifyingKey] = ()) -> None:
+    `in_secrets` signs tokens that are kept in Secrets; None: the one that signs all others.
+    """
+
+    def __init__(
+        self, signing: SigningKey, others: Iterable[VerifyingKey] = (), in_secrets: SigningKey | None = None
+    ) -> None:
         self.signing = signing
+        self.in_secrets = in_secrets or signing
         self.verifying: Sequence[VerifyingKey] = tuple(
-            {each.kid: each for each in (signing.public, *others)}.values()
+            {each.kid: each for each in (signing.public, self.in_secrets.public, *others)}.values()
         )
 
     def candidates(self, kid: str) -> Sequence[VerifyingKey]:

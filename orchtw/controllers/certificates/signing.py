@@ -1,0 +1,100 @@
+"""The built-in signers: what has been approved gets its certificate, or fails (reference CTRL-31, CSR-13)."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Final
+
+import attrs
+from twisted.logger import Logger
+
+from orchtw.client.work_queue import Backoff, Retry
+from orchtw.config import Config
+from orchtw.controllers.certificates import request_state as state
+from orchtw.controllers.certificates.requests import RequestController
+from orchtw.controllers.certificates.signer_rules import RULES
+from orchtw.controllers.controller import Host
+from orchtw.objects import Object
+from orchtw.pki import certificates
+from orchtw.pki.cluster_signing import ClusterSigning
+from orchtw.pki.issuing import sign_request
+from orchtw.registry.offload import INLINE_BYTES, Offload
+from orchtw.rules.certificate_requests import read_request
+
+CONCURRENCY: Final = 5
+LEAST_LIFE: Final = timedelta(minutes=10)
+WEIGHT_BYTES: Final = INLINE_BYTES + 1
+"""What a signature counts as: always for the thread, for it may take as long as the operator's key is large."""
+
+_REASON: Final = "SignerValidationFailure"
+
+
+@attrs.frozen(slots=True, eq=False)
+class Means:
+    """What signatures are made with: the authorities, the longest life of a certificate, and a thread."""
+
+    authorities: ClusterSigning
+    life: timedelta
+    offload: Offload
+
+    @classmethod
+    def none(cls) -> Means:
+        """Those of a host without any authority: nothing is signed."""
+        return cls(ClusterSigning(Config()), timedelta(), Offload(None))
+
+
+class Signer(RequestController):
+    """Requests to others' signers are left alone."""
+
+    name = "csrsigning"
+    backoff = Backoff(first_s=0.2, limit_s=1000.0)
+    _log = Logger()
+
+    def __init__(self, host: Host, means: Means) -> None:
+        super().__init__(host, CONCURRENCY)
+        self._means = means
+        self._signers = {host.naming.translate(signer): signer for signer in RULES}
+
+    async def look_at(self, name: str, request: Object) -> None:
+        """Sign one request that is due. Retry: it cannot be at present, which the log tells the operator."""
+        signer = self._signers.get(request["spec"].get("signerName", ""))
+        if signer is None or self._means.authorities.authority(signer) is None or not _due(request):
+            return
+        try:
+            outcome = await self._means.offload.run(WEIGHT_BYTES, partial(self._judge, signer, request))
+        except ValueError as error:
+            self._log.warn("{name} cannot be signed: {why}", name=name, why=str(error))
+            raise Retry("not signed") from error
+        await self.client.update(self.requests, "", name, outcome, "status")
+
+    def _judge(self, signer: str, request: Object) -> Object:
+        """The request with its certificate, or failed. Runs in a thread."""
+        spec = request["spec"]
+        usages = spec.get("usages") or ()
+        try:
+            asked = read_request(b64decode(spec["request"]))
+        except ValueError as error:
+            return state.with_condition(request, state.FAILED, _REASON, f"unable to parse request: {error}")
+        if why := RULES[signer](asked, usages):
+            return state.with_condition(request, state.FAILED, _REASON, why)
+        authority = self._means.authorities.authority(signer)
+        if authority is None:
+            raise ValueError("nobody signs for this signer any more")
+        now = datetime.fromtimestamp(int(self.host.now()), UTC)
+        issued = sign_request(authority, asked, usages, self._life(spec.get("expirationSeconds")), now)
+        return state.with_status(request, certificate=b64encode(certificates.pem(issued)).decode())
+
+    def _life(self, asked_s: int | None) -> timedelta:
+        """As long as is asked for, within bounds."""
+        if asked_s is None:
+            return self._means.life
+        return min(self._means.life, max(LEAST_LIFE, timedelta(seconds=asked_s)))
+
+
+def _due(request: Object) -> bool:
+    """Whether it is approved, and nothing has come of it yet."""
+    if state.certificate(request) or state.has(request, state.DENIED, state.FAILED):
+        return False
+    return state.has(request, state.APPROVED)

@@ -1,0 +1,65 @@
+"""What the controllers have in common that see to it that each namespace has an object of some name."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from orchtw.client.informer import Informer
+from orchtw.client.interface import Item
+from orchtw.controllers.controller import Controller, Host
+from orchtw.errors import AlreadyExists, NotFound
+from orchtw.objects import Object
+
+CONCURRENCY: Final = 16
+
+
+class EachNamespace(Controller):
+    """Keys are names of namespaces. The object is of the core group and called `object_name`."""
+
+    def __init__(self, host: Host, plural: str, object_name: str) -> None:
+        super().__init__(host, CONCURRENCY)
+        self._object_name = object_name
+        self._namespaces = self.client.resource("", "v1", "namespaces")
+        self._objects = self.client.resource("", "v1", plural)
+        self._known = Informer(self.client, self._namespaces, host.clock, host.random)
+        self._known.handle(self._namespace_seen)
+        self._present = Informer(self.client, self._objects, host.clock, host.random)
+        self._present.handle(self._object_seen)
+
+    @property
+    def sources(self) -> Sequence[Informer]:
+        """Objects before namespaces, so that the first look at one knows its object."""
+        return (self._present, self._known)
+
+    def _namespace_seen(self, old: Item | None, new: Item | None) -> None:
+        if new is not None and old is None:
+            self.queue.add(new.name)
+
+    def _object_seen(self, old: Item | None, new: Item | None) -> None:
+        """Look at a namespace whose object has changed, or is gone."""
+        if old is not None and old.name == self._object_name:
+            self.queue.add(old.namespace)
+
+    async def reconcile(self, key: str) -> float | None:
+        """Make the object of a namespace that lacks it and is not being deleted, or put it right."""
+        namespace = await self.client.find(self._namespaces, "", key)
+        if namespace is None or namespace.owner_metadata().terminating:
+            return None
+        found = await self.client.find(self._objects, key, self._object_name)
+        with suppress(AlreadyExists, NotFound):
+            if found is None:
+                await self.client.create(self._objects, key, self.wanted(key))
+            elif (corrected := self.corrected(found.load())) is not None:
+                await self.client.update(self._objects, key, self._object_name, corrected)
+        return None
+
+    @abstractmethod
+    def wanted(self, namespace: str) -> Object:
+        """The object of that namespace."""
+
+    def corrected(self, obj: Object) -> Object | None:
+        """The object as it should be; None: as it is, which is all that most ask for."""
+        return None

@@ -1,0 +1,44 @@
+"""The publisher of authorities: a ConfigMap in each namespace says what pods know this server by
+(reference CTRL-24).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.controllers.controller import Host
+from orchtw.controllers.service_accounts.each_namespace import EachNamespace
+from orchtw.objects import Object
+
+KEY: Final = "ca.crt"
+
+
+class RootCAPublisher(EachNamespace):
+    """Whatever else somebody puts into the ConfigMap is taken out again; labels and annotations stay."""
+
+    name = "root-ca-cert-publisher"
+    account = "root-ca-cert-publisher"
+
+    def __init__(self, host: Host, root_ca_pem: str) -> None:
+        naming = host.naming
+        self._name = naming.root_ca_config_map
+        self._data = {KEY: root_ca_pem}
+        self._description = f"{naming.label_domain}/description"
+        self._text = (
+            f"Contains a CA bundle that can be used to verify the {naming.api_server} when using internal endpoints "
+            f"such as the internal service IP or {naming.service_host}. No other usage is guaranteed."
+        )
+        super().__init__(host, "configmaps", self._name)
+
+    def wanted(self, namespace: str) -> Object:
+        """See `EachNamespace`."""
+        meta = {"name": self._name, "namespace": namespace, "annotations": {self._description: self._text}}
+        return {"metadata": meta, "data": dict(self._data)}
+
+    def corrected(self, obj: Object) -> Object | None:
+        """See `EachNamespace`."""
+        annotations = obj["metadata"].get("annotations") or {}
+        if obj.get("data") == self._data and not obj.get("binaryData") and annotations.get(self._description):
+            return None
+        meta = {**obj["metadata"], "annotations": {**annotations, self._description: self._text}}
+        return {**obj, "metadata": meta, "data": dict(self._data), "binaryData": {}}

@@ -1,0 +1,54 @@
+"""Client certificates of files, which somebody renews while the server runs (reference CLIENT-14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+
+from orchtw.errors import ConfigError
+from orchtw.outbound.credentials import REREAD_S, Credentials, Shown
+from orchtw.outbound.policy import BadTLS, TLSPolicy
+
+Read = Callable[[], TLSPolicy]
+"""What the files hold now, certificate and key. Raises ConfigError for files that cannot be read."""
+
+
+class CertificateFiles:
+    """The certificate beside what `others` show, read again from time to time.
+
+    Files that cannot be read, or do not fit each other as while they are being replaced, leave the last ones.
+    """
+
+    def __init__(self, read: Read, others: Credentials | None, seconds: Callable[[], float]) -> None:
+        self._read_files = read
+        self._others = others
+        self._seconds = seconds
+        self._held = read()
+        self._due_s = seconds() + REREAD_S
+
+    async def current(self) -> Shown:
+        """By the certificate that was read in the last minute, unless the others bring one of their own."""
+        if self._seconds() >= self._due_s:
+            self._read()
+        shown = Shown() if self._others is None else await self._others.current()
+        if shown.certificate:
+            return shown
+        return attrs.evolve(shown, certificate=self._held.certificate, key=self._held.key)
+
+    def refused(self, shown: Shown) -> bool:
+        """Whether the others have something else to show, or the files do by now."""
+        if shown.certificate != self._held.certificate:  # the others' own, or that of the files before the last look
+            return self._others is None or self._others.refused(shown)
+        self._read()
+        others = self._others is not None and self._others.refused(attrs.evolve(shown, certificate=b"", key=b""))
+        return others or shown.certificate != self._held.certificate
+
+    def _read(self) -> None:
+        self._due_s = self._seconds() + REREAD_S
+        try:
+            found = self._read_files()
+            found.tls()
+        except (ConfigError, BadTLS):
+            return
+        self._held = found

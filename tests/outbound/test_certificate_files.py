@@ -1,0 +1,63 @@
+"""Certificates of files beside other credentials (reference CLIENT-14)."""
+
+from __future__ import annotations
+
+import attrs
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.outbound.certificate_files import CertificateFiles
+from orchtw.outbound.credentials import Shown, bearer
+from orchtw.outbound.policy import TLSPolicy
+from tests.outbound.test_kubeconfig import CERTIFICATE, KEY_PEM
+
+POLICY = TLSPolicy(certificate=CERTIFICATE, key=KEY_PEM)
+OWN = Shown(certificate=b"own", key=b"key")
+
+
+class Others:
+    """Shows what a test says, and notes what was refused."""
+
+    def __init__(self, shown: Shown) -> None:
+        self.shown = shown
+        self.refusals: list[Shown] = []
+
+    async def current(self) -> Shown:
+        return self.shown
+
+    def refused(self, shown: Shown) -> bool:
+        self.refusals.append(shown)
+        return True
+
+
+class CertificateFilesTests(SynchronousTestCase):
+    def current(self, files: CertificateFiles) -> Shown:
+        try:
+            files.current().send(None)
+        except StopIteration as end:
+            found: Shown = end.value
+            return found
+        raise AssertionError("there is something to wait for")
+
+    def test_with_others(self) -> None:
+        """Both are shown; of a refusal the others hear what was theirs."""
+        others = Others(bearer("t"))
+        files = CertificateFiles(lambda: POLICY, others, Clock().seconds)
+        shown = self.current(files)
+        self.assertEqual(shown, attrs.evolve(bearer("t"), certificate=CERTIFICATE, key=KEY_PEM))
+        self.assertTrue(files.refused(shown))
+        self.assertEqual(others.refusals, [bearer("t")])
+
+    def test_their_own(self) -> None:
+        """A certificate of the others comes first, and its refusal is theirs."""
+        others = Others(OWN)
+        files = CertificateFiles(lambda: POLICY, others, Clock().seconds)
+        self.assertEqual(self.current(files), OWN)
+        self.assertTrue(files.refused(OWN))
+        self.assertEqual(others.refusals, [OWN])
+
+    def test_older(self) -> None:
+        """What was shown before the last look is worth another try."""
+        files = CertificateFiles(lambda: POLICY, None, Clock().seconds)
+        self.assertTrue(files.refused(OWN))
+        self.assertFalse(files.refused(self.current(files)))
