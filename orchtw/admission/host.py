@@ -21,8 +21,8 @@ class Host:
     """What plugins get of the server; the caches behind `targets` are filled before the first write.
 
     `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. By `caller`
-    others are asked; what plugins count of that goes to `metrics`. `make_namespace` creates one as the server, unless it
-    is there; it raises as a create does. `run` is `Offload.run`.
+    others are asked; what plugins count of that goes to `metrics`. `make_namespace` creates one as the server, unless
+    it is there; it raises as a create does. `run` is `Offload.run`.
     """
 
     naming: Naming
