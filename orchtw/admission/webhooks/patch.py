@@ -48,18 +48,20 @@ def patched(before: Object, text: bytes, operations: Operations, read: Callable[
 
     Raises InternalError (500) for operations that do not apply, or leave what is no such object.
     """
-    shown = orjson.dumps(operations, option=orjson.OPT_SORT_KEYS)
     try:
+        shown = orjson.dumps(operations, option=orjson.OPT_SORT_KEYS)
         found = json_patch(load_json(text), operations)
         if type(found) is not dict:
             raise InternalError.of("the patch leaves no object")
         check_parts(found)
         obj = read(found)
         _keep_version(obj, before)
+        return Patched(obj, obj != before, shown)
     except CannotApply as problem:
         raise InternalError.of(problem.why) from None
     except InternalError:
         raise
     except (StatusError, ValueError) as problem:
         raise InternalError.of(str(problem)) from None
-    return Patched(obj, obj != before, shown)
+    except (TypeError, RecursionError):
+        raise InternalError.of("the patch has numbers that are too large, or is nested too deeply") from None

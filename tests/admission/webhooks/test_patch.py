@@ -61,6 +61,12 @@ class PatchTests(SynchronousTestCase):
             self.assertEqual(error.message, f"Internal error occurred: {why}")
             self.assertEqual(error.details, {"causes": [{"message": why}]})
 
+    def test_too_deep(self) -> None:
+        """A patch that is nested more deeply than JSON is written is refused."""
+        deep = b'[{"op":"add","path":"/data","value":' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}]"
+        error = self.assertRaises(InternalError, patched, OBJ, orjson.dumps(OBJ), operations_of(deep), read)
+        self.assertIn("nested too deeply", error.message)
+
     def test_no_patch(self) -> None:
         """What is no list of operations is refused."""
         for text in (b"{", b"{}", b"[1]", b'"x"'):
