@@ -103,6 +103,8 @@ class MutatingWebhook:
         text, _ = await view.texts()
         read = surface.reader(view.attributes.resource, view.attributes.subresource)
         found = await surface.run(size, lambda: patched(before, text, operations, read))
+        if found.warning:
+            asked.warn(found.warning)
         if found.changed:
             await views.put(view, found.obj)
         return found

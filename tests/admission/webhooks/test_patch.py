@@ -61,6 +61,21 @@ class PatchTests(SynchronousTestCase):
             self.assertEqual(error.message, f"Internal error occurred: {why}")
             self.assertEqual(error.details, {"causes": [{"message": why}]})
 
+    def test_owners(self) -> None:
+        """Owners that cannot be read are put back, and the client is told (reference HOOK-34)."""
+        fields = {"fieldsType": "FieldsV1", "fieldsV1": {"f:data": {}}}
+        entry = {"manager": "m", "operation": "Update", "apiVersion": "v1", **fields}
+        for value, kept, why in (
+            ([entry], [entry], ""),
+            ([{**entry, "operation": "Guess"}], None, "operation: must be Apply or Update, not 'Guess'"),
+            ([{**entry, "fieldsV1": {"a": {}}}], None, "fieldsV1: "),
+            ([], None, ""),
+        ):
+            found = apply({"op": "add", "path": "/metadata/managedFields", "value": value})
+            self.assertEqual(found.obj["metadata"].get("managedFields") or None, kept)
+            self.assertEqual(bool(found.warning), bool(why))
+            self.assertIn(why, found.warning)
+
     def test_too_deep(self) -> None:
         """A patch that is nested more deeply than JSON is written is refused."""
         deep = b'[{"op":"add","path":"/data","value":' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}]"
