@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.attributes import NOT_READY, Attributes, Operation
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
 from orchtw.admission.webhooks.configurations import Configurations
@@ -46,7 +46,7 @@ class Webhooks:
         """
         configurations = self._configurations
         if not configurations.ready and not await configurations.settled():
-            raise attributes.forbidden("not yet ready to handle request")
+            raise attributes.forbidden(NOT_READY)
         if configurations.empty:
             return None
         plan = self._plans.of(attributes)

@@ -59,7 +59,7 @@ async def selection(plan: Plan, attributes: Attributes, namespaces: Lookup) -> S
     name = attributes.namespace
     labels = namespaces.labels_of(name)
     if labels is None and (due := namespaces.due()) is not None:
-        await due
+        await attributes.until_known(due)
         labels = namespaces.labels_of(name)
     if labels is None:
         return Selection(attributes, plan.whole, missing=True)
