@@ -31,7 +31,7 @@ class View:
     async def texts(self) -> tuple[bytes, bytes]:
         """The object, canonical with all defaults, and the old one as JSON."""
         attributes = self.attributes
-        if self._changes != attributes.changes or not attributes.canonical:
+        if self._changes != attributes.changes or not (attributes.canonical or attributes.finished):
             await self._complete()
             self._obj = await _dumped(attributes, attributes.obj, attributes.old)
             self._changes = attributes.changes
