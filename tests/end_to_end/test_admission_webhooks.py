@@ -220,6 +220,29 @@ class CredentialTests(ProcessCase):
         self.assertIn("no: No such file or directory", refusal)
 
 
+class RestartTests(ProcessCase):
+    """A webhook that is in everybody's way."""
+
+    timeout = 120
+
+    async def test_start_past_it(self) -> None:
+        """A server starts though a webhook for everything hangs, which can then be deleted (reference HOOK-35)."""
+        server = self.server("--controllers=*,-root-ca-cert-publisher")
+        await server.start()
+        hook = AdmissionWebhook(reactor, "*/*", mutating=True, timeoutSeconds=30)
+        self.addCleanup(hook.stop)
+        hook.reply(Reply(silent=True))
+        self.assertEqual((await self.client(server).post(hook.path, hook.configuration)).code, 201)
+        self.assertEqual(await server.kill9(), -9)
+        await server.start()
+        client = self.client(server)
+        self.assertEqual((await client.get("/readyz")).code, 200)
+        self.assertEqual((await client.delete(f"{hook.path}/{hook.name}")).code, 200)
+        answer = await client.post("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "a"}})
+        self.assertEqual(answer.code, 201)
+        self.assertEqual([each for each in hook.reviews if each["userInfo"]["username"] == "system:apiserver"], [])
+
+
 class KopfTests(ProcessCase):
     """Admission handlers of kopf's in front of `kubectl apply`, with names as in Kubernetes."""
 

@@ -27,6 +27,7 @@ class Webhooks:
     def __init__(self, host: Host, given: Given | None, plural: str) -> None:
         group = host.naming.group(GROUP)
         self._exempt = frozenset(f"{each}.{group}" for each in (MUTATING, VALIDATING))
+        self._own = host.naming.api_server_user
         make = partial(configuration_of, identities=identities_of(given, host.naming, host.clock))
         stored = host.targets.stored_target(group, "v1", plural).stored
         self._configurations = Configurations(stored, make, host.run, host.clock)
@@ -40,10 +41,12 @@ class Webhooks:
         return resource.qualified not in self._exempt
 
     async def selected(self, attributes: Attributes) -> Selection | None:
-        """Those that may want to see a write; None: there are none.
+        """Those that may want to see a write; None: there are none, or it is one of the server's own.
 
         Raises Forbidden (403) while the configurations are not known.
         """
+        if attributes.request is None and attributes.user.name == self._own:
+            return None
         configurations = self._configurations
         if not configurations.ready and not await configurations.settled():
             raise attributes.forbidden(NOT_READY)

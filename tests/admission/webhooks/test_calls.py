@@ -135,7 +135,10 @@ class NotReadyTests(SynchronousTestCase):
 
         webhooks = Webhooks.__new__(Webhooks)
         webhooks._configurations = cast("Any", Unknown())
+        webhooks._own = NAMING.api_server_user
         failure = self.failureResultOf(
             Deferred.fromCoroutine(webhooks.selected(attributes("CREATE", "pods"))), Forbidden
         )
         self.assertEqual(failure.value.message, 'pods "x" is forbidden: not yet ready to handle request')
+        own = attributes("CREATE", "pods", user=UserInfo(name=NAMING.api_server_user))
+        self.assertIsNone(self.successResultOf(Deferred.fromCoroutine(webhooks.selected(own))))
