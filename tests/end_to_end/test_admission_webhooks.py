@@ -21,6 +21,8 @@ from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.webhook import HANG_UP, Reply, WebhookServer
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import tls_context
+from tests.end_to_end.routes import spec
+from tests.end_to_end.test_conversion import WebhookCase
 from tests.end_to_end.test_custom_operators import Program, missing
 from tests.end_to_end.test_start import ProcessCase
 
@@ -158,6 +160,41 @@ class WebhookTests(ServerCase):
         (review,) = hook.reviews
         self.assertEqual(review["object"]["apiVersion"], "batch/v1beta1")
         self.assertEqual((review["kind"]["version"], review["requestKind"]["version"]), ("v1beta1", "v1"))
+
+
+class ConvertedTests(WebhookCase):
+    """Custom resources whose versions a webhook converts, in front of webhooks of admission."""
+
+    async def test_other_version(self) -> None:
+        """A webhook that knows one version sees and changes writes through all others (reference HOOK-8)."""
+        await self.define_by_webhook()
+        rule = {
+            "operations": ["CREATE", "UPDATE"],
+            "apiGroups": [self.crd_group],
+            "apiVersions": ["v1alpha1"],
+            "resources": ["routes"],
+        }
+        name = f"{self.unique('w')}.example.com"
+        hook = AdmissionWebhook(reactor, name=name, mutating=True, rules=[rule])
+        self.addCleanup(hook.stop)
+        await self.created(hook.path, hook.configuration)
+        self.addCleanup(self.client.delete, f"{hook.path}/{name}")
+        hook.patch({"op": "replace", "path": "/spec/hostPort", "value": "changed:81"})
+        for version in ("v1", "v1beta1", "v1alpha1"):
+            stored = await self.created(self.path(version), self.route(version, f"r-{version}"))
+            self.assertEqual(stored["spec"], spec(version, "changed", 81))
+            review = hook.reviews[-1]
+            self.assertEqual(review["object"]["spec"], {"hostPort": "h:80"})
+            self.assertEqual((review["kind"]["version"], review["requestKind"]["version"]), ("v1alpha1", version))
+        answer = await self.client.merge(self.path("v1", "r-v1"), {"spec": {"note": "x"}})
+        self.assertEqual(answer.code, 200, answer)
+        review = hook.reviews[-1]
+        self.assertEqual(review["object"]["spec"], {"hostPort": "changed:81", "note": "x"})
+        self.assertEqual(review["oldObject"]["spec"], {"hostPort": "changed:81"})
+        self.webhook.answer = lambda _asked: HANG_UP
+        answer = await self.client.post(self.path("v1"), self.route("v1", "lost"))
+        self.assertEqual((answer.code, answer.json["reason"]), (500, "InternalError"), answer)
+        self.assertIn("conversion webhook for ", answer.json["message"])
 
 
 class CredentialTests(ProcessCase):
