@@ -85,6 +85,7 @@ class Attributes:
     carried: Any = attrs.field(default=None, init=False)
     _again: bool = attrs.field(default=False, init=False)
     _edited: Object | None = attrs.field(default=None, init=False)
+    _endings: list[Callable[[], None]] | None = attrs.field(default=None, init=False)
 
     @property
     def obj(self) -> Object | None:
@@ -182,6 +183,22 @@ class Attributes:
         self._obj = obj
         self.name = self.name or obj.get("metadata", {}).get("name", "")
         self.finished = True
+
+    def on_end(self, ended: Callable[[], None]) -> None:
+        """Call `ended` when this write has ended, whatever has become of it: what is stored can be seen then.
+
+        For validating plugins, in creates and updates of what is stored. An update that is tried again is another
+        write.
+        """
+        if self._endings is None:
+            self._endings = []
+        self._endings.append(ended)
+
+    def end(self) -> None:
+        """The write has ended."""
+        endings, self._endings = self._endings, None
+        for ended in endings or ():
+            ended()
 
     def equivalents(self) -> Mapping[str, ResourceType]:
         """The resources through which others may write the same object, by apiVersion."""

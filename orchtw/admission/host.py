@@ -12,8 +12,10 @@ from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.authz.decision import Authorizer
 from orchtw.naming import Naming
 from orchtw.outbound.caller import Caller
-from orchtw.registry.converting import Run
+from orchtw.quota.unsettled import Unsettled
+from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
+from orchtw.storage.interface import Store
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -22,7 +24,8 @@ class Host:
 
     `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. By `caller`
     others are asked; what plugins count of that goes to `metrics`. `make_namespace` creates one as the server, unless
-    it is there; it raises as a create does. `run` is `Offload.run`.
+    it is there; it raises as a create does. `store` is for those that keep account of something, `offload` for work
+    on large objects; `unsettled` is where they say what is charged for writes on their way.
     """
 
     naming: Naming
@@ -31,6 +34,8 @@ class Host:
     targets: Targets
     authorizer: Authorizer
     caller: Caller
-    run: Run
     make_namespace: Callable[[str], Awaitable[None]]
+    store: Store
+    offload: Offload
+    unsettled: Unsettled = attrs.field(factory=Unsettled)
     metrics: AdmissionMetrics = attrs.field(factory=AdmissionMetrics)

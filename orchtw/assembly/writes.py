@@ -41,8 +41,10 @@ def admission(
         targets=resources.targets,
         authorizer=authorizer,
         caller=caller,
-        run=resources.offload.run,
         make_namespace=make_namespace,
+        store=resources.store,
+        offload=resources.offload,
+        unsettled=resources.unsettled,
         metrics=metrics,
     )
     plugins = selected(host, config)

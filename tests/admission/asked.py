@@ -19,7 +19,7 @@ from orchtw.registry.surface import ServedSurface
 from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, UserInfo
 from orchtw.schema.catalogue import ResourceType
-from tests.client.world import surface
+from tests.client.world import MemoryStore, surface
 
 NAMING, CATALOGUE, CODECS = surface("orch")
 SURFACE = ServedSurface(Targets(CATALOGUE, CODECS, CATALOGUE.resources), NAMING, Offload(None))
@@ -65,8 +65,9 @@ def host(**more: Any) -> Host:
         "targets": Targets(CATALOGUE, CODECS, CATALOGUE.resources),
         "authorizer": AlwaysDeny(),
         "caller": None,
-        "run": Offload(None).run,
         "make_namespace": make_namespace,
+        "store": MemoryStore(Clock()),
+        "offload": Offload(None),
         **more,
     }
     return Host(**given)

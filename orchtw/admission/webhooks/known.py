@@ -30,7 +30,7 @@ class Webhooks:
         self._own = host.naming.api_server_user
         make = partial(configuration_of, identities=identities_of(given, host.naming, host.clock))
         stored = host.targets.stored_target(group, "v1", plural).stored
-        self._configurations = Configurations(stored, make, host.run, host.clock)
+        self._configurations = Configurations(stored, make, host.offload.run, host.clock)
         self._plans = Plans(self._configurations)
         self._configurations.changed = self._plans.forget
         host.targets.listen(self._plans.forget)
