@@ -171,7 +171,7 @@ class AdmissionMetrics(Collector):
 
     def counter(self, name: str, help: str, labels: tuple[str, ...]) -> Family[Count]:
         """A plugin's own counter, shown with the others. Its name is without `_total`; labels have few values."""
-        found = Family(name, help, labels, Count)
+        found = Family(name, help, labels, Count, bounded=False)
         self._own.append(found)
         return found
 
