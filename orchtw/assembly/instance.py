@@ -13,6 +13,7 @@ from typing import Any
 from twisted.application.service import MultiService
 from twisted.logger import Logger
 
+from orchtw.admission.metrics import BARE_COUNTERS
 from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
@@ -108,6 +109,7 @@ class Instance:
         self.instruments.registry.show(self._authentication_metrics)
         self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
         admissions = admission(self.resources, config, self.authorizer, self.caller, self._make_namespace)
+        self.instruments.registry.show(admissions.metrics, BARE_COUNTERS)
         grants = GrantChecks(authorizer=self.authorizer, roles=self.roles, run=self.resources.offload.run)
         times = self.instruments.store_times
         self.writes = write_path(self.resources, config, admissions, grants, times)
