@@ -106,7 +106,7 @@ class Instance:
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
         self._authentication_metrics = AuthenticationMetrics()
-        self.instruments.registry.show(self._authentication_metrics)
+        self.instruments.show_authentication(self._authentication_metrics)
         self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
         admissions = admission(self.resources, config, self.authorizer, self.caller, self._make_namespace)
         self.instruments.registry.show(admissions.metrics, BARE_COUNTERS)
@@ -115,7 +115,11 @@ class Instance:
         self.writes = write_path(self.resources, config, admissions, grants, times)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
-            targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
+            targets=self.resources.targets,
+            writes=self.writes,
+            deletion=self.deletion,
+            cacher=self.resources.cacher,
+            asked=self.instruments.self_request,
         )
         controllers = self._controllers(registry, self.authorizer, signing)
         steps, store_s = STEPS if config.bootstrap else (), config.etcd_healthcheck_timeout_s

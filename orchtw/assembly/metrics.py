@@ -8,6 +8,8 @@ from typing import Final
 from orchtw.assembly.process_metrics import show_process
 from orchtw.assembly.reactor_lag import ReactorLag
 from orchtw.assembly.resources import Resources
+from orchtw.authn.metrics import AuthenticationMetrics
+from orchtw.client.interface import Resource
 from orchtw.client.queue_metrics import Queues
 from orchtw.config import Config
 from orchtw.controllers.manager import Manager
@@ -15,7 +17,7 @@ from orchtw.endpoints.version import version_of
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.requests import RequestMetrics
-from orchtw.metrics.series import COUNTER, GAUGE, OTHER, Read, Single, Values, gauges, histograms, one
+from orchtw.metrics.series import COUNTER, GAUGE, OTHER, Read, Single, Values, counters, gauges, histograms, one
 from orchtw.naming import Naming
 from orchtw.outbound.metrics import CallMetrics
 from orchtw.registry.aggregation.metrics import AvailabilityMetrics
@@ -64,6 +66,9 @@ class Instruments:
         self.requests = RequestMetrics(self.registry, self._served)
         resources.targets.listen(self.requests.resources_changed)
         self.attempts = Attempts(self.registry, told_apart(naming))
+        self._own_requests = add(counters(
+            "apiserver_selfrequest_total", "Requests of the server's own controllers.",
+            ("verb", "resource", "subresource")))  # fmt: skip
         self.lists = ListMetrics(self.registry)
         self.store_times = StoreTimes(self.registry)
         self.calls = CallMetrics(self.registry)
@@ -97,6 +102,16 @@ class Instruments:
         add(Single(offload.seconds, "orchtw_offload_seconds", "Seconds until a computation in the thread has ended."))
         add(Read(one(lambda: offload.waiting_bytes), "orchtw_offload_waiting_bytes", GAUGE,
                  "Input of computations that wait for the thread or run in it."))  # fmt: skip
+
+    def self_request(self, verb: str, resource: Resource, subresource: str) -> None:
+        """The server has asked itself for something."""
+        self._own_requests.of(verb, resource.plural, subresource).value += 1
+
+    def show_authentication(self, metrics: AuthenticationMetrics) -> None:
+        """Show what authentication counts of tokens and certificates."""
+        self.registry.show(metrics)
+        for family in metrics.cache.families:
+            self.registry.add(family)
 
     def show_aggregation(self, services: ApiServices) -> None:
         """Show what other servers serve."""

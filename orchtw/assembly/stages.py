@@ -66,7 +66,7 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("request-info", lambda host, config: RequestInfoStage()),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),
     ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),
-    ("authorization", lambda host, config: AuthorizationStage(host.authorizer)),
+    ("authorization", lambda host, config: AuthorizationStage(host.authorizer, host.attempts.authorization)),
 )
 """Place (see `filters.chain.ORDER`) and factory; None: the flags do without the stage."""
 

@@ -9,13 +9,14 @@ from orchtw.metrics.series import OTHER, counters, doubling, histograms
 
 SUCCESS, FAILURE, ERROR = "success", "failure", "error"
 
+FILTERS_S: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5)
 _E_MAIL: Final = "email_id"
 
 
 class Attempts:
     """Counts authentications; users only by classes, for there may be any number of them.
 
-    `names` are the users that are told apart.
+    `names` are the users that are told apart. `authorization` measures the stage behind.
     """
 
     def __init__(self, registry: Registry, names: tuple[str, ...]) -> None:
@@ -26,6 +27,10 @@ class Attempts:
         durations = registry.add(histograms(
             "authentication_duration_seconds", "Time that authentication takes in seconds.", doubling(0.001, 15),
             ("result",)))  # fmt: skip
+        self._filter = registry.add(histograms(
+            "apiserver_request_filter_duration_seconds", "Seconds that a stage in front of the verbs takes.",
+            FILTERS_S, ("filter",)))  # fmt: skip
+        self._authentication, self.authorization = map(self._filter.of, ("authentication", "authorization"))
         self._succeeded = attempts.of(SUCCESS)
         self._failed = {result: attempts.of(result) for result in (FAILURE, ERROR)}
         self._durations = durations.of(SUCCESS)
@@ -37,6 +42,7 @@ class Attempts:
         """A request has a user."""
         self._succeeded.value += 1
         self._durations.observe(seconds)
+        self._authentication.observe(seconds)
         (self._names.get(name) or (self._addresses if "@" in name else self._others)).value += 1
 
     def took_in_vain(self, seconds: float) -> None:

@@ -24,6 +24,7 @@ from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.pools import Pools, Way, web_module
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver, Unresolved
+from orchtw.outbound.trust import NO_NAMES
 from orchtw.outbound.turns import Crowded, Turns
 from orchtw.outbound.words import said_by, status_words
 from orchtw.rules.causes import go_quote
@@ -159,6 +160,9 @@ class Caller(Service):
             answer = await self._in_time(self._ask(remote, question, limit_bytes), remote, question, timeout_s)
             code = answer.code
             return answer
+        except CallFailed as problem:
+            self._metrics.missing_names.value += NO_NAMES in problem.why
+            raise
         finally:
             self._metrics.called(question.method, remote.host, code, perf_counter() - began)
 

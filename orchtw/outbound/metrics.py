@@ -25,6 +25,10 @@ class CallMetrics:
             "rest_client_request_duration_seconds", "Seconds to the end of a call's answer, by method and host.",
             _BOUNDS_S, ("verb", "url")))  # fmt: skip
 
+        self.missing_names = registry.add(counters(
+            "apiserver_webhooks_x509_missing_san_total",
+            "Calls refused because the other server's certificate has no alternative names.")).of()  # fmt: skip
+
     def called(self, method: str, host: str, code: int, seconds: float) -> None:
         """A call has ended; `code` 0: without an answer."""
         self._requests.of(code_of(code) if code else FAILED, method, host).value += 1

@@ -130,6 +130,20 @@ class ServedTests(SynchronousTestCase):
         labels = {"group": "batch", "version": "v1beta1", "resource": "cronjobs", "removed_release": "1.25"}
         self.assertEqual(self.value("apiserver_requested_deprecated_apis", **labels), 1)
 
+    def test_filters(self) -> None:
+        """The stages that decide who may are measured."""
+        self.ask("GET", MAPS)
+        for name in ("authentication", "authorization"):
+            self.assertGreater(self.value("apiserver_request_filter_duration_seconds_count", filter=name), 0)
+
+    def test_own_requests(self) -> None:
+        """What the server's controllers ask for is counted apart from clients' requests."""
+        for _ in range(100):
+            self.clock.advance(0.01)
+        asked = {"resource": "serviceaccounts", "verb": "POST"}
+        self.assertGreater(self.value("apiserver_selfrequest_total", **asked), 0)
+        self.assertEqual(self.value("apiserver_request_total", **asked), 0)
+
     def test_queues(self) -> None:
         """The queues of controllers are shown, those of definitions too."""
         for _ in range(100):
