@@ -5,7 +5,7 @@ Text comes in parts, each made when it is asked for, so that thousands of series
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from math import isinf, isnan
 from typing import Any, Final
@@ -20,6 +20,7 @@ PART_BYTES: Final = 64 * 1024
 """A part is not longer than this and one series, and takes some milliseconds at most."""
 
 _TOTAL: Final = "_total"
+_BOUND: Final = "le"
 _EXACT: Final = 1 << 53
 _UNSHOWN: Final = ("_created", "_gsum", "_gcount")
 _PLAIN_TYPES: Final = {"info": "gauge", "stateset": "gauge", "gaugehistogram": "histogram", "unknown": "untyped"}
@@ -84,8 +85,7 @@ def _library(metric: Metric, open_metrics: bool) -> Iterator[str]:
         if sample.name.endswith(_UNSHOWN) and sample.name != metric.name:
             continue
         shown = sample.name + _TOTAL if bare and open_metrics else sample.name
-        labels = _labels(tuple(sample.labels), tuple(sample.labels.values()))
-        yield f"{shown}{labels} {_number(sample.value)}\n"
+        yield f"{shown}{_library_labels(sample.labels, open_metrics)} {_number(sample.value)}\n"
 
 
 def _head(name: str, kind: str, help: str, open_metrics: bool) -> str:
@@ -100,7 +100,23 @@ def _labels(labels: Values, values: Values) -> str:
 
 
 def _pairs(labels: Values, values: Values) -> str:
-    return ",".join([f'{label}="{_escaped(value)}"' for label, value in zip(labels, values, strict=True)])
+    """Labels in the order of their names."""
+    return ",".join([f'{labels[at]}="{_escaped(values[at])}"' for at in _order(labels)])
+
+
+@lru_cache(maxsize=1024)
+def _order(labels: Values) -> tuple[int, ...]:
+    return tuple(sorted(range(len(labels)), key=labels.__getitem__))
+
+
+def _library_labels(labels: Mapping[str, str], open_metrics: bool) -> str:
+    """A bound stands at the end, written as those of our own."""
+    names = tuple(name for name in labels if name != _BOUND)
+    shown = [_pairs(names, tuple(labels[name] for name in names))] if names else []
+    if _BOUND in labels:
+        bound = labels[_BOUND] if open_metrics else _number(float(labels[_BOUND]))
+        shown.append(f'{_BOUND}="{bound}"')
+    return f"{{{','.join(shown)}}}" if shown else ""
 
 
 def _escaped(value: str) -> str:

@@ -41,8 +41,9 @@ class Background:
         self,
         connection: sqlite3.Connection,
         answer: Callable[[Deferred[Any], object], None],
-        measured: Measured | None = None,
         now: Callable[[], float] = time.monotonic,
+        *,
+        measured: Measured | None = None,
     ) -> None:
         self._connection = connection
         self._measured = measured or Measured()

@@ -171,7 +171,7 @@ class Writer:
         try:
             _, self._revision = read_head(self._connection)
             self._live = {key: rev for key, rev, created in self._connection.execute(LIVE) if created}
-            self._background = Background(self._connection, self._answer, self.measured)
+            self._background = Background(self._connection, self._answer, measured=self.measured)
             self._expiry = Expiry(self._connection)
         except sqlite3.Error as exc:
             self._connection.close()

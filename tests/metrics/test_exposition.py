@@ -46,7 +46,7 @@ class ExpositionTests(SynchronousTestCase):
 
     def test_plain(self) -> None:
         """The lines of a counter, a gauge and a histogram, as Prometheus' own libraries write them."""
-        self.registry.add(counters("a_total", "A.", ("x",), stability=STABLE)).of('q"\\\n').value += 1
+        self.registry.add(counters("a_total", "A.", ("x", "u"), stability=STABLE)).of('q"\\\n', "v").value += 1
         self.registry.add(gauges("b", "B\\\n.")).of().value = 1.5
         self.registry.add(histograms("c", "C.", (0.05, 1, 10**6), ("x",))).of("y").observe(0.5)
         self.assertEqual(
@@ -54,7 +54,7 @@ class ExpositionTests(SynchronousTestCase):
             [
                 "# HELP a_total [STABLE] A.",
                 "# TYPE a_total counter",
-                r'a_total{x="q\"\\\n"} 1',
+                r'a_total{u="v",x="q\"\\\n"} 1',
                 r"# HELP b [ALPHA] B\\\n.",
                 "# TYPE b gauge",
                 "b 1.5",
