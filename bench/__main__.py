@@ -11,6 +11,7 @@ from types import FrameType
 import orjson
 
 from bench.admission import admission
+from bench.authentication import authentication, handshake
 from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
@@ -49,6 +50,8 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
 
 STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "startup": startup,
+    "authentication": authentication,
+    "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
 }
