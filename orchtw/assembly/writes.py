@@ -42,6 +42,9 @@ def admission(
         authorizer=authorizer,
         caller=caller,
         make_namespace=make_namespace,
+        store=resources.store,
+        offload=resources.offload,
+        unsettled=resources.unsettled,
         metrics=metrics,
     )
     plugins = selected(host, config)

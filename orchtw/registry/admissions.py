@@ -77,6 +77,10 @@ class Admission:
         """Run the validating half; the first refusal ends the write."""
         return self._plan.validating.run(self._attributes)
 
+    def end(self) -> None:
+        """The write has ended."""
+        self._attributes.end()
+
 
 class Admissions:
     """Shows writes to the plugins of a chain; what is large is made ready for them off the reactor.

@@ -19,7 +19,7 @@ from orchtw.registry.surface import ServedSurface
 from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, UserInfo
 from orchtw.schema.catalogue import ResourceType
-from tests.client.world import surface
+from tests.client.world import MemoryStore, surface
 
 NAMING, CATALOGUE, CODECS = surface("orch")
 SURFACE = ServedSurface(Targets(CATALOGUE, CODECS, CATALOGUE.resources), NAMING, Offload(None))
@@ -66,6 +66,8 @@ def host(**more: Any) -> Host:
         "authorizer": AlwaysDeny(),
         "caller": None,
         "make_namespace": make_namespace,
+        "store": MemoryStore(Clock()),
+        "offload": Offload(None),
         **more,
     }
     return Host(**given)
