@@ -84,7 +84,8 @@ class Request:
     `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event, and
     `detailed_annotations` to one that shows the request's body.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
-    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it.
+    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
+    is when its time is over, on the reactor's clock; None: it has no limit.
     """
 
     method: str
@@ -102,12 +103,30 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    ends_at_s: float | None = None
+    client_gone: bool = attrs.field(default=False, init=False)
+    _on_leave: dict[Callable[[], None], None] | None = attrs.field(default=None, init=False)
     _params: dict[str, list[str]] | None = None
 
     @property
     def ends_with_client(self) -> bool:
         """Whether nobody needs the outcome of this request when its client has left: it writes nothing here."""
         return self.passed_on or self.method in ("GET", "HEAD")
+
+    def on_leave(self, tell: Callable[[], None]) -> Callable[[], None]:
+        """Have `tell` called if the client leaves before it is answered; what comes back ends that."""
+        if self._on_leave is None:
+            self._on_leave = {}
+        waiting = self._on_leave
+        waiting[tell] = None
+        return lambda: waiting.pop(tell, None)
+
+    def left(self) -> None:
+        """The client has left."""
+        self.client_gone = True
+        waiting, self._on_leave = self._on_leave, None
+        for tell in tuple(waiting or ()):
+            tell()
 
     @property
     def params(self) -> dict[str, list[str]]:

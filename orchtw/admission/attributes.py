@@ -16,6 +16,7 @@ from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
 
 T = TypeVar("T")
+
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 NOT_READY: Final = "not yet ready to handle request"
@@ -40,8 +41,14 @@ class Surface(Protocol):
     async def copy(self, obj: Object, size_bytes: int) -> Object:
         """An object that shares nothing with `obj`."""
 
+    def reader(self, resource: ResourceType, subresource: str) -> Callable[[Object], Object]:
+        """What makes a hand-made object of a resource's or sub-resource's kind canonical, with all defaults.
+
+        It raises BadRequest (400) for what is no such object.
+        """
+
     async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
-        """The result of `work` on an object of `size_bytes`; it must not touch what others change."""
+        """The result of a pure computation on so many bytes. Raises what it raises, and TooManyRequests (429)."""
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)

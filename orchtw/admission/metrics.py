@@ -167,6 +167,13 @@ class AdmissionMetrics(Collector):
             bounded=False,
         )
         self.webhooks = WebhookMetrics()
+        self._own: list[Family[Count]] = []
+
+    def counter(self, name: str, help: str, labels: tuple[str, ...]) -> Family[Count]:
+        """A plugin's own counter, shown with the others. Its name is without `_total`; labels have few values."""
+        found = Family(name, help, labels, Count, bounded=False)
+        self._own.append(found)
+        return found
 
     def collect(self) -> Iterator[Metric]:
         """See `Collector`."""
@@ -174,7 +181,7 @@ class AdmissionMetrics(Collector):
         yield _summary(self.steps)
         yield _histogram(self.controllers)
         yield _histogram(self.webhooks.durations)
-        for counted in (self.webhooks.requests, self.webhooks.rejections, self.webhooks.failed_open):
+        for counted in (self.webhooks.requests, self.webhooks.rejections, self.webhooks.failed_open, *self._own):
             yield _counter(counted)
 
 

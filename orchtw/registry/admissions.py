@@ -135,6 +135,9 @@ class Admissions:
         return obj
 
     def _submitted(self, asked: Submission) -> Attributes:
+        meta = asked.obj.get("metadata")
+        if asked.operation == "CREATE" and asked.namespace and type(meta) is dict:
+            meta.setdefault("namespace", asked.namespace)
         return Attributes(
             operation=asked.operation,
             resource=asked.resource,
