@@ -63,6 +63,10 @@ class Registry:
                 if not self._disabled & {metric.name, f"{metric.name}_total"}:
                     yield metric
 
+    def all(self) -> Iterable[Shown[Any]]:
+        """Its own families, those that are not shown too."""
+        return self._families.values()
+
     def names(self) -> frozenset[str]:
         """The names of all samples that may be shown, of families that have nothing to show yet too."""
         found = set()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_open
@@ -21,6 +22,71 @@ from orchtw.request import Ending, Peer, Request, Response
 from tests.client.world import MemoryStore
 
 MAPS = "/api/v1/namespaces/default/configmaps"
+_KIND = "verb group version resource subresource scope component"
+_WATCHED = "group version kind"
+FAMILIES = {
+    "apiserver_request_total": "verb dry_run group version resource subresource scope component code",
+    "apiserver_request_duration_seconds": "verb dry_run group version resource subresource scope component",
+    "apiserver_request_slo_duration_seconds": _KIND,
+    "apiserver_response_sizes": _KIND,
+    "apiserver_longrunning_requests": _KIND,
+    "apiserver_longrunning_gauge": _KIND,
+    "apiserver_registered_watchers": _WATCHED,
+    "apiserver_watch_events_total": _WATCHED,
+    "apiserver_watch_events_sizes": _WATCHED,
+    "apiserver_requested_deprecated_apis": "group version resource subresource removed_release",
+    "apiserver_request_terminations_total": f"{_KIND} code",
+    "apiserver_request_aborts_total": "verb group version resource subresource scope",
+    "apiserver_request_post_timeout_total": "source status",
+    "apiserver_request_filter_duration_seconds": "filter",
+    "apiserver_selfrequest_total": "verb resource subresource",
+    "apiserver_tls_handshake_errors_total": "",
+    "field_validation_request_duration_seconds": "field_validation enabled",
+    "apiserver_storage_objects": "resource",
+    "etcd_object_counts": "resource",
+    "apiserver_storage_list_total": "resource",
+    "apiserver_storage_list_fetched_objects_total": "resource",
+    "apiserver_storage_list_evaluated_objects_total": "resource",
+    "apiserver_storage_list_returned_objects_total": "resource",
+    "apiserver_cache_list_total": "resource_prefix index",
+    "apiserver_cache_list_fetched_objects_total": "resource_prefix index",
+    "apiserver_cache_list_returned_objects_total": "resource_prefix index",
+    "apiserver_init_events_total": "resource",
+    "apiserver_terminated_watchers_total": "resource",
+    "watch_cache_capacity": "resource",
+    "etcd_request_duration_seconds": "operation type",
+    "etcd_db_total_size_in_bytes": "endpoint",
+    "authentication_attempts": "result",
+    "authentication_duration_seconds": "result",
+    "authenticated_user_requests": "username",
+    "authentication_token_cache_request_total": "status",
+    "authentication_token_cache_request_duration_seconds": "status",
+    "authentication_token_cache_fetch_total": "status",
+    "authentication_token_cache_active_fetch_count": "status",
+    "aggregator_unavailable_apiservice": "name",
+    "aggregator_unavailable_apiservice_total": "name reason",
+    "apiserver_webhooks_x509_missing_san_total": "",
+    "rest_client_requests_total": "code method host",
+    "rest_client_request_duration_seconds": "verb url",
+    "workqueue_adds_total": "name",
+    "workqueue_depth": "name",
+    "workqueue_queue_duration_seconds": "name",
+    "workqueue_work_duration_seconds": "name",
+    "workqueue_retries_total": "name",
+    "workqueue_unfinished_work_seconds": "name",
+    "workqueue_longest_running_processor_seconds": "name",
+    "orch_build_info": "major minor git_version git_commit git_tree_state build_date go_version compiler platform",
+}
+"""Labels of the release's families."""
+
+STABLE = {
+    "apiserver_request_total",
+    "apiserver_request_duration_seconds",
+    "apiserver_response_sizes",
+    "apiserver_longrunning_requests",
+    "apiserver_requested_deprecated_apis",
+    "apiserver_storage_objects",
+}
 
 
 class ServedTests(SynchronousTestCase):
@@ -72,6 +138,25 @@ class ServedTests(SynchronousTestCase):
             for family in read_plain(self.text())
             for sample in family.samples
             if sample.name == name and labels.items() <= sample.labels.items()
+        )
+
+    def test_families(self) -> None:
+        """Every family of the release that has a meaning here is there, with its labels and bounds."""
+        self.instance.instruments.show_listener(Mock())
+        families = self.instance.instruments.registry.all()
+        found = {family.name: family for family in families if family.name in FAMILIES}
+        self.assertEqual(set(FAMILIES) - set(found), set())
+        for name, labels in FAMILIES.items():
+            self.assertEqual(found[name].labels, tuple(labels.split()), name)
+        request = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60)
+        self.assertEqual(found["apiserver_request_duration_seconds"].bounds, request)
+        self.assertEqual(found["apiserver_response_sizes"].bounds, tuple(10**power for power in range(3, 10)))
+        self.assertEqual(found["apiserver_watch_events_sizes"].bounds, tuple(1024 << power for power in range(8)))
+        stable = {name for name, family in found.items() if family.help.startswith("[STABLE] ")}
+        self.assertEqual(stable, STABLE)
+        deprecated = {name for name, family in found.items() if "] (Deprecated since 1." in family.help}
+        self.assertEqual(
+            deprecated, {"apiserver_longrunning_gauge", "apiserver_registered_watchers", "etcd_object_counts"}
         )
 
     def test_both_forms_can_be_read(self) -> None:
