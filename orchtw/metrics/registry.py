@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
-from orchtw.metrics.series import ALPHA, COUNTER, HISTOGRAM, Shown
+from orchtw.metrics.series import ALPHA, COUNTER, HISTOGRAM, UNEXPECTED, Shown
 
 F = TypeVar("F", bound=Shown[Any])
 
@@ -60,8 +61,24 @@ class Registry:
                     metric.type = COUNTER
                 if not metric.documentation.startswith("["):
                     metric.documentation = f"[{ALPHA}] {metric.documentation}"
-                if not self._disabled & {metric.name, f"{metric.name}_total"}:
+                names = {metric.name, f"{metric.name}_total"}
+                if not self._disabled & names:
+                    self._limit(metric, names)
                     yield metric
+
+    def _limit(self, metric: Metric, names: set[str]) -> None:
+        """Show no other values of labels than those that are allowed; what is equal then is added up."""
+        limited = {label: values for (name, label), values in self._allowed.items() if name in names}
+        if not limited:
+            return
+        sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+        for sample in metric.samples:
+            shown = tuple(
+                (label, value if value in limited.get(label, (value,)) else UNEXPECTED)
+                for label, value in sample.labels.items()
+            )
+            sums[sample.name, shown] = sums.get((sample.name, shown), 0) + sample.value
+        metric.samples = [Sample(name, dict(labels), value) for (name, labels), value in sums.items()]
 
     def all(self) -> Iterable[Shown[Any]]:
         """Its own families, those that are not shown too."""
