@@ -72,6 +72,8 @@ def _histogram(name: str, labels: Values, values: Values, series: Histogram, ope
 
 def _library(metric: Metric, open_metrics: bool) -> Iterator[str]:
     """A family that the library has made, whose counters end in `_total`; those that `Registry.show` names do not."""
+    if not metric.samples:
+        return
     name, kind = metric.name, metric.type
     bare = kind == COUNTER and any(sample.name == name for sample in metric.samples)
     if not open_metrics:

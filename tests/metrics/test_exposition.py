@@ -114,7 +114,8 @@ class ExpositionTests(SynchronousTestCase):
         self.assertIn("# TYPE a_count counter\na_count_total 4\n", text_of(self.registry, open_metrics=True))
 
     def test_without_series(self) -> None:
-        """A family that has nothing to show is not named."""
+        """A family that has nothing to show is not named, nor is one of the library."""
+        self.registry.show(Fixed(UnknownMetricFamily("a_count", "[ALPHA] A.", labels=["x"])), ["a_count"])
         self.registry.add(counters("a_total", "A.", ("x",)))
         self.assertEqual(text_of(self.registry), "")
 
