@@ -86,6 +86,17 @@ class Background:
         return 0
 
     def _slice(self, task: Task) -> None:
+        """Without waiting for the disk: a slice that a power cut undoes is done again.
+
+        The next write waits for all that is before it in the log, so the order stays.
+        """
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            self._try_slice(task)
+        finally:
+            self._connection.execute("PRAGMA synchronous = FULL")
+
+    def _try_slice(self, task: Task) -> None:
         try:
             task.slice(self._amounts[task])
             if not task.pending:
@@ -108,9 +119,18 @@ class Background:
             self._amounts[task] = min(task.most, self._amounts[task] * 2)
 
     def _truncate(self) -> None:
-        """Fold the log into the file; a disk that refuses is asked again after the next slice."""
+        """Fold the log into the file; a disk that refuses is asked again after the next slice.
+
+        Nobody is waited for: a backup may read for long, and writes would wait as well.
+        """
+        execute = self._connection.execute
         try:
-            busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            (patience_ms,) = execute("PRAGMA busy_timeout").fetchone()
+            execute("PRAGMA busy_timeout = 0")
+            try:
+                busy, _, _ = execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                execute(f"PRAGMA busy_timeout = {patience_ms}")
             self._truncating = bool(busy)
         except sqlite3.Error:
             self._truncating = False

@@ -37,19 +37,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     async def work(reactor: Any) -> None:
         nonlocal status
-        status = await _told(COMMANDS[options.command], options, reactor)
+        status = await _perform(options, reactor)
 
     with suppress(SystemExit):
         react(lambda reactor: Deferred.fromCoroutine(work(reactor)))
     return status
 
 
-Command = Callable[[argparse.Namespace, Any], Awaitable[int]]
+async def perform(arguments: Sequence[str], reactor: Any) -> int:
+    """The same as `main`, on a reactor that runs."""
+    return await _perform(_parser().parse_args(arguments), reactor)
 
 
-async def _told(run: Command, options: argparse.Namespace, reactor: Any) -> int:
+async def _perform(options: argparse.Namespace, reactor: Any) -> int:
     try:
-        return await run(options, reactor)
+        return await COMMANDS[options.command](options, reactor)
     except ConfigError as error:
         for problem in error.problems:
             complain(problem)
@@ -178,6 +180,8 @@ def _say(result: Migrated) -> int:
         complain(f"{result.failed} objects could not be rewritten")
     return 1 if result.failed else 0
 
+
+Command = Callable[[argparse.Namespace, Any], Awaitable[int]]
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "check": _check,
