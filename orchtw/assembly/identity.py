@@ -1,4 +1,4 @@
-"""What a server says of itself to others: that it is there, and in which versions it stores (CTRL-40, VER-20)."""
+"""What a server says of itself to others: that it is there, and in which versions it stores (CTRL-40, VER-19)."""
 
 from __future__ import annotations
 

@@ -99,8 +99,7 @@ class Snapshot:
 def open_readable(path: Path) -> sqlite3.Connection:
     """A connection that cannot write to the store at `path`. Raises ConfigError where there is none."""
     try:
-        with open(path, "rb"):
-            pass
+        os.stat(path)  # opening and closing it would end the locks that this process may have on it
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     connection = None

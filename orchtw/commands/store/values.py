@@ -112,6 +112,9 @@ def _check_place(key: str, obj: Object, home: ResourceType | None) -> None:
     meta = obj["metadata"]
     if home is not None and obj["kind"] != home.kind:
         raise ValueError(f"{obj['kind']} is stored where {home.kind} should be")
-    own = "/".join(part for part in (meta.get("namespace"), meta.get("name")) if part)
-    if not own or not key.endswith(f"/{own}"):
-        raise ValueError(f"it says that it is {own or 'nobody'}")
+    names = [part for part in (meta.get("namespace"), meta.get("name")) if part]
+    if not names or not all(isinstance(part, str) for part in names):
+        raise ValueError("the object has no name")
+    own = "/".join(names)
+    if not key.endswith(f"/{own}"):
+        raise ValueError(f"it says that it is {own}")

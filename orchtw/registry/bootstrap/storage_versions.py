@@ -1,4 +1,4 @@
-"""What this server says of the versions in which it stores and reads the release's resources (reference VER-20)."""
+"""What this server says of the versions in which it stores and reads the release's resources (reference VER-19)."""
 
 from __future__ import annotations
 
