@@ -10,6 +10,8 @@ from types import FrameType
 
 import orjson
 
+from bench.admission import admission
+from bench.authentication import authentication, handshake
 from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
@@ -27,6 +29,7 @@ from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
 from bench.soak import soak
 from bench.startup import startup
+from bench.webhooks import webhooks
 from orchtw.naming import Naming
 
 FAMILIES: Mapping[str, Callable[[Bench], None]] = {
@@ -34,17 +37,21 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "create": create,
     "get": get,
     "apply": apply,
+    "admission": admission,
     "watch": fanout,
     "list": lists,
     "holdup": holdup,
     "holdup-custom": holdup_custom,
     "soak": soak,
     "authorization": authorization,
+    "webhooks": webhooks,
 }
 
 
 STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "startup": startup,
+    "authentication": authentication,
+    "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
 }

@@ -142,6 +142,8 @@ def _numbers(config: Config) -> list[str]:
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),
         ("concurrent-serviceaccount-token-syncs", config.concurrent_serviceaccount_token_syncs),
         ("namespace-sync-period", config.namespace_sync_period_s),
+        ("concurrent-resource-quota-syncs", config.concurrent_resource_quota_syncs),
+        ("resource-quota-sync-period", config.resource_quota_sync_period_s),
         ("cluster-signing-duration", config.cluster_signing_duration_s),
         ("identity-lease-duration-seconds", config.identity_lease_duration_seconds),
         ("identity-lease-renew-interval-seconds", config.identity_lease_renew_interval_seconds),

@@ -39,6 +39,21 @@ class CommandTests(SynchronousTestCase):
         self.assertEqual([line["requests"] for line in lines], [1000, 2000, 3000, 4000])
         self.assertIn("growth_percent", lines[-1])
 
+    def test_authentication(self) -> None:
+        """Every kind of credentials is known at once (reference AUTHN-6)."""
+        done = bench("--quick", "--scenarios=authentication")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        kinds = {"static token", "service account token", "token of a Secret", "client certificate"}
+        self.assertEqual({line["credentials"] for line in lines}, kinds)
+
+    def test_handshake(self) -> None:
+        """Sessions are resumed where that is asked for, with certificates too (reference AUTHN-15)."""
+        done = bench("--quick", "--scenarios=handshake")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([(line["errors"], line["connections"]) for line in lines], [(0, 50)] * 6)
+
     def test_authorization(self) -> None:
         """Decisions are timed, and every change of a binding counts for the next request (reference AUTHZ-16)."""
         done = bench("--quick", "--scenarios=authorization")
@@ -90,6 +105,25 @@ class CommandTests(SynchronousTestCase):
         self.assertEqual({line["kind"] for line in lines if "kind" in line}, {"widgets"})
         self.assertLess({"idle_watchers", "watch_paced", "watch_flat_out", "list_json", "list_table"}, found)
         self.assertEqual([each for each in found if each.startswith("list_pb")], [])
+
+    def test_admission(self) -> None:
+        """What each plugin takes with each operation, in a namespace with policies too."""
+        done = bench("--quick", "--scenarios=admission", "--n-create=20")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
+        self.assertEqual([line for line in lines.values() if line["errors"] or line["ops"] != 20], [])
+        self.assertEqual(len(lines), 18)
+        line = lines["admission_create_pods_policies"]
+        self.assertGreater(line["whole_us"], line["admit_plugins_us"]["ServiceAccount"])
+
+    def test_webhooks(self) -> None:
+        """Creates through webhooks of each kind."""
+        done = bench("--quick", "--scenarios=webhooks", "--n-create=5")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
+        self.assertEqual([line for line in lines.values() if line["errors"] or line["ops"] != 5], [])
+        names = ("none", "allow", "label", "slow")
+        self.assertEqual(set(lines), {f"webhooks_{name}_configmaps" for name in names})
 
     def test_definitions(self) -> None:
         """Many definitions: served, installed, discovered, described, used, and there again after a start."""

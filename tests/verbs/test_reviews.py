@@ -152,6 +152,20 @@ class TokenTests(Case):
             self.assertEqual((status.get("authenticated", False), status["user"]), (False, {}), token)
             self.assertEqual(status["error"], "invalid bearer token")
 
+    async def test_audiences(self) -> None:
+        """The status names the audiences that were asked for and fit: the API's by default (reference AUTHN-50)."""
+        own = "https://orch.default.svc.cluster.local"
+        for asked, told in (([], [own]), (["x", own], [own]), (["x"], None)):
+            status = (await self.asked({"token": TOKEN, "audiences": asked}))["status"]
+            self.assertEqual((status.get("authenticated", False), status.get("audiences")), (bool(told), told), asked)
+        many = {"token": TOKEN, "audiences": ["x"] * 1001}
+        text = "spec.audiences: Too many: 1001: must have at most 1000 items"
+        self.assertEqual((await self.asked(many, 400))["message"], text)
+
+    async def test_blank(self) -> None:
+        """A token that is only blanks is nobody's, not the anonymous user's (reference AUTHN-44)."""
+        self.assertEqual((await self.asked({"token": " "}))["status"]["error"], "invalid bearer token")
+
     async def test_no_token(self) -> None:
         """Without a token there is nothing to ask."""
         for spec in ({}, {"token": ""}):

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.errors import Cause, NotFound
+from orchtw.errors import Cause, InternalError, NotFound
 from orchtw.naming import Naming
 from orchtw.registry.namespace_lookup import Namespaces
 from orchtw.schema.catalogue import ResourceType
@@ -55,13 +55,22 @@ class NamespaceLifecycle:
 
     async def _check_namespace(self, attributes: Attributes) -> None:
         namespace = attributes.namespace
-        phase = self._namespaces.phase_of(namespace)
-        if phase is None and (due := self._namespaces.due()) is not None:
-            await due
-            phase = self._namespaces.phase_of(namespace)
+        try:
+            phase = await self._phase_of(attributes, namespace)
+        except InternalError:
+            if attributes.operation == "UPDATE":
+                return  # it is there, though nobody can read it: its objects are looked after
+            raise
         if phase is None:
             raise NotFound.of("namespaces", "", namespace)
         if phase == "Terminating" and attributes.operation == "CREATE":
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
             cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
             raise attributes.forbidden(why, [cause])
+
+    async def _phase_of(self, attributes: Attributes, namespace: str) -> str | None:
+        phase = self._namespaces.phase_of(namespace)
+        if phase is None and (due := self._namespaces.due()) is not None:
+            await attributes.until_known(due)
+            phase = self._namespaces.phase_of(namespace)
+        return phase
