@@ -35,8 +35,8 @@ from orchtw.controllers.service_accounts.tokens import TokenController
 from orchtw.controllers.storage_versions import StorageVersionCollector
 from orchtw.controllers.volume_protection import VolumeProtection
 from orchtw.naming import Naming
-from orchtw.registry.bootstrap.storage_versions import states_versions
 from orchtw.quota.unsettled import Unsettled
+from orchtw.registry.bootstrap.storage_versions import states_versions
 from orchtw.request import RequestInfo, UserInfo
 
 FOREIGN_CHARGES_S: Final = 5.0
