@@ -9,11 +9,11 @@ import argparse
 import os
 import sqlite3
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
@@ -136,11 +136,21 @@ async def _export(options: argparse.Namespace, reactor: Any) -> int:
     return 1 if failed else 0
 
 
-def _output(target: str) -> Any:
-    """Standard output, or a new file for the owner's eyes only: there are secrets in it."""
+@contextmanager
+def _output(target: str) -> Iterator[BinaryIO]:
+    """Standard output, or a new file for the owner's eyes only, as there are secrets in it; a part does not stay."""
     if target == STDIO:
-        return nullcontext(sys.stdout.buffer)
-    return open(target, "xb", opener=partial(os.open, mode=0o600))
+        yield sys.stdout.buffer
+        return
+    file = open(target, "xb", opener=partial(os.open, mode=0o600))
+    try:
+        with file:
+            yield file
+    except BaseException as error:
+        os.unlink(target)
+        if isinstance(error, OSError):
+            error.filename = error.filename or target
+        raise
 
 
 async def _import(options: argparse.Namespace, reactor: Any) -> int:

@@ -91,7 +91,7 @@ class CommandCase(TestCase):
         output, errors = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
         with redirect_stdout(output), redirect_stderr(errors):
             where = f"--data-dir={folder or self.data}"
-            status = await perform([command, where, *map(os.fspath, arguments)], reactor)
+            status = await perform([command, where, *[os.fspath(each) for each in arguments]], reactor)
         output.flush()
         assert isinstance(output.buffer, io.BytesIO)
         return status, output.buffer.getvalue().decode(), errors.getvalue()

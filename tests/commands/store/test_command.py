@@ -8,13 +8,15 @@ import sqlite3
 import stat
 from base64 import b64encode
 from contextlib import closing
+from errno import ENOSPC
 from pathlib import Path
 
+from orchtw.commands.store.lines import Item
 from orchtw.storage.interface import Op
 from orchtw.storage.sqlite_snapshot import Snapshot
 from tests.commands.store.case import CommandCase
 
-PROVIDERS = {"aescbc": {}, "aesgcm": {}, "secretbox": {}}
+PROVIDERS = ("aescbc", "aesgcm", "secretbox")
 
 
 class CheckTests(CommandCase):
@@ -115,10 +117,10 @@ class CopyTests(CommandCase):
         self.assertIn("(and 5 more; see orch-store check)", line)
         self.assertFalse(other.exists())
 
-    async def test_full_disk(self) -> None:
-        """A copy that does not fit leaves nothing behind."""
+    async def test_target_that_cannot_be_made(self) -> None:
+        """Where no file can be made, that is the line."""
         await self.filled()
-        target = Path("/dev/full/none")
+        target = self.store / "copy"
         self.assertEqual(await self.refused("backup", target), f"{target}: Not a directory")
 
 
@@ -199,6 +201,19 @@ class LinesTests(CommandCase):
         self.with_input((await self.run_command("export")).encode())
         other = self.folder / "other"
         self.assertIn("6 objects", await self.run_command("import", folder=other))
+
+    async def test_full_disk(self) -> None:
+        """A part of an export does not stay, and the line names the file."""
+        await self.filled()
+        target = self.folder / "lines"
+
+        def full(self: Item) -> bytes:
+            raise OSError(ENOSPC, "No space left on device")
+
+        self.patch(Item, "line", full)
+        self.assertEqual(await self.refused("export", target), f"{target}: No space left on device")
+        self.assertFalse(target.exists())
+        self.assertEqual(await self.refused("export", self.store), f"{self.store}: File exists")
 
     async def test_what_cannot_be_read(self) -> None:
         """It is named and left out; the others are there, and the status says so."""

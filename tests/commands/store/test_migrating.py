@@ -6,6 +6,7 @@ import json
 from base64 import b64encode
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -51,7 +52,7 @@ class MigrateTests(CommandCase):
         await self.filled()
         path = Path(self.mktemp()).absolute()
         provider = {"aescbc": {"keys": [{"name": "k", "secret": b64encode(b"k" * 32).decode()}]}}
-        plain = {"identity": {}}
+        plain: dict[str, Any] = {"identity": {}}
         for providers, prefix in (([provider, plain], b"k8s:enc:aescbc"), ([plain, provider], b"k8s\0")):
             path.write_text(
                 json.dumps(
