@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ import orchtw
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Client
-from tests.end_to_end.test_encryption import SECRETS, EncryptionCase, key
+from tests.end_to_end.test_encryption import SECRETS, WORDS, EncryptionCase, key
 from tests.end_to_end.test_start import ProcessCase
+from tests.storage.encryption.key_service import KeyService
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 ROOT = str(Path(orchtw.__file__).resolve().parent.parent)
@@ -179,6 +182,41 @@ class MigrationTests(EncryptionCase):
         for path in (kubeconfig, Path("none")):
             status, output, errors = await orch_store("migrate", f"--kubeconfig={path}")
             self.assertEqual((status, output, errors.count("\n")), (1, "", 1), errors)
+
+
+class KeyServiceTests(EncryptionCase):
+    """With a key management service on a socket."""
+
+    async def test_there_and_back(self) -> None:
+        """Check, export, import and migrate ask it for keys; without it what it sealed is named."""
+        folder = tempfile.TemporaryDirectory()  # a socket's path must be short
+        self.addCleanup(folder.cleanup)
+        service = KeyService(f"unix:{folder.name}/kms.sock")
+        self.addCleanup(lambda: service.stop())
+        plugin = {"name": "k", "endpoint": f"unix://{folder.name}/kms.sock", "timeout": "2s"}
+        flag = self.configuration({"kms": plugin}, {"identity": {}})
+        server, client = await self.running(flag)
+        await self.make(client, "a")
+        await server.terminate()
+        lines, other = Path(self.mktemp()).absolute(), Path(self.mktemp()).absolute()
+        here = f"--data-dir={server.data_dir}"
+        for words in (
+            ("check", here, flag),
+            ("export", here, flag, lines),
+            ("import", f"--data-dir={other}", flag, lines),
+            ("migrate", here, flag),
+        ):
+            status, _, errors = await orch_store(*words)
+            self.assertEqual((status, errors), (0, ""), words)
+        self.folder = str(other)
+        self.assertFalse(self.on_disk())
+        server, client = await self.running(flag)
+        self.assertEqual(await self.words(client, "a"), b64encode(WORDS.encode()).decode())
+        await server.terminate()
+        service.stop()
+        status, _, errors = await orch_store("export", f"--data-dir={other}", flag, Path(self.mktemp()))
+        self.assertEqual(status, 1)
+        self.assertIn("orch-store: /registry/secrets/default/a at ", errors)
 
 
 class StorageVersionTests(ProcessCase):
