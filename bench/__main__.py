@@ -11,6 +11,7 @@ from types import FrameType
 import orjson
 
 from bench.admission import admission
+from bench.admission_cpu import admission_cpu
 from bench.authentication import authentication, handshake
 from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
@@ -50,6 +51,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
 
 STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "startup": startup,
+    "admission-cpu": admission_cpu,
     "authentication": authentication,
     "handshake": handshake,
     "definitions": definitions,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
 ON_DEMAND = (
-    *("admission", "apply", "authentication", "authorization", "definitions", "handshake", "holdup"),
+    *("admission", "admission-cpu", "apply", "authentication", "authorization", "definitions", "handshake", "holdup"),
     *("holdup-custom", "holdup-restart", "soak", "webhooks"),
 )
 FORMATS = ("json", "pb")

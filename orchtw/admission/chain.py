@@ -63,7 +63,8 @@ class Half:
         whole: Outcomes | None = None,
         seconds: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._steps = tuple(steps)
+        # With its method at hand a series costs a third less: every write counts in a dozen.
+        self._steps = tuple((step, measured.passed.observe, measured) for step, measured in steps)
         self._whole = whole or Outcomes(Durations(), Durations())
         self._seconds = seconds
 
@@ -71,7 +72,7 @@ class Half:
         return len(self._steps)
 
     def __iter__(self) -> Iterator[Step]:
-        return iter([step for step, _ in self._steps])
+        return iter([step for step, *_ in self._steps])
 
     async def run(self, attributes: Attributes) -> None:
         """Ask each step, and all of them once more if one asks for that; the first refusal is raised."""
@@ -81,11 +82,11 @@ class Half:
         begun = before = seconds()
         try:
             while True:
-                for step, measured in self._steps:
+                for step, passed, measured in self._steps:  # noqa: B007 - the one that refuses is looked at below
                     await step(attributes)
                     # One look at the clock between two steps: it ends one and begins the other.
                     after = seconds()
-                    measured.passed.observe(after - before)
+                    passed(after - before)
                     before = after
                 if not attributes.begins_again():
                     break

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 import attrs
 
 from orchtw.admission.attributes import Attributes, Operation, Surface
@@ -45,9 +47,9 @@ class Admission:
         self._wanted = wanted
         self.validates = bool(plan.validating)
 
-    async def admit(self) -> None:
+    def admit(self) -> Awaitable[None]:
         """Run the mutating half; the first refusal ends the write."""
-        await self._plan.mutating.run(self._attributes)
+        return self._plan.mutating.run(self._attributes)
 
     def outcome(self) -> Object:
         """The wanted object as the mutating plugins left it: canonical, with defaults, in the target's version.
@@ -71,9 +73,9 @@ class Admission:
         served, view = self._write.target.shown_draft(obj), self._write.view
         self._attributes.finish(view.show(served) if view else served)
 
-    async def validate(self) -> None:
+    def validate(self) -> Awaitable[None]:
         """Run the validating half; the first refusal ends the write."""
-        await self._plan.validating.run(self._attributes)
+        return self._plan.validating.run(self._attributes)
 
     def end(self) -> None:
         """The write has ended."""

@@ -116,6 +116,14 @@ class CommandTests(SynchronousTestCase):
         line = lines["admission_create_pods_policies"]
         self.assertGreater(line["whole_us"], line["admit_plugins_us"]["ServiceAccount"])
 
+    def test_admission_cpu(self) -> None:
+        """What admission takes of the CPU, for each kind."""
+        done = bench("--quick", "--scenarios=admission-cpu", "--n-create=20")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
+        self.assertEqual(set(lines), {"admission_cpu_configmaps", "admission_cpu_pods"})
+        self.assertTrue(all(line["create_us"] > 0 and not line["errors"] for line in lines.values()))
+
     def test_webhooks(self) -> None:
         """Creates through webhooks of each kind."""
         done = bench("--quick", "--scenarios=webhooks", "--n-create=5")

@@ -341,7 +341,7 @@ class KopfTests(ProcessCase):
                 hook
                 for kind in ("mutating", "validating")
                 for each in (await self.user.get(f"{WEBHOOKS}/{kind}webhookconfigurations")).json["items"]
-                for hook in each["webhooks"]
+                for hook in each.get("webhooks") or ()
                 if hook.get("rules")
             ]
             if len(found) == 2:

@@ -33,7 +33,7 @@ class Notes:
         """A patch was applied."""
         names = orjson.dumps({"configuration": hook.configuration, "webhook": hook.name})[:-1]
         value = b'%b,"patch":%b,"patchType":%b}' % (names, patch, _PATCH_TYPE)
-        asked.annotate(self._patch + _place(asked, number), value.decode())
+        asked.annotate(self._patch + _place(asked, number), value.decode(), detailed=True)
 
     def failed_open(self, asked: Attributes, hook: Hook, number: int, *, mutating: bool) -> None:
         """A webhook could not be called, and the request goes on."""
