@@ -192,6 +192,7 @@ class SqliteStore(Store):
             Single(measured.batches, "orchtw_store_batch_writes", "Writes that are committed together."),
             Single(measured.commits, "orchtw_store_commit_seconds", "Time that a commit takes in seconds."),
             Single(measured.checkpoints, "orchtw_store_checkpoint_seconds", "Time to fold the log into the file."),
+            Single(measured.cuts, "orchtw_store_log_cut_seconds", "Time to cut the log back to nothing."),
             Single(measured.slices, "orchtw_store_background_seconds", "Time of a slice of background work."),
         )
 

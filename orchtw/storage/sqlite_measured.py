@@ -1,4 +1,4 @@
-"""What the writer thread measures of itself (reference METRIC-7). It alone adds; others only read."""
+"""What the store's threads measure of themselves (reference METRIC-7); others only read."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ def _durations() -> Histogram:
 
 @attrs.frozen(slots=True, eq=False)
 class Measured:
-    """Writes that are committed together, and the seconds of commits, of folding the log, of background slices."""
+    """Writes that are committed together, and the seconds of commits, of cutting the log, of background slices.
+
+    `checkpoints` has the passes of the thread beside the writer, which alone adds to it.
+    """
 
     batches: Histogram = attrs.field(factory=lambda: Histogram(doubling(1, 9)))
     commits: Histogram = attrs.field(factory=_durations)
+    cuts: Histogram = attrs.field(factory=_durations)
     checkpoints: Histogram = attrs.field(factory=_durations)
     slices: Histogram = attrs.field(factory=_durations)
