@@ -83,7 +83,9 @@ class Request:
     `repeated` has the lines of names that came more than once, where the edge knows them: see `lines`.
     `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
-    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it.
+    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `queued` says
+    that it waits for its turn and that nothing of it has been done. `answer_headers` are put on its answer, whatever
+    that is.
     """
 
     method: str
@@ -100,12 +102,16 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    queued: bool = False
+    answer_headers: Sequence[tuple[str, str]] = ()
     _params: dict[str, list[str]] | None = None
 
     @property
     def ends_with_client(self) -> bool:
-        """Whether nobody needs the outcome of this request when its client has left: it writes nothing here."""
-        return self.passed_on or self.method in ("GET", "HEAD")
+        """Whether nobody needs the outcome of this request when its client has left: it writes nothing here, or has
+        not begun.
+        """
+        return self.passed_on or self.queued or self.method in ("GET", "HEAD")
 
     @property
     def params(self) -> dict[str, list[str]]:

@@ -130,6 +130,7 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and {HIGHEST}")
     if config.max_inflight_bytes < MIN_INFLIGHT_BYTES:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
+    problems += _in_flight(config)
     positive = (
         ("request-timeout", config.request_timeout_s),
         ("min-request-timeout", config.min_request_timeout),
@@ -145,6 +146,22 @@ def _numbers(config: Config) -> list[str]:
         ("cluster-signing-duration", config.cluster_signing_duration_s),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
+
+
+def _in_flight(config: Config) -> list[str]:
+    """The limits of requests at a time, which are the seats of all priority levels together."""
+    reads, writes = config.max_requests_inflight, config.max_mutating_requests_inflight
+    problems = []
+    if reads < 0:
+        problems.append("--max-requests-inflight can not be negative value")
+    if writes < 0:
+        problems.append("--max-mutating-requests-inflight can not be negative value")
+    if not problems and config.enable_priority_and_fairness and reads + writes == 0:
+        problems.append(
+            "invalid configuration: MaxRequestsInFlight=0 and MaxMutatingRequestsInFlight=0; "
+            "they must add up to something positive"
+        )
+    return problems
 
 
 def _origins(patterns: tuple[str, ...]) -> list[str]:

@@ -1,0 +1,101 @@
+"""Priority and fairness: a request begins when there are seats for it in its level (reference FLOW-3, FLOW-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from orchtw.filters.chain import Proceed
+from orchtw.flowcontrol.control import FlowControl, Seats
+from orchtw.flowcontrol.levels import KnownFlow
+from orchtw.flowcontrol.queued import Queued
+from orchtw.flowcontrol.seating import Seating
+from orchtw.flowcontrol.stats import kind_of
+from orchtw.request import Request, Response
+from orchtw.rules.long_running import long_running
+
+_REFUSAL: Final = b"Too many requests, please try again later.\n"
+_REFUSAL_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Retry-After", "1"))
+
+
+def too_many_requests() -> Response:
+    """The plain answer to a request that finds no place (reference ERR-35)."""
+    return Response(
+        code=429, content_type="text/plain; charset=utf-8", body=_REFUSAL, headers=list(_REFUSAL_HEADERS)
+    )
+
+
+class PriorityAndFairness:
+    """Finds each request's flow, and has it wait until it has seats. Of long-running requests only watches are
+    counted, while they start.
+    """
+
+    def __init__(self, control: FlowControl) -> None:
+        self._control = control
+        self._flow = control.live.flow
+
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+        """Serve the request in its turn, or answer 429."""
+        info, user = request.info, request.user
+        assert info is not None and user is not None
+        if long_running(info) and info.verb != "watch":
+            return proceed(request)
+        flow = self._flow(user, info)
+        request.answer_headers = flow.headers
+        seating = flow.level.seating
+        if seating is None:
+            return self._serve(request, proceed, Seats(self._control, flow, None, 1))
+        seats = 1 if info.verb == "get" else seating.width(self._control.work.seats(request, info))
+        if not self._control.starts.free():
+            return self._wait_for_turn(request, proceed, flow, seating, seats)
+        pool = seating.take(flow, seats)
+        if not pool:
+            return self._wait(request, proceed, flow, seating, seats)
+        return self._serve(request, proceed, Seats(self._control, flow, seating, seats, pool))
+
+    async def _wait_for_turn(
+        self, request: Request, proceed: Proceed, flow: KnownFlow, seating: Seating, seats: int
+    ) -> Response:
+        assert request.user is not None
+        request.queued = True
+        try:
+            await self._control.starts.turn(request.user.name)
+        finally:
+            request.queued = False
+        pool = seating.take(flow, seats)
+        if not pool:
+            return await self._wait(request, proceed, flow, seating, seats)
+        return await self._serve(request, proceed, Seats(self._control, flow, seating, seats, pool))
+
+    async def _wait(
+        self, request: Request, proceed: Proceed, flow: KnownFlow, seating: Seating, seats: int
+    ) -> Response:
+        assert request.info is not None
+        queued = await self._control.room.wait(request, flow, seating, seats)
+        if not isinstance(queued, Queued):
+            self._control.in_flight.dropped[kind_of(request.info.verb)] += 1
+            return too_many_requests()
+        taken = Seats(self._control, flow, seating, queued.seats, queued.pool, queued.queue)
+        return await self._serve(request, proceed, taken)
+
+    async def _serve(self, request: Request, proceed: Proceed, seats: Seats) -> Response:
+        info = request.info
+        assert info is not None
+        seats.begin(info.verb)
+        left = True
+        try:
+            response = await proceed(request)
+            if info.verb != "watch" and not is_whole(response):
+                left = False
+                seats.keep(response)
+            elif seats.seats > 1:
+                seats.linger_s = self._control.work.lingers_s(info)
+            return response
+        finally:
+            if left:
+                seats.leave()
+
+
+def is_whole(response: Response) -> bool:
+    """Whether nothing is left to be made or asked for while the answer is sent."""
+    return type(response.body) is bytes and response.parts is None and response.stream is None
