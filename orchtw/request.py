@@ -83,9 +83,9 @@ class Request:
     `repeated` has the lines of names that came more than once, where the edge knows them: see `lines`.
     `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
-    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `queued` says
-    that it waits for its turn and that nothing of it has been done. `answer_headers` are put on its answer, whatever
-    that is.
+    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `queued`
+    says that it waits for its turn and that nothing of it has been done. `answer_headers` are put on its answer,
+    whatever that is.
     """
 
     method: str

@@ -10,6 +10,7 @@ from random import SystemRandom
 import attrs
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.assembly.flow_control import Limiting
 from orchtw.assembly.resources import Resources
 from orchtw.authn.method import Authenticator
 from orchtw.authn.service_accounts.issuing import AccountTokens
@@ -51,7 +52,8 @@ class Parts:
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
     authenticator and the authorizer answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
-    asks them. `accounts` issues tokens of service accounts.
+    asks them. `accounts` issues tokens of service accounts. `limiting`
+    limits the requests at a time.
     """
 
     resources: Resources
@@ -70,6 +72,7 @@ class Parts:
     documents: RemoteDocuments
     pass_on: PassOn
     accounts: AccountTokens
+    limiting: Limiting
 
 
 class API:
@@ -89,6 +92,8 @@ class API:
         self.acceptance = Acceptance(self._negotiator, self._representations)
         self._metrics = Metrics()
         self._metrics.count_damaged(lambda: resources.cacher.damaged)
+        for collector in parts.limiting.collectors:
+            self._metrics.registry.register(collector)
         reading, writing = self._reading(), self._writing()
         times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
         self.handler = ResourceHandler(
@@ -135,6 +140,7 @@ class API:
                 Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
                 Version(resources.naming),
                 self._metrics,
+                *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
                 IssuerDiscovery(parts.accounts),
                 Discovery(
                     resources.targets,

@@ -9,6 +9,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.registry.aggregation.registration import Registration
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo, publish_authentication_info
+from orchtw.registry.bootstrap.flow_control import keep_flow_objects
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.priority_classes import create_priority_classes
 from orchtw.registry.bootstrap.roles import reconcile_roles
@@ -23,6 +24,7 @@ STEPS = (
     "bootstrap-controller",
     "rbac/bootstrap-roles",
     "scheduling/bootstrap-system-priority-classes",
+    "priority-and-fairness-config-producer",
     "start-cluster-authentication-info-controller",
     "orch-apiserver-autoregistration",
 )
@@ -55,6 +57,7 @@ class Bootstrap:
             self._namespaces_and_service,
             self._roles,
             partial(create_priority_classes, maker),
+            partial(keep_flow_objects, maker),
             lambda: publish_authentication_info(maker, info()),
             registration.run,
         )

@@ -18,6 +18,7 @@ from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
+from orchtw.assembly.flow_control import has_priorities, limiting
 from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
@@ -41,6 +42,7 @@ from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
+from orchtw.flowcontrol.conditions import Conditions
 from orchtw.naming import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import FollowedFiles
@@ -107,7 +109,10 @@ class Instance:
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
         )
         controllers = self._controllers(registry, authorizer, signing)
-        self._readiness = Readiness(self.resources, controllers, STEPS if config.bootstrap else (), reactor)
+        steps = STEPS if config.bootstrap else ()
+        self._readiness = Readiness(
+            self.resources, controllers, steps, reactor, priorities=has_priorities(config)
+        )
         self._client_ca_pem = client_ca_pem
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
@@ -115,6 +120,9 @@ class Instance:
         self.definitions = definitions(self.resources, registry, self.caller, self._leases.several, config.gates)
         if self.definitions is not None:
             self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self._limiting = limiting(config, self.resources)
+        if self._limiting.control is not None:
+            self._limiting.control.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap = self._made_bootstrap() if config.bootstrap else None
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
@@ -151,6 +159,7 @@ class Instance:
             pass_on=passing.pass_on,
             accounts=self._accounts,
             outward=outward(config, self.resources, origins, self.reloads),
+            limiting=self._limiting,
         )
         api = API(parts, config)
         aggregated = Aggregated(aggregation.api_services, passing, api.handler.handle)
@@ -162,6 +171,7 @@ class Instance:
             authenticator=authenticator,
             authorizer=authorizer,
             origins=origins,
+            limiting=self._limiting.stage,
             refuse=api.acceptance.refusal,
         )
         table = stages(host, config)
@@ -174,6 +184,9 @@ class Instance:
         service = ServerService(cluster_ip=_first_service_ip(self._config), leases=self._leases)
         maker = Maker(targets=resources.targets, writes=self.writes, naming=resources.naming)
         aggregation.look_after(maker)
+        if self._limiting.control is not None:
+            conditions = Conditions(self._limiting.control.live, maker, self._reactor, time.time)
+            conditions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         registration = Registration(maker, aggregation.api_services, self._reactor)
 
         def info() -> AuthenticationInfo:
@@ -240,6 +253,8 @@ class Instance:
         await self.resources.start()
         self._aggregation.api_services.open()
         self.roles.follow()
+        if self._limiting.control is not None:
+            self._limiting.control.live.follow()
         self._readiness.caches_filled()
         await self._presence.start()
         if self._bootstrap is not None:

@@ -23,7 +23,7 @@ DELAY_S: Final = 0.1
 RETRY_S: Final = 10.0
 
 
-class Conditions(Service):  # type: ignore[misc]
+class Conditions(Service):
     """Looks at all schemas a moment after one of them, or a level, has changed; in one process of a cluster."""
 
     _log = Logger()

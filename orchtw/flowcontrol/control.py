@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+
 from twisted.application.service import Service
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
@@ -17,7 +18,7 @@ from orchtw.flowcontrol.work import Work
 from orchtw.request import Ending, Response
 
 
-class FlowControl(Service):  # type: ignore[misc]
+class FlowControl(Service):
     """The parts. `request_timeout_s` is the time for a request: a quarter of it may be spent waiting."""
 
     def __init__(

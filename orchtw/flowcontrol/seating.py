@@ -1,7 +1,7 @@
 """The seats of one priority level, and the fair queues of those who wait for them (reference FLOW-4, FLOW-9).
 
-Fairness is by virtual time: a queue's tag is the work that it has been given, in seats times seconds, and the queue with
-the least tag is next. A queue that was idle begins at the present tag, so nobody saves up. Nothing here knows of
+Fairness is by virtual time: a queue's tag is the work that it has been given, in seats times seconds, and the queue
+with the least tag is next. A queue that was idle begins at the present tag, so nobody saves up. Nothing here knows of
 requests, clocks or Deferreds.
 """
 

@@ -1,8 +1,8 @@
 """In which order requests begin when the reactor has more of them than it can do at once (reference FLOW-10).
 
-All that has come is read in a turn of the reactor, whoever sent it. So when requests of one turn have taken SLICE_S, the
-others wait, and begin user by user, a slice a turn. Somebody with one request then waits for one request of everybody
-else's, not for all of theirs.
+All that has come is read in a turn of the reactor, whoever sent it. So when requests of one turn have taken SLICE_S,
+the others wait, and begin user by user, a slice a turn. Somebody with one request then waits for one request of
+everybody else's, not for all of theirs.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ def _shown(bound: float) -> str:
 class Stats:
     """Of the requests of one schema in one level. What began at once is not in `waited`, which would be zeros."""
 
-    __slots__ = ("dispatched", "durations", "executing", "gave_up", "lengths", "rejected", "seats", "waited", "waiting")
+    __slots__ = (
+        "dispatched", "durations", "executing", "gave_up", "lengths", "rejected", "seats", "waited", "waiting",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.dispatched = self.executing = self.waiting = self.seats = 0
