@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
-ON_DEMAND = ("apply", "definitions", "holdup", "holdup-custom", "holdup-restart", "soak")
+ON_DEMAND = ("apply", "definitions", "holdup", "holdup-custom", "holdup-restart", "overload", "soak")
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
 MAX_KIB = 12  # a request stays within one TLS record
@@ -25,6 +25,7 @@ QUICK = {
     "idle_seconds": 0.5,
     "definitions": 20,
     "soak_requests": 4000,
+    "greedy": 100,
     "starts": 1,
     "repeats": 1,
 }
@@ -53,6 +54,7 @@ class Options(argparse.Namespace):
     idle_seconds: float
     definitions: int
     soak_requests: int
+    greedy: int
     starts: int
     cases: tuple[str, ...]
     repeats: int
@@ -119,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
     add("--definitions", type=_positive, default=500, help="how many the scenario definitions creates")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
+    add("--greedy", type=_positive, default=2000, help="connections of the greedy user in the scenario overload")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")
     add("--repeats", type=_positive, default=3, help="times that each case of holdup is sent; the line has the best")
