@@ -9,8 +9,8 @@ from orchtw.filters.chain import Proceed
 from orchtw.flowcontrol.control import FlowControl, Seats
 from orchtw.flowcontrol.levels import KnownFlow
 from orchtw.flowcontrol.queued import Queued
-from orchtw.flowcontrol.seating import Seating
-from orchtw.flowcontrol.stats import kind_of
+from orchtw.flowcontrol.seating import COMMON, Queue, Seating
+from orchtw.flowcontrol.stats import READ_VERBS, kind_of
 from orchtw.request import Request, Response
 from orchtw.rules.long_running import long_running
 
@@ -44,14 +44,15 @@ class PriorityAndFairness:
         request.answer_headers = flow.headers
         seating = flow.level.seating
         if seating is None:
-            return self._serve(request, proceed, Seats(self._control, flow, None, 1))
-        seats = 1 if info.verb == "get" else seating.width(self._control.work.seats(request, info))
-        if not self._control.starts.free():
+            return self._serve(request, proceed, flow, None, 1, COMMON)
+        control = self._control
+        seats = 1 if info.verb == "get" else seating.width(control.work.seats(request, info))
+        if not control.starts.free():
             return self._wait_for_turn(request, proceed, flow, seating, seats)
         pool = seating.take(flow, seats)
         if not pool:
             return self._wait(request, proceed, flow, seating, seats)
-        return self._serve(request, proceed, Seats(self._control, flow, seating, seats, pool))
+        return self._serve(request, proceed, flow, seating, seats, pool)
 
     async def _wait_for_turn(
         self, request: Request, proceed: Proceed, flow: KnownFlow, seating: Seating, seats: int
@@ -65,7 +66,7 @@ class PriorityAndFairness:
         pool = seating.take(flow, seats)
         if not pool:
             return await self._wait(request, proceed, flow, seating, seats)
-        return await self._serve(request, proceed, Seats(self._control, flow, seating, seats, pool))
+        return await self._serve(request, proceed, flow, seating, seats, pool)
 
     async def _wait(
         self, request: Request, proceed: Proceed, flow: KnownFlow, seating: Seating, seats: int
@@ -75,21 +76,30 @@ class PriorityAndFairness:
         if not isinstance(queued, Queued):
             self._control.in_flight.dropped[kind_of(request.info.verb)] += 1
             return too_many_requests()
-        taken = Seats(self._control, flow, seating, queued.seats, queued.pool, queued.queue)
-        return await self._serve(request, proceed, taken)
+        return await self._serve(request, proceed, flow, seating, queued.seats, queued.pool, queued.queue)
 
-    async def _serve(self, request: Request, proceed: Proceed, seats: Seats) -> Response:
-        info = request.info
-        assert info is not None
-        seats.begin(info.verb)
+    async def _serve(
+        self,
+        request: Request,
+        proceed: Proceed,
+        flow: KnownFlow,
+        seating: Seating | None,
+        count: int,
+        pool: int,
+        queue: Queue | None = None,
+    ) -> Response:
+        assert request.info is not None
+        control, verb = self._control, request.info.verb
+        mark = control.reads if verb in READ_VERBS else control.writes
+        seats = Seats(control, flow, seating, count, pool, queue, mark)
         left = True
         try:
             response = await proceed(request)
-            if info.verb != "watch" and not is_whole(response):
+            if verb != "watch" and not is_whole(response):
                 left = False
                 seats.keep(response)
-            elif seats.seats > 1:
-                seats.linger_s = self._control.work.lingers_s(info)
+            elif count > 1:
+                seats.linger_s = control.work.lingers_s(request.info)
             return response
         finally:
             if left:

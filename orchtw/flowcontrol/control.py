@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable
 
 from twisted.application.service import Service
@@ -11,9 +12,9 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from orchtw.flowcontrol.levels import KnownFlow
 from orchtw.flowcontrol.live import Live
 from orchtw.flowcontrol.queued import WaitingRoom
-from orchtw.flowcontrol.seating import COMMON, Queue, Seating
+from orchtw.flowcontrol.seating import Queue, Seating
 from orchtw.flowcontrol.starts import Starts
-from orchtw.flowcontrol.stats import InFlight, Watermark, kind_of
+from orchtw.flowcontrol.stats import MUTATING, READ_ONLY, TIMES_S, InFlight, Watermark
 from orchtw.flowcontrol.work import Work
 from orchtw.request import Ending, Response
 
@@ -35,6 +36,7 @@ class FlowControl(Service):
         self.seconds = clock.seconds
         self.request_timeout_s = request_timeout_s
         self.in_flight = InFlight()
+        self.reads, self.writes = (self.in_flight.executing[kind] for kind in (READ_ONLY, MUTATING))
         self.room = WaitingRoom(clock, wall, request_timeout_s, self.in_flight)
         self.starts = Starts(clock.seconds, lambda work: clock.callLater(0, work), self.room.call)
         self._later: set[IDelayedCall] = set()
@@ -65,7 +67,10 @@ class FlowControl(Service):
 
 
 class Seats:
-    """What one request occupies while it is served; without `seating`, nothing, but it is counted."""
+    """What one request occupies from now on, while it is served; without `seating`, nothing, but it is counted.
+
+    Where the seats come from a queue, that is charged for the time.
+    """
 
     __slots__ = ("_began", "_control", "_flow", "_mark", "_pool", "_queue", "_seating", "linger_s", "seats")
 
@@ -75,27 +80,24 @@ class Seats:
         flow: KnownFlow,
         seating: Seating | None,
         seats: int,
-        pool: int = COMMON,
-        queue: Queue | None = None,
+        pool: int,
+        queue: Queue | None,
+        mark: Watermark,
     ) -> None:
         self._control = control
         self._flow = flow
         self._seating = seating
         self._pool = pool
         self._queue = queue
+        self._mark: Watermark | None = mark
         self.seats = seats
         self.linger_s = 0.0
-
-    def begin(self, verb: str) -> None:
-        """The request is served from now on."""
-        control, stats = self._control, self._flow.stats
         now = self._began = control.seconds()
-        self._mark: Watermark | None
-        mark = self._mark = control.in_flight.executing[kind_of(verb)]
         mark.add(now)
+        stats = flow.stats
         stats.dispatched += 1
         stats.executing += 1
-        stats.seats += self.seats
+        stats.seats += seats
 
     def keep(self, response: Response) -> None:
         """Occupy the seats until the answer has been sent, or its request's time is over."""
@@ -117,11 +119,13 @@ class Seats:
         control, stats = self._control, self._flow.stats
         took_s = control.seconds() - self._began
         stats.executing -= 1
-        stats.durations.observe(took_s)
+        durations = stats.durations
+        durations.counts[bisect_left(TIMES_S, took_s)] += 1
+        durations.sum += took_s
         if self.linger_s:
             control.later(self.linger_s, lambda: self._give(took_s))
-        else:
-            self._give(took_s)
+            return
+        self._give(took_s)
 
     def _give(self, took_s: float) -> None:
         self._flow.stats.seats -= self.seats

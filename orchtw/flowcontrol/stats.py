@@ -11,7 +11,7 @@ LENGTHS: Final = (0.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0)
 
 READ_ONLY: Final = "readOnly"
 MUTATING: Final = "mutating"
-_READS: Final = frozenset({"get", "list", "watch"})
+READ_VERBS: Final = frozenset({"get", "list", "watch"})
 
 
 class Histogram:
@@ -106,4 +106,4 @@ class InFlight:
 
 def kind_of(verb: str) -> str:
     """Whether a request of this verb reads or writes."""
-    return READ_ONLY if verb in _READS else MUTATING
+    return READ_ONLY if verb in READ_VERBS else MUTATING
