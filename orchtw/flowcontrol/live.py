@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from twisted.logger import Logger
@@ -104,14 +104,14 @@ class Live:
             else:
                 known.configure(each, shared.get(name, 0))
         self.retire()
-        self._keep_stats(schemas)
+        self._keep_stats(each for each in schemas.values() if each.level in settings)
         served = {name: level for name, level in self.levels.items() if not level.gone}
         self._classifier = Classifier(schemas.values(), served, self.stats, self._naming)
         return self._classifier
 
-    def _keep_stats(self, schemas: dict[str, Schema]) -> None:
+    def _keep_stats(self, schemas: Iterable[Schema]) -> None:
         """Of schemas that are gone nothing is kept, once their last request has been answered."""
-        named = {(schema.level, schema.name) for schema in schemas.values()}
+        named = {(schema.level, schema.name) for schema in schemas}
         for key, stats in list(self.stats.items()):
             if key not in named and not (stats.executing or stats.waiting):
                 del self.stats[key]
