@@ -32,6 +32,9 @@ REPLY_LIMIT_S = 300.0
 FILLERS = 16
 NICE = 10
 
+LOST = 0
+"""Stands among the statuses for connections that the server has closed."""
+
 LISTS = "lists"
 CREATES = "creates"
 
@@ -157,19 +160,32 @@ def _be_greedy(endpoint: Endpoint, count: int, kind: str, path: str, subject: Su
         following += 1
         return endpoint.request("POST", path, JSON, JSON, subject.template.render(numbered("greed", following), 0))
 
-    connections = {connection.fileno(): connection for connection in (_Forgetful(endpoint) for _ in range(count))}
+    opened = [_Forgetful(endpoint) for _ in range(count)]
     answers: Counter[int] = Counter()
     pipe.send(answers)
     epoll = select.epoll(count + 1)
     epoll.register(pipe.fileno(), select.EPOLLIN)
-    for descriptor, connection in connections.items():
-        epoll.register(descriptor, select.EPOLLIN)
+    asking: dict[int, Connection] = {}
+
+    def begin(connection: Connection) -> None:
+        asking[connection.fileno()] = connection
+        epoll.register(connection.fileno(), select.EPOLLIN)
         connection.send(make())
+
+    for connection in opened:
+        begin(connection)
     while not pipe.poll():
         for descriptor, _ in epoll.poll():
-            asking = connections.get(descriptor)
-            if asking is not None and (answer := asking.receive()) is not None:
-                answers[answer.status] += 1
-                asking.send(make())
+            if (ready := asking.get(descriptor)) is None:
+                continue
+            try:
+                if (answer := ready.receive()) is not None:
+                    answers[answer.status] += 1
+                    ready.send(make())
+            except OSError:
+                answers[LOST] += 1
+                del asking[descriptor]
+                ready.close()
+                begin(_Forgetful(endpoint))
     pipe.recv()
     pipe.send(answers)

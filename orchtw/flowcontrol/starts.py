@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred
 
 from orchtw.flowcontrol.seating import Seating
 
-SLICE_S: Final = 0.008
+SLICE_S: Final = 0.004
 LOOK_EVERY: Final = 16
 """Requests that begin without a look at the clock: so few are no danger, and looking costs each of them."""
 
