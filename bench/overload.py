@@ -1,8 +1,8 @@
 """How long one user waits while another asks for more than the server can do (reference FLOW-9, FLOW-10).
 
 2,000 connections of the greedy user ask for the same heavy thing again as soon as they are answered, a refusal
-included. They are in a process of their own, which gives way to this one, where a user with one connection gets a small
-object again and again.
+included. They are in a process of their own, which gives way to this one, where a user with one connection gets a
+small object again and again.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ class FlowControlTests(TestCase):
             self.assertEqual(obj["spec"]["limited"]["assuredConcurrencyShares"], shares)
 
     async def test_older_releases(self) -> None:
-        """Objects that an older release kept up and that this one does not have are removed; others' stay (FLOW-7)."""
+        """Objects that an older release kept up and this one does not have are removed; others' stay (FLOW-7)."""
         server = await self.serve()
         for name, said in (("old", "true"), ("mine", "false"), ("ours", "")):
             obj = level(name)
@@ -248,7 +248,8 @@ class FlowControlTests(TestCase):
         """Without priority and fairness there are two limits, no headers and no tables; the objects are there
         (reference FLOW-1).
         """
-        for settings in ({"enable_priority_and_fairness": False}, {"feature_gates": (("APIPriorityAndFairness", "false"),)}):
+        gate = (("APIPriorityAndFairness", "false"),)
+        for settings in ({"enable_priority_and_fairness": False}, {"feature_gates": gate}):
             server = await self.serve(max_mutating_requests_inflight=1, **settings)
             answer = await server.request("GET", self.path(server, "flowschemas", "exempt"))
             self.assertEqual(answer.code, 200)
