@@ -10,6 +10,8 @@ from types import FrameType
 
 import orjson
 
+from bench.authentication import authentication, handshake
+from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
 from bench.fanout import fanout
@@ -40,11 +42,14 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup-custom": holdup_custom,
     "overload": overload,
     "soak": soak,
+    "authorization": authorization,
 }
 
 
 STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "startup": startup,
+    "authentication": authentication,
+    "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
 }

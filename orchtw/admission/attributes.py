@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol, TypeVar
 
 import attrs
 
@@ -14,6 +14,7 @@ from orchtw.request import Request, UserInfo
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
 
+T = TypeVar("T")
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 
@@ -35,6 +36,9 @@ class Surface(Protocol):
 
     async def copy(self, obj: Object, size_bytes: int) -> Object:
         """An object that shares nothing with `obj`."""
+
+    async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
+        """The result of `work` on an object of `size_bytes`; it must not touch what others change."""
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)
@@ -67,6 +71,7 @@ class Attributes:
     canonical: bool = attrs.field(default=True, init=False)
     finished: bool = attrs.field(default=False, init=False)
     _edited: Object | None = attrs.field(default=None, init=False)
+    _endings: list[Callable[[], None]] | None = attrs.field(default=None, init=False)
 
     @property
     def obj(self) -> Object | None:
@@ -132,6 +137,22 @@ class Attributes:
         self._obj = obj
         self.name = self.name or obj.get("metadata", {}).get("name", "")
         self.finished = True
+
+    def on_end(self, ended: Callable[[], None]) -> None:
+        """Call `ended` when this write has ended, whatever has become of it: what is stored can be seen then.
+
+        For validating plugins, in creates and updates of what is stored. An update that is tried again is another
+        write.
+        """
+        if self._endings is None:
+            self._endings = []
+        self._endings.append(ended)
+
+    def end(self) -> None:
+        """The write has ended."""
+        endings, self._endings = self._endings, None
+        for ended in endings or ():
+            ended()
 
     def equivalents(self) -> Mapping[str, ResourceType]:
         """The resources through which others may write the same object, by apiVersion."""

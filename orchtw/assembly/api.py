@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from random import SystemRandom
 
 import attrs
+from prometheus_client.registry import Collector
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.assembly.flow_control import Limiting
 from orchtw.assembly.resources import Resources
-from orchtw.authn.method import Authenticator
+from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
@@ -50,10 +51,10 @@ class Parts:
     """What requests are answered with.
 
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
-    authenticator and the authorizer answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
+    authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
-    asks them. `accounts` issues tokens of service accounts. `limiting`
-    limits the requests at a time.
+    asks them. `accounts` issues tokens of service accounts. `metrics` are shown beside those of the API.
+    `limiting` limits the requests at a time.
     """
 
     resources: Resources
@@ -61,7 +62,8 @@ class Parts:
     admissions: Admissions
     writes: WritePath
     deletion: Deletion
-    authenticator: Authenticator
+    tokens: TokenReviewer
+    metrics: Sequence[Collector]
     authorizer: Authorizer
     checks: Checks
     address: str
@@ -92,7 +94,7 @@ class API:
         self.acceptance = Acceptance(self._negotiator, self._representations)
         self._metrics = Metrics()
         self._metrics.count_damaged(lambda: resources.cacher.damaged)
-        for collector in parts.limiting.collectors:
+        for collector in (*parts.metrics, *parts.limiting.collectors):
             self._metrics.registry.register(collector)
         reading, writing = self._reading(), self._writing()
         times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
@@ -173,7 +175,7 @@ class API:
             acceptance=self.acceptance,
             representations=self._representations,
             authorizer=parts.authorizer,
-            authenticator=parts.authenticator,
+            tokens=parts.tokens,
             offload=resources.offload,
             admissions=parts.admissions,
         )

@@ -64,6 +64,10 @@ class CachedItem:
     def version(self) -> str:
         return str(self._entry.revision)
 
+    @property
+    def size_bytes(self) -> int:
+        return len(self._entry.raw)
+
     def owner_metadata(self) -> OwnerMetadata:
         return _reader.read(self._entry.raw) or OwnerMetadata.of(
             self._target.stored.metadata(self._entry, owned=False)
@@ -275,7 +279,8 @@ class InProcessClient:
     async def create(self, resource: Resource, namespace: str, obj: Object) -> Object:
         target = self._index.target(resource)
         write = self._write(target, namespace, obj.get("metadata", {}).get("name", ""))
-        return target.load(await self._registry.writes.create(write, _canonical(target, obj)))
+        writes = self._registry.writes
+        return await writes.read(target, await writes.create(write, _canonical(target, obj)))
 
     async def update(
         self, resource: Resource, namespace: str, name: str, obj: Object, subresource: str = ""
@@ -283,7 +288,7 @@ class InProcessClient:
         target = self._index.target(resource)
         write = self._write(target, namespace, name, subresource)
         written = await self._registry.writes.update(write, lambda live: _canonical(target, obj))
-        return target.load(written.entry)
+        return await self._registry.writes.read(target, written.entry)
 
     async def patch(
         self, resource: Resource, namespace: str, name: str, changes: Object, subresource: str = ""
@@ -299,7 +304,24 @@ class InProcessClient:
 
         write = self._write(target, namespace, name, subresource, from_live=True)
         written = await self._registry.writes.update(write, apply)
-        return target.load(written.entry)
+        return await self._registry.writes.read(target, written.entry)
+
+    async def apply(
+        self, resource: Resource, namespace: str, name: str, wanted: Object, manager: str, size_bytes: int = 0
+    ) -> None:
+        target, writes = self._index.target(resource), self._registry.writes
+        document = {"apiVersion": resource.api_version, "kind": resource.kind, **wanted}
+        fields, now = writes.field_manager(target, ""), writes.timestamp()
+
+        def merge(live: Object | None) -> Object:
+            """The live object with what is wanted, or as it is if that changes nothing."""
+            if live is None:
+                raise NotFound.of(resource.plural, resource.group, name)
+            outcome = fields.on_apply(live, document, manager, now, force=True)
+            return outcome.obj if outcome.changed else live
+
+        write = self._write(target, namespace, name, from_live=True)
+        await writes.update(attrs.evolve(write, applies=True, size_bytes=size_bytes), merge)
 
     async def delete(
         self, resource: Resource, namespace: str, name: str, options: DeleteOptions = PLAIN_DELETE
@@ -328,6 +350,7 @@ class InProcessClient:
         return deleted
 
     def _select(self, target: Target, namespace: str, labels: str, fields: str) -> Sequence[Entry]:
+        target.stored.cache.check_unlocked(namespace)
         if not labels and not fields:
             return target.stored.cache.snapshot(namespace)
         selection = Selection(

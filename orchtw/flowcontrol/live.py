@@ -147,7 +147,7 @@ class _Objects(Generic[T]):
         if event.new is not None:
             self._put(event.new)
         elif event.old is not None:
-            self._large.forget(("", event.old.name))
+            self._large.forget(("", "", event.old.name))
             self.known.pop(event.old.name, None)
         self._tell()
 
@@ -156,7 +156,7 @@ class _Objects(Generic[T]):
 
     def _put(self, entry: Entry) -> None:
         """Read it; of a large one the last state counts until that is done."""
-        key = "", entry.name
+        key = "", "", entry.name
         self._large.forget(key)
         if self._large.concerns(entry):
             self._large.read(key, entry, lambda: self._made(entry), lambda made: self._keep(entry.name, made))

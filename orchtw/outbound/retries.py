@@ -23,18 +23,26 @@ ALL_S: Final = 60.0
 
 _TOO_MANY: Final = 429
 _SERVER_ERROR: Final = 500
-_LASTING: Final = ("x509:", "tls:")
-"""How troubles begin that another try does not end."""
+_LASTING: Final = ("x509:", "tls:", "dial ")
+"""How troubles begin that another try does not end; who is not there is not waited for, as a request waits for it."""
 
 
 async def post(
-    caller: Caller, remote: Remote, body: bytes, clock: Any, random: Random, *, limit_bytes: int = ANSWER_BYTES
+    caller: Caller,
+    remote: Remote,
+    body: bytes,
+    clock: Any,
+    random: Random,
+    *,
+    limit_bytes: int = ANSWER_BYTES,
+    first_s: float | None = None,
 ) -> bytes:
-    """The body of a webhook's answer, after up to five tries with growing pauses. Raises CallFailed.
+    """The body of a webhook's answer, after up to five tries with growing pauses, of which `first_s` is the first.
 
-    Another try follows a lost connection, a 429 and errors of the server; not an answer that is late.
+    Another try follows a lost connection, a 429 and errors of the server; not an answer that is late, nor a
+    connection that cannot be made. Raises CallFailed.
     """
-    end_s, pause_s = clock.seconds() + ALL_S, FIRST_S
+    end_s, pause_s = clock.seconds() + ALL_S, FIRST_S if first_s is None else first_s
     for left in reversed(range(TRIES)):
         try:
             return await caller.post(

@@ -77,6 +77,10 @@ class Admission:
         for step in self._plan.validating:
             await step(self._attributes)
 
+    def end(self) -> None:
+        """The write has ended."""
+        self._attributes.end()
+
 
 class Admissions:
     """Shows writes to the plugins of a chain; what is large is made ready for them off the reactor."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import orjson
 
@@ -14,6 +15,8 @@ from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.json_text import load_json
+
+T = TypeVar("T")
 
 
 class ServedSurface:
@@ -42,6 +45,9 @@ class ServedSurface:
     async def copy(self, obj: Object, size_bytes: int) -> Object:
         copied: Object = await self._offload.run(size_bytes, lambda: load_json(orjson.dumps(obj)))
         return copied
+
+    async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
+        return await self._offload.run(size_bytes, work)
 
     def _target(self, resource: ResourceType) -> Target:
         return self._targets.stored_target(resource.group, resource.version, resource.plural)
