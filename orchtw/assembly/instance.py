@@ -181,6 +181,7 @@ class Instance:
         service = ServerService(cluster_ip=_first_service_ip(self._config), leases=self._leases)
         maker = Maker(targets=resources.targets, writes=self.writes, naming=resources.naming)
         aggregation.look_after(maker)
+        conditions = None
         if self._limiting.control is not None:
             conditions = Conditions(self._limiting.control.live, maker, self._reactor, time.time)
             conditions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
@@ -189,7 +190,8 @@ class Instance:
         def info() -> AuthenticationInfo:
             return aggregation.authentication_info(self._client_ca_pem)
 
-        return Bootstrap(maker, service, info, registration, self._readiness.step_ended, self._reactor)
+        ended = self._readiness.step_ended
+        return Bootstrap(maker, service, info, registration, ended, self._reactor, conditions)
 
     def _controllers(
         self, registry: Registry, authorizer: Authorizer, signing: ClusterSigning | None

@@ -151,19 +151,14 @@ def _numbers(config: Config) -> list[str]:
 
 
 def _in_flight(config: Config) -> list[str]:
-    """The limits of requests at a time, which are the seats of all priority levels together."""
-    reads, writes = config.max_requests_inflight, config.max_mutating_requests_inflight
-    problems = []
-    if reads < 0:
-        problems.append("--max-requests-inflight can not be negative value")
-    if writes < 0:
-        problems.append("--max-mutating-requests-inflight can not be negative value")
-    if not problems and config.enable_priority_and_fairness and reads + writes == 0:
-        problems.append(
-            "invalid configuration: MaxRequestsInFlight=0 and MaxMutatingRequestsInFlight=0; "
-            "they must add up to something positive"
-        )
-    return problems
+    """Both limits of requests at a time are together the seats of all priority levels, of which there must be one."""
+    limits = config.max_requests_inflight, config.max_mutating_requests_inflight
+    if any(limits) or not config.enable_priority_and_fairness:
+        return []
+    return [
+        "invalid configuration: MaxRequestsInFlight=0 and MaxMutatingRequestsInFlight=0; "
+        "they must add up to something positive"
+    ]
 
 
 def _origins(patterns: tuple[str, ...]) -> list[str]:

@@ -60,28 +60,27 @@ class Conditions(Service):
             self._next = self._clock.callLater(DELAY_S, self._look)
             return
         self._next = None
-        looking = self._looking = Deferred.fromCoroutine(self._tell())
+        looking = self._looking = Deferred.fromCoroutine(self.tell())
         looking.addErrback(self._failed).addCallback(self._looked)
 
     def _failed(self, failure: Failure) -> None:
-        self._log.failure("the conditions of flow schemas cannot be kept", failure=failure)
+        """A store that refuses is asked again later."""
+        if isinstance(failure.value, StatusError):
+            self._log.warn("the conditions of flow schemas: {why}", why=failure.value.message)
+            self._soon(RETRY_S)
+        else:
+            self._log.failure("the conditions of flow schemas cannot be kept", failure=failure)
 
     def _looked(self, _result: None) -> None:
         self._looking = None
 
-    async def _tell(self) -> None:
-        """Write what is not said already; a store that refuses is asked again later."""
+    async def tell(self) -> None:
+        """Write what is not said already. Raises what the store raises."""
         for schema in self._live.objects():
             wanted = condition(schema.level, there=self._live.has_level(schema.level))
-            if _says(schema.dangling, wanted):
-                continue
-            try:
+            if not _says(schema.dangling, wanted):
                 change = partial(self._changed, wanted)
                 await self._maker.change_status(GROUP, VERSION, SCHEMAS, schema.name, change)
-            except StatusError as error:
-                self._log.warn("the condition of flow schema {name}: {why}", name=schema.name, why=error.message)
-                self._soon(RETRY_S)
-                return
 
     def _changed(self, wanted: Mapping[str, str], status: Object) -> Object | None:
         """The status with the condition; None: it is there."""

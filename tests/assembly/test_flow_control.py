@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
+from orchtw.flowcontrol.conditions import DELAY_S
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.bootstrap.flow_control import keep_flow_objects, renewed
@@ -48,6 +49,11 @@ class FlowControlTests(TestCase):
                     return found
             await deferLater(reactor, 0.02)
 
+    async def versions(self, server: InProcessServer) -> list[str]:
+        """The versions of all schemas."""
+        found = await server.request("GET", self.path(server, "flowschemas"))
+        return [each["metadata"]["resourceVersion"] for each in found.json["items"]]
+
     async def upkeep(self, server: InProcessServer) -> None:
         """What the server does once a minute."""
         instance = server.instance
@@ -58,6 +64,7 @@ class FlowControlTests(TestCase):
     async def test_objects(self) -> None:
         """Every installation has the release's levels and schemas, in both versions (reference FLOW-5, FLOW-6)."""
         server = await self.serve()
+        begun = await self.versions(server)
         for version in ("v1beta1", "v1beta2"):
             found = await server.request("GET", self.path(server, "flowschemas", version=version))
             shown = {
@@ -107,6 +114,8 @@ class FlowControlTests(TestCase):
         )
         for each in found.json["items"]:
             self.assertEqual(each["metadata"]["annotations"], {ANNOTATION: "true"})
+        await deferLater(reactor, 3 * DELAY_S)
+        self.assertEqual(await self.versions(server), begun, "written after the start")
 
     async def test_other_vocabulary(self) -> None:
         """With the other vocabulary no neutral name is left, in objects and answers."""
@@ -179,8 +188,7 @@ class FlowControlTests(TestCase):
             await server.start()
             await self.condition(server, "workload-leader-election", "False")
             await deferLater(reactor, 0.3)
-            found = await server.request("GET", self.path(server, "flowschemas"))
-            versions.append([each["metadata"]["resourceVersion"] for each in found.json["items"]])
+            versions.append(await self.versions(server))
             await server.stop()
         self.assertEqual(versions[0], versions[1])
 
