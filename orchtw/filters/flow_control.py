@@ -43,26 +43,31 @@ class PriorityAndFairness:
         flow = self._flow(user, info)
         request.answer_headers = flow.headers
         seating = flow.level.seating
-        if seating is None:
+        if flow.at_once:
             return self._serve(request, proceed, flow, None, 1, COMMON)
         control = self._control
-        seats = 1 if info.verb == "get" else seating.width(control.work.seats(request, info))
         if not control.starts.free():
-            return self._wait_for_turn(request, proceed, flow, seating, seats)
+            return self._wait_for_turn(request, proceed, flow, seating)
+        if seating is None:
+            return self._serve(request, proceed, flow, None, 1, COMMON)
+        seats = 1 if info.verb == "get" else seating.width(control.work.seats(request, info))
         pool = seating.take(flow, seats)
         if not pool:
             return self._wait(request, proceed, flow, seating, seats)
         return self._serve(request, proceed, flow, seating, seats, pool)
 
     async def _wait_for_turn(
-        self, request: Request, proceed: Proceed, flow: KnownFlow, seating: Seating, seats: int
+        self, request: Request, proceed: Proceed, flow: KnownFlow, seating: Seating | None
     ) -> Response:
-        assert request.user is not None
+        assert request.user is not None and request.info is not None
         request.queued = True
         try:
             await self._control.starts.turn(request.user.name)
         finally:
             request.queued = False
+        if seating is None:
+            return await self._serve(request, proceed, flow, None, 1, COMMON)
+        seats = seating.width(self._control.work.seats(request, request.info))
         pool = seating.take(flow, seats)
         if not pool:
             return await self._wait(request, proceed, flow, seating, seats)

@@ -9,6 +9,7 @@ from orchtw.flowcontrol.levels import KnownFlow, Level
 from orchtw.flowcontrol.matching import BY_NAMESPACE, BY_USER, Rule, Schema
 from orchtw.flowcontrol.stats import Stats
 from orchtw.naming import Naming
+from orchtw.registry.groups.flowcontrol.mandatory import CATCH_ALL
 from orchtw.request import RequestInfo, UserInfo
 
 MAX_REMEMBERED: Final = 4096
@@ -23,7 +24,7 @@ Candidate = tuple[Schema, Sequence[Rule]]
 class Classifier:
     """What follows from one state of the schemas and levels.
 
-    Schemas whose level there is not are left out. The last schema takes everybody, so that there always is a flow.
+    Schemas whose level there is not are left out. What no schema takes belongs to the catch-all.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Classifier:
     ) -> None:
         present = (schema for schema in schemas if schema.level in levels)
         self.schemas = sorted(present, key=lambda schema: (schema.precedence, schema.name))
+        self._catch_all = next(schema for schema in self.schemas if schema.name == CATCH_ALL)
         self._levels = levels
         self._stats = stats
         self._header_names = naming.flow_schema_header, naming.priority_level_header
@@ -49,8 +51,7 @@ class Classifier:
                     by = schema.by
                     which = user.name if by == BY_USER else info.namespace if by == BY_NAMESPACE else ""
                     return self._flows.get((schema.name, which)) or self._new_flow(schema, which)
-        last = self.schemas[-1]
-        return self._new_flow(last, last.distinguisher(user, info))
+        return self._new_flow(self._catch_all, user.name)
 
     def _candidates(self, user: UserInfo) -> Sequence[Candidate]:
         """Schemas with rules about the user, up to the first of which all of the user's requests are."""

@@ -11,6 +11,7 @@ from orchtw.flowcontrol.dealer import deal, entropy
 from orchtw.flowcontrol.matching import Schema
 from orchtw.flowcontrol.seating import Flow, Queuing, Seating
 from orchtw.flowcontrol.stats import Stats
+from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT
 
 LEAST_QUEUES: Final = 1
 
@@ -84,9 +85,12 @@ def limits(settings: Iterable[Settings], total: int) -> dict[str, int]:
 
 
 class KnownFlow(Flow):
-    """A flow of a schema in its level, and what its answers say of both."""
+    """A flow of a schema in its level, and what its answers say of both.
 
-    __slots__ = ("distinguisher", "headers", "level", "schema", "stats")
+    Those of the schema `exempt` are served `at_once`: they do not even wait for their turn.
+    """
+
+    __slots__ = ("at_once", "distinguisher", "headers", "level", "schema", "stats")
 
     def __init__(
         self, schema: Schema, level: Level, distinguisher: str, headers: Sequence[tuple[str, str]], stats: Stats
@@ -96,6 +100,7 @@ class KnownFlow(Flow):
         super().__init__(
             () if queuing is None else deal(entropy(schema.name, distinguisher), queuing.queues, queuing.hand_size)
         )
+        self.at_once = schema.name == EXEMPT
         self.schema = schema
         self.level = level
         self.distinguisher = distinguisher

@@ -165,12 +165,6 @@ class Schema:
         """Those rules that are about the user."""
         return tuple(rule for rule in self.rules if rule.subjects.name(user))
 
-    def distinguisher(self, user: UserInfo, info: RequestInfo) -> str:
-        """What tells this request's flow from others of the schema."""
-        if self.by == BY_USER:
-            return user.name
-        return info.namespace if self.by == BY_NAMESPACE else ""
-
 
 def _name(part: Object | None) -> str:
     name: str = (part or {}).get("name", "")

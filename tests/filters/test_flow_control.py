@@ -17,6 +17,7 @@ from orchtw.filters.max_in_flight import MaxInFlight
 from orchtw.flowcontrol import dumps
 from orchtw.flowcontrol.control import FlowControl
 from orchtw.flowcontrol.exposition import FlowMetrics, InFlightMetrics
+from orchtw.flowcontrol.starts import LOOK_EVERY, SLICE_S
 from orchtw.flowcontrol.stats import InFlight
 from orchtw.flowcontrol.work import Work
 from orchtw.objects import Object
@@ -203,6 +204,22 @@ class FlowControlTests(SynchronousTestCase):
         self.assertEqual(len(self.handler.running), 18)
         self.ask(None, "bob")
         self.assertEqual(len(self.handler.running), 19)
+
+    def test_turns(self) -> None:
+        """When a crowd has taken its time, others wait for their turn, administrators do not (reference FLOW-10)."""
+        self.configure(level("low", shares=5, queues=64, hand=1, length=50), 1000)
+        for _ in range(LOOK_EVERY):
+            self.ask()
+        self.clock.rightNow += SLICE_S
+        begun = len(self.handler.running)
+        late, gone = self.ask(), self.ask(info("create"), "bob")
+        self.ask(None, "root", ADMINISTRATORS)
+        self.assertEqual(len(self.handler.running), begun + 1)
+        gone.cancel()
+        self.failureResultOf(gone, CancelledError)
+        self.clock.advance(0)
+        self.assertEqual(len(self.handler.running), begun + 2)
+        self.assertNoResult(late)
 
     def test_exempt(self) -> None:
         """Administrators never wait; they are counted (reference FLOW-7)."""

@@ -109,6 +109,12 @@ class ClassifierTests(SynchronousTestCase):
         live.put(level("late"))
         self.assertEqual(self.flow(live, "alice", resource())[0], "a")
 
+    def test_what_nobody_takes(self) -> None:
+        """A user in no group at all belongs to the catch-all, whatever schema is the last one."""
+        live = Configured([schema("zzz", 10_000, "low", user="alice")], [level("low")])
+        found = live.flow(UserInfo(name="bob"), resource())
+        self.assertEqual((found.schema.name, found.distinguisher), ("catch-all", "bob"))
+
     def test_flows(self) -> None:
         """Flows are of users, of namespaces, or all requests of a schema are one."""
         for by, expected in (("ByUser", "alice"), ("ByNamespace", "a"), ("", "")):
