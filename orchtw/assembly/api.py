@@ -11,6 +11,7 @@ import attrs
 from prometheus_client.registry import Collector
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.admission.metrics import BARE_COUNTERS
 from orchtw.assembly.flow_control import Limiting
 from orchtw.assembly.resources import Resources
 from orchtw.authn.method import TokenReviewer
@@ -92,8 +93,9 @@ class API:
             resources.offload,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
-        self._metrics = Metrics()
+        self._metrics = Metrics(resources.offload)
         self._metrics.count_damaged(lambda: resources.cacher.damaged)
+        self._metrics.show(parts.admissions.metrics, BARE_COUNTERS)
         for collector in (*parts.metrics, *parts.limiting.collectors):
             self._metrics.registry.register(collector)
         reading, writing = self._reading(), self._writing()
