@@ -85,7 +85,8 @@ class Request:
     `detailed_annotations` to one that shows the request's body.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
-    is when its time is over, on the reactor's clock; None: it has no limit.
+    is when its time is over, on the reactor's clock; None: it has no limit. `queued` says that it waits for its turn
+    and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is.
     """
 
     method: str
@@ -103,6 +104,8 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    queued: bool = False
+    answer_headers: Sequence[tuple[str, str]] = ()
     ends_at_s: float | None = None
     client_gone: bool = attrs.field(default=False, init=False)
     _on_leave: dict[Callable[[], None], None] | None = attrs.field(default=None, init=False)
@@ -110,8 +113,10 @@ class Request:
 
     @property
     def ends_with_client(self) -> bool:
-        """Whether nobody needs the outcome of this request when its client has left: it writes nothing here."""
-        return self.passed_on or self.method in ("GET", "HEAD")
+        """Whether nobody needs the outcome of this request when its client has left: it writes nothing here, or has
+        not begun.
+        """
+        return self.passed_on or self.queued or self.method in ("GET", "HEAD")
 
     def on_leave(self, tell: Callable[[], None]) -> Callable[[], None]:
         """Have `tell` called if the client leaves before it is answered; what comes back ends that."""

@@ -18,6 +18,7 @@ from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
+from orchtw.assembly.flow_control import has_priorities, limiting
 from orchtw.assembly.identity import Identity
 from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
@@ -43,6 +44,7 @@ from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
+from orchtw.flowcontrol.conditions import Conditions
 from orchtw.naming import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import FollowedFiles
@@ -111,7 +113,10 @@ class Instance:
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
         )
         controllers = self._controllers(registry, self.authorizer, signing)
-        self._readiness = Readiness(self.resources, controllers, STEPS if config.bootstrap else (), reactor)
+        steps = STEPS if config.bootstrap else ()
+        self._readiness = Readiness(
+            self.resources, controllers, steps, reactor, priorities=has_priorities(config)
+        )
         self._client_ca_pem = client_ca_pem
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
@@ -119,6 +124,9 @@ class Instance:
         self.definitions = definitions(self.resources, registry, self.caller, self._leases.several, config.gates)
         if self.definitions is not None:
             self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self._limiting = limiting(config, self.resources)
+        if self._limiting.control is not None:
+            self._limiting.control.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap = self._made_bootstrap() if config.bootstrap else None
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
@@ -150,6 +158,7 @@ class Instance:
             pass_on=passing.pass_on,
             accounts=self._accounts,
             outward=outward(config, self.resources, origins, self.reloads),
+            limiting=self._limiting,
         )
         api = API(parts, config)
         aggregated = Aggregated(aggregation.api_services, passing, api.handler.handle)
@@ -161,6 +170,7 @@ class Instance:
             authenticator=self.authenticator,
             authorizer=self.authorizer,
             origins=origins,
+            limiting=self._limiting.stage,
             refuse=api.acceptance.refusal,
         )
         table = stages(host, config)
@@ -173,12 +183,17 @@ class Instance:
         service = ServerService(cluster_ip=_first_service_ip(self._config), leases=self._leases)
         maker = self._maker()
         aggregation.look_after(maker)
+        conditions = None
+        if self._limiting.control is not None:
+            conditions = Conditions(self._limiting.control.live, maker, self._reactor, time.time)
+            conditions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         registration = Registration(maker, aggregation.api_services, self._reactor)
 
         def info() -> AuthenticationInfo:
             return aggregation.authentication_info(self._client_ca_pem)
 
-        return Bootstrap(maker, service, info, registration, self._readiness.step_ended, self._reactor)
+        ended = self._readiness.step_ended
+        return Bootstrap(maker, service, info, registration, ended, self._reactor, conditions)
 
     def _maker(self) -> Maker:
         return Maker(targets=self.resources.targets, writes=self.writes, naming=self.resources.naming)
@@ -248,6 +263,8 @@ class Instance:
         await self.resources.start()
         self._aggregation.api_services.open()
         self.roles.follow()
+        if self._limiting.control is not None:
+            self._limiting.control.live.follow()
         self._readiness.caches_filled()
         await self._presence.start()
         if self._bootstrap is not None:

@@ -33,9 +33,9 @@ from orchtw.rules.origins import AllowedOrigins
 class Host:
     """What the process gives to its stages.
 
-    `refuse` makes the answer of a refusal. `targets` lead to the stored objects that a stage follows. A stage that
-    works in the background is a child of `services`, which start once the caches are filled and stop when the last
-    request has been answered.
+    `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `targets` lead to the stored
+    objects that a stage follows. A stage that works in the background is a child of `services`, which start once the
+    caches are filled and stop when the last request has been answered.
     """
 
     naming: Naming
@@ -45,6 +45,7 @@ class Host:
     authenticator: Authenticator
     authorizer: Authorizer
     origins: AllowedOrigins
+    limiting: Stage
     refuse: Callable[[Request, StatusError], Response]
 
 
@@ -60,6 +61,7 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("request-info", lambda host, config: RequestInfoStage()),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator)),
     ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),
+    ("flow-control", lambda host, config: host.limiting),
     ("authorization", lambda host, config: AuthorizationStage(host.authorizer)),
 )
 """Place (see `filters.chain.ORDER`) and factory; None: the flags do without the stage."""
