@@ -85,8 +85,9 @@ class Request:
     `detailed_annotations` to one that shows the request's body.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
-    is when its time is over, on the reactor's clock; None: it has no limit. `webhooks_s` is for how long admission
-    webhooks have held it up; `given_up` says that the server has refused it to defend itself.
+    is when its time is over, on the reactor's clock; None: it has no limit. `queued` says that it waits for its turn
+    and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is. `webhooks_s` is
+    for how long admission webhooks have held it up; `given_up` says that the server has refused it to defend itself.
     """
 
     method: str
@@ -104,6 +105,8 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    queued: bool = False
+    answer_headers: Sequence[tuple[str, str]] = ()
     webhooks_s: float = 0.0
     given_up: bool = False
     ends_at_s: float | None = None
@@ -113,8 +116,10 @@ class Request:
 
     @property
     def ends_with_client(self) -> bool:
-        """Whether nobody needs the outcome of this request when its client has left: it writes nothing here."""
-        return self.passed_on or self.method in ("GET", "HEAD")
+        """Whether nobody needs the outcome of this request when its client has left: it writes nothing here, or has
+        not begun.
+        """
+        return self.passed_on or self.queued or self.method in ("GET", "HEAD")
 
     def on_leave(self, tell: Callable[[], None]) -> Callable[[], None]:
         """Have `tell` called if the client leaves before it is answered; what comes back ends that."""

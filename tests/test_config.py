@@ -103,6 +103,14 @@ class ParseTests(SynchronousTestCase):
             ),
         )
 
+    def test_no_seats(self) -> None:
+        """Priority and fairness needs a seat; without it a limit of 0 is none (reference FLOW-1, FLOW-2)."""
+        none = "--max-requests-inflight=0", "--max-mutating-requests-inflight=0"
+        [problem] = self.problems(*none)
+        self.assertIn("they must add up to something positive", problem)
+        self.assertEqual(parse([*none, "--enable-priority-and-fairness=false"]).max_requests_inflight, 0)
+        self.assertEqual(parse([none[0]]).max_mutating_requests_inflight, 200)
+
     def test_refused_values(self) -> None:
         """Values that can be read but not served are refused, naming the flag."""
         for argument, text in (

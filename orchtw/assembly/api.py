@@ -10,6 +10,7 @@ from random import SystemRandom
 import attrs
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.assembly.flow_control import Limiting
 from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.resources import Resources
 from orchtw.authn.method import TokenReviewer
@@ -52,7 +53,8 @@ class Parts:
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
     authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
-    asks them. `accounts` issues tokens of service accounts. `instruments` are what `/metrics` shows.
+    asks them. `accounts` issues tokens of service accounts. `instruments` are what `/metrics` shows. `limiting`
+    limits the requests at a time.
     """
 
     resources: Resources
@@ -72,6 +74,7 @@ class Parts:
     documents: RemoteDocuments
     pass_on: PassOn
     accounts: AccountTokens
+    limiting: Limiting
 
 
 class API:
@@ -137,6 +140,7 @@ class API:
                 Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
                 Version(resources.naming),
                 Metrics(parts.instruments.registry),
+                *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
                 IssuerDiscovery(parts.accounts),
                 Discovery(
                     resources.targets,

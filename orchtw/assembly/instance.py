@@ -19,6 +19,7 @@ from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
+from orchtw.assembly.flow_control import has_priorities, limiting
 from orchtw.assembly.identity import Identity
 from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.outward import caller, outward
@@ -45,6 +46,7 @@ from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
+from orchtw.flowcontrol.conditions import Conditions
 from orchtw.naming import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import FollowedFiles
@@ -124,7 +126,9 @@ class Instance:
         )
         controllers = self._controllers(registry, self.authorizer, signing)
         steps, store_s = STEPS if config.bootstrap else (), config.etcd_healthcheck_timeout_s
-        self._readiness = Readiness(self.resources, controllers, steps, reactor, store_s)
+        self._readiness = Readiness(
+            self.resources, controllers, steps, reactor, store_s, priorities=has_priorities(config)
+        )
         self._client_ca_pem = client_ca_pem
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
@@ -140,6 +144,11 @@ class Instance:
         )
         if self.definitions is not None:
             self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self._limiting = limiting(config, self.resources)
+        for collector in self._limiting.collectors:
+            self.instruments.registry.show(collector)
+        if self._limiting.control is not None:
+            self._limiting.control.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap = self._made_bootstrap() if config.bootstrap else None
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
@@ -171,6 +180,7 @@ class Instance:
             pass_on=passing.pass_on,
             accounts=self._accounts,
             outward=outward(config, self.resources, origins, self.reloads),
+            limiting=self._limiting,
         )
         api = API(parts, config)
         aggregated = Aggregated(aggregation.api_services, passing, api.handler.handle)
@@ -182,6 +192,7 @@ class Instance:
             authenticator=self.authenticator,
             authorizer=self.authorizer,
             origins=origins,
+            limiting=self._limiting.stage,
             refuse=api.acceptance.refusal,
             requests=self.instruments.requests,
             attempts=self.instruments.attempts,
@@ -196,12 +207,17 @@ class Instance:
         service = ServerService(cluster_ip=_first_service_ip(self._config), leases=self._leases)
         maker = self._maker()
         aggregation.look_after(maker)
+        conditions = None
+        if self._limiting.control is not None:
+            conditions = Conditions(self._limiting.control.live, maker, self._reactor, time.time)
+            conditions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         registration = Registration(maker, aggregation.api_services, self._reactor)
 
         def info() -> AuthenticationInfo:
             return aggregation.authentication_info(self._client_ca_pem)
 
-        return Bootstrap(maker, service, info, registration, self._readiness.step_ended, self._reactor)
+        ended = self._readiness.step_ended
+        return Bootstrap(maker, service, info, registration, ended, self._reactor, conditions)
 
     def _maker(self) -> Maker:
         return Maker(targets=self.resources.targets, writes=self.writes, naming=self.resources.naming)
@@ -279,6 +295,8 @@ class Instance:
         await self.resources.start()
         self._aggregation.api_services.open()
         self.roles.follow()
+        if self._limiting.control is not None:
+            self._limiting.control.live.follow()
         self._readiness.caches_filled()
         await self._presence.start()
         if self._bootstrap is not None:

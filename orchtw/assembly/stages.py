@@ -36,9 +36,9 @@ from orchtw.rules.origins import AllowedOrigins
 class Host:
     """What the process gives to its stages.
 
-    `refuse` makes the answer of a refusal. `targets` lead to the stored objects that a stage follows. A stage that
-    works in the background is a child of `services`, which start once the caches are filled and stop when the last
-    request has been answered.
+    `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `targets` lead to the stored
+    objects that a stage follows. A stage that works in the background is a child of `services`, which start once the
+    caches are filled and stop when the last request has been answered.
     """
 
     naming: Naming
@@ -48,6 +48,7 @@ class Host:
     authenticator: Authenticator
     authorizer: Authorizer
     origins: AllowedOrigins
+    limiting: Stage
     refuse: Callable[[Request, StatusError], Response]
     requests: RequestMetrics
     attempts: Attempts
@@ -66,6 +67,7 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("request-info", lambda host, config: RequestInfoStage()),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),
     ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),
+    ("flow-control", lambda host, config: host.limiting),
     ("authorization", lambda host, config: AuthorizationStage(host.authorizer, host.attempts.authorization)),
 )
 """Place (see `filters.chain.ORDER`) and factory; None: the flags do without the stage."""

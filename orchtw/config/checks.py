@@ -132,6 +132,7 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and {HIGHEST}")
     if config.max_inflight_bytes < MIN_INFLIGHT_BYTES:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
+    problems += _in_flight(config)
     positive = (
         ("request-timeout", config.request_timeout_s),
         ("etcd-healthcheck-timeout", config.etcd_healthcheck_timeout_s),
@@ -152,6 +153,17 @@ def _numbers(config: Config) -> list[str]:
         ("identity-lease-renew-interval-seconds", config.identity_lease_renew_interval_seconds),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
+
+
+def _in_flight(config: Config) -> list[str]:
+    """Both limits of requests at a time are together the seats of all priority levels, of which there must be one."""
+    limits = config.max_requests_inflight, config.max_mutating_requests_inflight
+    if any(limits) or not config.enable_priority_and_fairness:
+        return []
+    return [
+        "invalid configuration: MaxRequestsInFlight=0 and MaxMutatingRequestsInFlight=0; "
+        "they must add up to something positive"
+    ]
 
 
 def _origins(patterns: tuple[str, ...]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import DURATION, INTEGER, LIST, PAIRS, PATH, SWITCHES, TEXT
+from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, SWITCHES, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -87,6 +87,26 @@ class Server:
         metadata=about(
             "Serving", "Bytes held for unfinished requests and answers; an eighth for anonymous clients.", INTEGER
         ),
+    )
+    max_requests_inflight: int = attrs.field(
+        default=400,
+        metadata=about(
+            "Serving",
+            "Requests that read, at a time; 0: no limit. With priority and fairness its share of the seats.",
+            INTEGER,
+        ),
+    )
+    max_mutating_requests_inflight: int = attrs.field(
+        default=200,
+        metadata=about(
+            "Serving",
+            "Requests that write, at a time; 0: no limit. With priority and fairness its share of the seats.",
+            INTEGER,
+        ),
+    )
+    enable_priority_and_fairness: bool = attrs.field(
+        default=True,
+        metadata=about("Serving", "Requests wait fairly for seats, by FlowSchemas and their levels.", BOOLEAN),
     )
     tls_handshake_timeout_s: float = attrs.field(
         default=10.0, metadata=about("Serving", "Time for a TLS handshake.", DURATION)

@@ -14,6 +14,8 @@ from orchtw.authz.union import Union as Authorizers
 from orchtw.config import Config
 from orchtw.errors import StatusError
 from orchtw.filters.chain import ORDER, line
+from orchtw.filters.max_in_flight import MaxInFlight
+from orchtw.flowcontrol.stats import InFlight
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.requests import RequestMetrics
@@ -42,6 +44,7 @@ class TableTests(SynchronousTestCase):
             authenticator=Authenticators([], anonymous=True),
             authorizer=Authorizers([]),
             origins=AllowedOrigins(config.cors_allowed_origins),
+            limiting=MaxInFlight(0, 0, "", InFlight(), Clock().seconds),
             refuse=refuse,
             requests=RequestMetrics(Registry(), lambda *_names: None),
             attempts=Attempts(Registry(), ()),
