@@ -9,6 +9,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.filters.deadline import Deadline
+from orchtw.filters.flow_control import too_many_requests
 from orchtw.filters.metrics import MetricsStage
 from orchtw.filters.refusals import Refusals
 from orchtw.metrics.registry import Registry
@@ -102,6 +103,16 @@ class StageTests(SynchronousTestCase):
         self.assertEqual(
             shown(self.registry, "apiserver_request_post_timeout_total"), {("timeout-handler", "ok"): 1}
         )
+
+    def test_no_place(self) -> None:
+        """A request that finds no place is a termination (reference METRIC-10)."""
+
+        async def refused(request: Request) -> Response:
+            return too_many_requests(request)
+
+        self.successResultOf(Deferred.fromCoroutine(self.stage.handle(asked("GET", MAPS), refused)))
+        [(labels, count)] = shown(self.registry, "apiserver_request_terminations_total").items()
+        self.assertEqual((labels[0], labels[-1], count), ("LIST", "429", 1))
 
     def test_writes(self) -> None:
         """Writes of objects are measured by what becomes of unknown fields; deletions and reads are not."""
