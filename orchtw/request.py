@@ -15,6 +15,8 @@ from urllib.parse import parse_qs
 import attrs
 from twisted.logger import Logger
 
+from orchtw.objects import Object
+
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
@@ -74,6 +76,18 @@ class RequestInfo:
     parts: tuple[str, ...] = ()
 
 
+class Decided(Protocol):
+    """What an authorizer said of a request."""
+
+    @property
+    def allowed(self) -> bool | None:
+        """True only if it may go on."""
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+
+
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Request:
     """One HTTP request: complete head and bounded body.
@@ -84,6 +98,8 @@ class Request:
     `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it.
+    `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
+    `on_decoded` is told of the object in its body. The last three are for the audit.
     """
 
     method: str
@@ -100,6 +116,9 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    received_s: float = 0.0
+    decision: Decided | None = None
+    on_decoded: Callable[[Object], None] | None = None
     _params: dict[str, list[str]] | None = None
 
     @property

@@ -73,7 +73,10 @@ class Parts:
 
 
 class API:
-    """`handler` stands at the end of the line of stages; `acceptance` says in which form a request is answered."""
+    """`handler` stands at the end of the line of stages; `acceptance` says in which form a request is answered.
+
+    `metrics` has the registry.
+    """
 
     def __init__(self, parts: Parts, config: Config) -> None:
         self._parts = parts
@@ -87,8 +90,8 @@ class API:
             resources.offload,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
-        self._metrics = Metrics()
-        self._metrics.count_damaged(lambda: resources.cacher.damaged)
+        self.metrics = Metrics()
+        self.metrics.count_damaged(lambda: resources.cacher.damaged)
         reading, writing = self._reading(), self._writing()
         times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
         self.handler = ResourceHandler(
@@ -99,7 +102,7 @@ class API:
             subresource_verbs(reading, writing, resources.targets, parts.outward, parts.accounts),
             self._endpoints(),
             self._virtual(writing),
-            self._metrics.deprecated_requested,
+            self.metrics.deprecated_requested,
         )
 
     def _reading(self) -> Reading:
@@ -134,7 +137,7 @@ class API:
             [
                 Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
                 Version(resources.naming),
-                self._metrics,
+                self.metrics,
                 IssuerDiscovery(parts.accounts),
                 Discovery(
                     resources.targets,

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
+from orchtw.assembly.auditing import auditing
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
 from orchtw.assembly.outward import caller, outward
@@ -98,6 +99,7 @@ class Instance:
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
+        self._auditor = auditing(config, self.resources, self.caller, self.reloads, reactor)
         authenticator, authorizer = self._authenticator(), self._authorizer()
         admissions = admission(self.resources, config, authorizer)
         grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=self.resources.offload.run)
@@ -163,7 +165,10 @@ class Instance:
             authorizer=authorizer,
             origins=origins,
             refuse=api.acceptance.refusal,
+            auditor=self._auditor,
         )
+        if self._auditor is not None:
+            api.metrics.registry.register(self._auditor.counts)
         table = stages(host, config)
         self.app = line(table, aggregated.handle)
         self.screen = Screen(authenticator, authorizer, partial(refused, table))
@@ -245,6 +250,8 @@ class Instance:
         if self._bootstrap is not None:
             await self._bootstrap.start()
         self._services.startService()  # type: ignore[no-untyped-call]
+        if self._auditor is not None:
+            self._auditor.start()
         if self.definitions is not None:
             await self.definitions.settled()
         self._readiness.services_started()
@@ -277,8 +284,13 @@ class Instance:
         self.resources.cacher.end_watches()
 
     async def stop(self) -> None:
-        """End the upkeep and the controllers, then the caches and the store, which commits what was accepted."""
+        """End the upkeep, write the last audit events, and end the controllers, the caches and the store.
+
+        The store commits what was accepted.
+        """
         self._end_upkeep()
+        if self._auditor is not None:
+            await self._auditor.stop()
         await self._services.stopService()  # type: ignore[no-untyped-call]
         await self.resources.stop()
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from twisted.internet.task import deferLater
 
-from orchtw.outbound.caller import ANSWER_BYTES, LATE, Caller, CallFailed
+from orchtw.outbound.caller import ANSWER_BYTES, LATE, CallFailed
 from orchtw.outbound.remote import Remote
 
 TRIES: Final = 5
@@ -27,14 +27,33 @@ _LASTING: Final = ("x509:", "tls:")
 """How troubles begin that another try does not end."""
 
 
-async def post(
-    caller: Caller, remote: Remote, body: bytes, clock: Any, random: Random, *, limit_bytes: int = ANSWER_BYTES
-) -> bytes:
-    """The body of a webhook's answer, after up to five tries with growing pauses. Raises CallFailed.
+class Poster(Protocol):
+    """What a `Caller` does for those who try again."""
 
-    Another try follows a lost connection, a 429 and errors of the server; not an answer that is late.
+    async def post(
+        self, remote: Remote, body: bytes, *, timeout_s: float, left_s: float | None, limit_bytes: int
+    ) -> bytes:
+        """As `Caller.post`."""
+
+
+async def post(
+    caller: Poster,
+    remote: Remote,
+    body: bytes,
+    clock: Any,
+    random: Random,
+    *,
+    limit_bytes: int = ANSWER_BYTES,
+    first_s: float = FIRST_S,
+    all_s: float = ALL_S,
+    late_too: bool = False,
+) -> bytes:
+    """The body of a webhook's answer, after up to five tries with growing pauses, the first of about `first_s`.
+
+    Another try follows a lost connection, a 429 and errors of the server, and an answer that is late with `late_too`:
+    then what is sent may arrive twice. All of them take no longer than `all_s`. Raises CallFailed.
     """
-    end_s, pause_s = clock.seconds() + ALL_S, FIRST_S
+    end_s, pause_s = clock.seconds() + all_s, first_s
     for left in reversed(range(TRIES)):
         try:
             return await caller.post(
@@ -42,7 +61,7 @@ async def post(
             )
         except CallFailed as problem:
             wait_s = pause_s * (1 + JITTER * random.random())
-            if not left or not _passes(problem) or clock.seconds() + wait_s >= end_s:
+            if not left or not (_passes(problem) or (late_too and problem.late)) or clock.seconds() + wait_s >= end_s:
                 raise
         await deferLater(clock, wait_s)
         pause_s *= FACTOR
