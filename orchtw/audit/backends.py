@@ -130,7 +130,7 @@ def _limited(host: Host, config: Config, name: str, sink: Sink) -> Sink:
     value = partial(_value, config, name)
     if not value("truncate_enabled"):
         return sink
-    return Truncating(sink, value("truncate_max_event_size"), host.group, host.counts)
+    return Truncating(sink, value("truncate_max_event_size"), host.group, host.counts, value("mode") == _STRICT)
 
 
 def _value(config: Config, name: str, setting: str) -> Any:

@@ -81,6 +81,9 @@ class Batches:
         ):
             self._counts.lost(PLUGIN, 1, BLOCKED)
             return True
+        if settings.max_size == 1 and self._bucket is None:
+            delivery.deliver([event])
+            return True
         self._waiting.append(event)
         self._bytes += size
         if len(self._waiting) >= settings.max_size:

@@ -73,6 +73,10 @@ class Keeper:
     def stop(self) -> None:
         """End what runs; a file that is being compressed stays as it was."""
         self._stopping.set()
+        self.wait()
+
+    def wait(self) -> None:
+        """Return when no look is under way."""
         with self._lock:
             thread = self._thread
         if thread is not None:

@@ -84,17 +84,34 @@ class Rule:
 
 
 class Policy:
-    """Rules in their order: the first that fits decides."""
+    """Rules in their order: the first that fits decides.
+
+    Those that cannot fit a verb on what is or is no resource are not looked at: policies have dozens of them.
+    """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = tuple(rules)
+        named = {verb for rule in rules for verb in rule.verbs}
+        kinds = (True, False)
+        self._others = {kind: _candidates(rules, None, kind) for kind in kinds}
+        self._by_verb = {(verb, kind): _candidates(rules, verb, kind) for verb in named for kind in kinds}
 
     def outcome(self, user: UserInfo | None, info: RequestInfo) -> Outcome:
         """What it says of a request; without a rule that fits, that there is no event."""
-        for rule in self._rules:
+        rules = self._by_verb.get((info.verb, info.is_resource))
+        for rule in self._others[info.is_resource] if rules is None else rules:
             if rule.fits(user, info):
                 return rule.outcome
         return _UNHEEDED
+
+
+def _candidates(rules: Sequence[Rule], verb: str | None, is_resource: bool) -> tuple[Rule, ...]:
+    """Those that may fit a verb (None: any that no rule names), on resources or on other paths."""
+    return tuple(
+        rule
+        for rule in rules
+        if (not rule.verbs or verb in rule.verbs)
+        and not (rule.urls if is_resource else rule.resources or rule.namespaces)
+    )
 
 
 _UNHEEDED: Final = Outcome(level=NONE)

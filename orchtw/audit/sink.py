@@ -86,12 +86,16 @@ TOO_LARGE: Final = "event is too large even after truncating"
 
 @attrs.frozen(slots=True)
 class Truncating:
-    """Takes the objects out of events that are longer than `limit_bytes` (reference AUDIT-13)."""
+    """Takes the objects out of events that are longer than `limit_bytes` (reference AUDIT-13).
+
+    `strict`: a request whose event is too long without them is to know that it is lost.
+    """
 
     inner: Sink
     limit_bytes: int
     group: str
     counts: Counts
+    strict: bool = False
 
     def process(self, event: Event) -> Stored:
         """Pass on what fits, with or without its objects; an event that is too long without them is lost."""
@@ -99,7 +103,7 @@ class Truncating:
             event = event.without_objects(self.group)
         if len(event.json) > self.limit_bytes:
             self.counts.lost("truncate", 1, TOO_LARGE)
-            return False
+            return not self.strict
         return self.inner.process(event)
 
     def start(self) -> None:
