@@ -86,7 +86,8 @@ class LogFile:
     def _open(self) -> int:
         if self._settings.path == STANDARD_OUTPUT:
             return 1
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # as a file: the next line says so
+            self._path.parent.mkdir(mode=0o700, parents=True)
         fd = os.open(self._path, _FLAGS, _MODE)
         found = os.fstat(fd)
         regular = stat.S_ISREG(found.st_mode)
