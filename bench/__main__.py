@@ -10,6 +10,8 @@ from types import FrameType
 
 import orjson
 
+from bench.authentication import authentication, handshake
+from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
 from bench.fanout import fanout
@@ -38,11 +40,14 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup": holdup,
     "holdup-custom": holdup_custom,
     "soak": soak,
+    "authorization": authorization,
 }
 
 
 STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "startup": startup,
+    "authentication": authentication,
+    "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
 }

@@ -148,6 +148,13 @@ _PODS = (
         '"k%d":"1e999999999"', b"}}}]}}",
     )),
 )
+_RULES = ('"rules":[', '{"verbs":["get"],"apiGroups":[""],"resources":["r%d"]}', b"]}", 20_000)
+_RBAC = "/apis/rbac.authorization.orch.io/v1"
+_GATHERED = b'{"metadata":{"name":"b","labels":{"rbac.authorization.orch.io/aggregate-to-view":"true"}},'
+_ROLES = (
+    ("20,000 rules", f"{_RBAC}/clusterroles", numbered(_META[:-1] + b"}," + _RULES[0].encode(), *_RULES[1:])),
+    ("20,000 rules, gathered", f"{_RBAC}/clusterroles", numbered(_GATHERED + _RULES[0].encode(), *_RULES[1:])),
+)
 _PATCHES = (
     ("json patch: 10,000 inserts at the start", JSON_PATCH, POD, _ARGS_POD, repeated(b"[", _INSERT, b"]", 10_000)),
     ("json patch: copies of 1 MiB", JSON_PATCH, MAP, _BIG, _copies),
@@ -188,6 +195,7 @@ WRITES: tuple[Case, ...] = (
          body=repeated(b'{"dryRun":[', b'"x"', b"]}")),
     Case(name="eviction: long name", method="POST", path=f"{POD}/eviction", before=(_SMALL_POD,),
          body=lambda: b'{"metadata":{"name":"' + b"x" * LIMIT_BYTES + b'"}}'),
+    *(Case(name=f"roles: {name}", method="POST", path=path, body=body) for name, path, body in _ROLES),
     Case(name="review: extra", method="POST", path="/apis/authorization.orch.io/v1/subjectaccessreviews",
          body=numbered(b'{"spec":{"user":"a","resourceAttributes":{"verb":"get"},"extra":{', '"k%d":["v"]', b"}}}")),
 )

@@ -6,7 +6,10 @@ import argparse
 from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
-ON_DEMAND = ("apply", "definitions", "holdup", "holdup-custom", "holdup-restart", "soak")
+ON_DEMAND = (
+    "apply", "authentication", "authorization", "definitions", "handshake", "holdup", "holdup-custom",
+    "holdup-restart", "soak",
+)  # fmt: skip
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
 MAX_KIB = 12  # a request stays within one TLS record
@@ -24,6 +27,7 @@ QUICK = {
     "idle": 100,
     "idle_seconds": 0.5,
     "definitions": 20,
+    "handshakes": 50,
     "soak_requests": 4000,
     "starts": 1,
     "repeats": 1,
@@ -52,6 +56,7 @@ class Options(argparse.Namespace):
     idle: int
     idle_seconds: float
     definitions: int
+    handshakes: int
     soak_requests: int
     starts: int
     cases: tuple[str, ...]
@@ -118,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
     add("--definitions", type=_positive, default=500, help="how many the scenario definitions creates")
+    add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")

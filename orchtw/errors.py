@@ -323,6 +323,11 @@ class InternalError(StatusError):
         """The stored bytes of a key are not what was written, or nobody can read them."""
         return cls.of(f"the stored object {key} is damaged; delete it, or restore a backup")
 
+    @classmethod
+    def unreadable(cls, key: str, why: str) -> InternalError:
+        """The value of a key cannot be sealed or opened with the keys that this server has."""
+        return cls.of(f'unable to transform key "{key}": {why}')
+
 
 class ServiceUnavailable(StatusError):
     """503: not now."""

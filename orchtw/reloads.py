@@ -23,6 +23,11 @@ class Reloads:
         """`read` takes over what the files hold now; raises ConfigError, changing nothing, if it cannot be used."""
         self._reads[what] = read
 
+    def read(self, what: str) -> None:
+        """Read one thing again, if there is one of this name. Raises ConfigError as its `read`."""
+        if (read := self._reads.get(what)) is not None:
+            read()
+
     def run(self) -> None:
         """Read everything again and say so; what cannot be used is logged, and what was there before stays."""
         if not self._reads:

@@ -17,6 +17,7 @@ from twisted.logger import Logger
 
 from orchtw.assembly.instance import Instance
 from orchtw.assembly.store import claim_store
+from orchtw.authn.request_headers import FLAG as PROXY_CA_FLAG
 from orchtw.config import Config, host_and_port
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
@@ -28,6 +29,7 @@ from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import given_authorities
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
+from orchtw.serving.ticket_renewal import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
 from orchtw.storage.interface import Store
@@ -97,6 +99,7 @@ class APIServer(Service):
         )
         self._address = host_and_port(config.public_address, port)
         self._tls = ServingTLS(self._tls_options())
+        self._renewal = TicketRenewal(self._tls, reactor)
         self._reload = self._certificate_reload()
         if self._reload is not None:
             self._instance.reloads.add(self._reload.what, self._reload.read)
@@ -130,6 +133,7 @@ class APIServer(Service):
     async def _start(self) -> None:
         await self._instance.start()
         self._listener.startService()
+        self._renewal.startService()  # type: ignore[no-untyped-call]
         if self._reload is not None:
             self._reload.startService()  # type: ignore[no-untyped-call]
         _settle_memory()
@@ -159,8 +163,9 @@ class APIServer(Service):
         delay_s = self._config.shutdown_delay_duration_s
         self._instance.begin_shutdown()
         self._log.info("shutdown: /readyz fails; serving on for {delay_s} s", delay_s=delay_s)
-        if self._reload is not None and self._reload.running:
-            await self._reload.stopService()  # type: ignore[no-untyped-call]
+        for timer in (self._renewal, self._reload):
+            if timer is not None and timer.running:
+                await timer.stopService()  # type: ignore[no-untyped-call]
         if delay_s:
             await deferLater(self._reactor, delay_s)
         await self._instance.withdraw()
@@ -188,6 +193,14 @@ class APIServer(Service):
             cipher_suites=config.tls_cipher_suites,
         )
 
+    def _read_again(self) -> None:
+        """Take over what the files hold now. Raises ConfigError, and all stays as it was but what proxies may say."""
+        options, before = self._tls_options(), self._tls.client_cas
+        self._instance.reloads.read(PROXY_CA_FLAG)
+        self._tls.reload(options)
+        if not set(before) <= set(options.client_cas):
+            self._listener.edge.distrust()
+
     def _certificate_reload(self) -> FollowedFiles | None:
         """Follows the operator's own certificate files; None: there are none."""
         config = self._config
@@ -198,11 +211,7 @@ class APIServer(Service):
             config.requestheader_client_ca_file,
         )
         paths = [path for path in given if path is not None]
-        if not paths:
-            return None
-        return FollowedFiles(
-            "certificate files", paths, lambda: self._tls.reload(self._tls_options()), self._reactor
-        )
+        return FollowedFiles("certificate files", paths, self._read_again, self._reactor) if paths else None
 
 
 def _shown(path: Path) -> Path:

@@ -12,6 +12,8 @@ from twisted.trial.unittest import SynchronousTestCase
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 CITING = ("orchtw", "tests", "bench", "docs", "protos")
+# Pages of which each rule is cited by a test.
+TESTED = ("authentication.md",)
 TEXTS = frozenset({".py", ".md", ".proto", ".yaml", ".yml", ".txt", ".html", ".js"})
 
 # A rule begins its paragraph: `**WATCH-7** Events come ...`.
@@ -131,6 +133,12 @@ class CitationTests(SynchronousTestCase):
             if rule not in known
         ]
         self.assertEqual([], missing)
+
+    def test_tested(self) -> None:
+        """Each rule of these pages is shown by a test that names it."""
+        named = {rule for path in (ROOT / "tests").rglob("test_*.py") for rule in _BARE.findall(path.read_text())}
+        untested = [rule.id for rule in rules() if rule.page in TESTED and rule.id not in named]
+        self.assertEqual([], untested)
 
     def test_many(self) -> None:
         """The search finds citations: a pattern that finds nothing would pass every other test."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any
+
 import attrs
-from twisted.internet.interfaces import IReactorTime
 
 from orchtw.authz.decision import Authorizer
 from orchtw.naming import Naming
+from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
 
 
@@ -14,10 +18,14 @@ from orchtw.registry.targets import Targets
 class Host:
     """What plugins get of the server; the caches behind `targets` are filled before the first write.
 
-    `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass.
+    `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. By `caller`
+    others are asked. `make_namespace` creates one as the server, unless it is there; it raises as a create does.
     """
 
     naming: Naming
-    clock: IReactorTime
+    clock: Any
+    random: Random
     targets: Targets
     authorizer: Authorizer
+    caller: Caller
+    make_namespace: Callable[[str], Awaitable[None]]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from orchtw.authn.service_accounts.issuing import AccountTokens, default_issuer
-from orchtw.authn.service_accounts.keys import Keys, PrivateKey, SigningKey, read_signing_key, read_verifying_keys
+from orchtw.authn.service_accounts.keys import (
+    Keys,
+    PrivateKey,
+    SigningKey,
+    VerifyingKey,
+    read_signing_key,
+    read_verifying_keys,
+)
 from orchtw.config import Config
+from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.pki import files
 from orchtw.pki.certificates import pem
@@ -39,17 +48,25 @@ def root_ca(config: Config) -> str:
     return b"".join(map(pem, certificates)).decode()
 
 
+def _believed(config: Config) -> Sequence[VerifyingKey]:
+    """The keys of `--service-account-key-file`; without it the serving certificate's, if it is of a kind for it."""
+    flag = "service-account-key-file"
+    if config.service_account_key_file:
+        return [key for path in config.service_account_key_file for key in read_verifying_keys(flag, path)]
+    if config.tls_private_key_file is None:
+        return []
+    try:
+        return read_verifying_keys("tls-private-key-file", config.tls_private_key_file)
+    except ConfigError:
+        return []
+
+
 def _keys(config: Config, generated: PrivateKey | None) -> Keys:
-    others = [
-        key
-        for path in config.service_account_key_file
-        for key in read_verifying_keys("service-account-key-file", path)
-    ]
     signing = _signing("service-account-signing-key-file", config.service_account_signing_key_file)
     if signing is None:
         signing = Keys.fresh().signing if generated is None else SigningKey.of(generated)
     in_secrets = _signing("service-account-private-key-file", config.service_account_private_key_file)
-    return Keys(signing, others, in_secrets)
+    return Keys(signing, _believed(config), in_secrets)
 
 
 def _signing(flag: str, path: Path | None) -> SigningKey | None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from random import SystemRandom
 
 import attrs
+from prometheus_client.registry import Collector
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.assembly.resources import Resources
-from orchtw.authn.method import Authenticator
+from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
@@ -49,9 +50,9 @@ class Parts:
     """What requests are answered with.
 
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
-    authenticator and the authorizer answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
+    authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
-    asks them. `accounts` issues tokens of service accounts.
+    asks them. `accounts` issues tokens of service accounts. `metrics` are shown beside those of the API.
     """
 
     resources: Resources
@@ -59,7 +60,8 @@ class Parts:
     admissions: Admissions
     writes: WritePath
     deletion: Deletion
-    authenticator: Authenticator
+    tokens: TokenReviewer
+    metrics: Sequence[Collector]
     authorizer: Authorizer
     checks: Checks
     address: str
@@ -73,10 +75,7 @@ class Parts:
 
 
 class API:
-    """`handler` stands at the end of the line of stages; `acceptance` says in which form a request is answered.
-
-    `metrics` has the registry.
-    """
+    """`handler` stands at the end of the line of stages; `acceptance` says in which form a request is answered."""
 
     def __init__(self, parts: Parts, config: Config) -> None:
         self._parts = parts
@@ -90,8 +89,10 @@ class API:
             resources.offload,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
-        self.metrics = Metrics()
-        self.metrics.count_damaged(lambda: resources.cacher.damaged)
+        self._metrics = Metrics()
+        self._metrics.count_damaged(lambda: resources.cacher.damaged)
+        for metrics in parts.metrics:
+            self._metrics.registry.register(metrics)
         reading, writing = self._reading(), self._writing()
         times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
         self.handler = ResourceHandler(
@@ -102,7 +103,7 @@ class API:
             subresource_verbs(reading, writing, resources.targets, parts.outward, parts.accounts),
             self._endpoints(),
             self._virtual(writing),
-            self.metrics.deprecated_requested,
+            self._metrics.deprecated_requested,
         )
 
     def _reading(self) -> Reading:
@@ -137,7 +138,7 @@ class API:
             [
                 Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
                 Version(resources.naming),
-                self.metrics,
+                self._metrics,
                 IssuerDiscovery(parts.accounts),
                 Discovery(
                     resources.targets,
@@ -170,7 +171,7 @@ class API:
             acceptance=self.acceptance,
             representations=self._representations,
             authorizer=parts.authorizer,
-            authenticator=parts.authenticator,
+            tokens=parts.tokens,
             offload=resources.offload,
             admissions=parts.admissions,
         )

@@ -71,6 +71,10 @@ class Bootstrap:
         self._registration.stop()
         self._upkeep.stop()
 
+    def look_soon(self) -> None:
+        """Look now: what is to be made has changed."""
+        self._upkeep.look_soon()
+
     async def point(self) -> None:
         """Let the endpoints of the servers' Service name those that are alive."""
         await self._service.point(self._maker)

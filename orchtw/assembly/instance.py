@@ -24,10 +24,11 @@ from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import Host, stages
 from orchtw.assembly.writes import admission, write_path
-from orchtw.authn.method import Authenticator
 from orchtw.authn.method import Host as AuthnHost
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.refused_log import RefusedLog
 from orchtw.authn.service_accounts.keys import PrivateKey
+from orchtw.authn.union import Union as Authenticators
 from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
 from orchtw.authz.decision import Host as AuthzHost
@@ -54,6 +55,7 @@ from orchtw.registry.bootstrap.presence import Presence
 from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
 from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.deletion import Deletion
+from orchtw.registry.namespace_maker import make_namespace
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
@@ -100,15 +102,16 @@ class Instance:
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
         self._auditor = auditing(config, self.resources, self.caller, self.reloads, reactor)
-        authenticator, authorizer = self._authenticator(), self._authorizer()
-        admissions = admission(self.resources, config, authorizer)
-        grants = GrantChecks(authorizer=authorizer, roles=self.roles, run=self.resources.offload.run)
+        self._authentication_metrics = AuthenticationMetrics()
+        self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
+        admissions = admission(self.resources, config, self.authorizer, self.caller, self._make_namespace)
+        grants = GrantChecks(authorizer=self.authorizer, roles=self.roles, run=self.resources.offload.run)
         self.writes = write_path(self.resources, config, admissions, grants)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
         )
-        controllers = self._controllers(registry, authorizer, signing)
+        controllers = self._controllers(registry, self.authorizer, signing)
         self._readiness = Readiness(self.resources, controllers, STEPS if config.bootstrap else (), reactor)
         self._client_ca_pem = client_ca_pem
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
@@ -120,16 +123,9 @@ class Instance:
         self._bootstrap = self._made_bootstrap() if config.bootstrap else None
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
-        self._serve(authenticator, authorizer, admissions, host_and_port(address, port), secret)
+        self._serve(admissions, host_and_port(address, port), secret)
 
-    def _serve(
-        self,
-        authenticator: Authenticator,
-        authorizer: Authorizer,
-        admissions: Admissions,
-        address: str,
-        secret: bytes,
-    ) -> None:
+    def _serve(self, admissions: Admissions, address: str, secret: bytes) -> None:
         """Join what answers requests, which is all made: `app` and `screen`."""
         config, reactor, aggregation = self._config, self._reactor, self._aggregation
         origins = AllowedOrigins(config.cors_allowed_origins)
@@ -142,8 +138,9 @@ class Instance:
             admissions=admissions,
             writes=self.writes,
             deletion=self.deletion,
-            authenticator=authenticator,
-            authorizer=authorizer,
+            tokens=self.authenticator.tokens,
+            metrics=[self._authentication_metrics, *([self._auditor.counts] if self._auditor is not None else ())],
+            authorizer=self.authorizer,
             checks=self._readiness.checks,
             address=address,
             secret=secret,
@@ -161,17 +158,15 @@ class Instance:
             clock=reactor,
             targets=self.resources.targets,
             services=self._services,
-            authenticator=authenticator,
-            authorizer=authorizer,
+            authenticator=self.authenticator,
+            authorizer=self.authorizer,
             origins=origins,
             refuse=api.acceptance.refusal,
             auditor=self._auditor,
         )
-        if self._auditor is not None:
-            api.metrics.registry.register(self._auditor.counts)
         table = stages(host, config)
         self.app = line(table, aggregated.handle)
-        self.screen = Screen(authenticator, authorizer, partial(refused, table))
+        self.screen = Screen(self.authenticator, self.authorizer, partial(refused, table))
 
     def _made_bootstrap(self) -> Bootstrap:
         """What this process makes for the cluster, and keeps saying of aggregated servers."""
@@ -209,7 +204,11 @@ class Instance:
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made
 
-    def _authenticator(self) -> Authenticator:
+    async def _make_namespace(self, name: str) -> None:
+        """Create a namespace as the server, unless it is there."""
+        await make_namespace(name, self.resources.targets, self.writes, self.resources.naming)
+
+    def _authenticator(self) -> Authenticators:
         host = AuthnHost(
             naming=self.resources.naming,
             seconds=time.time,
@@ -221,6 +220,7 @@ class Instance:
             accounts=self._accounts,
             caller=self.caller,
             services=self._services,
+            metrics=self._authentication_metrics,
         )
         return authenticators(host, self._config, refused=RefusedLog(self._reactor).refused)
 
@@ -257,8 +257,10 @@ class Instance:
         self._readiness.services_started()
 
     def trust_clients_of(self, client_ca_pem: str) -> None:
-        """Publish other authorities of client certificates from now on: in the next look of the upkeep."""
+        """Publish other authorities of client certificates from now on (reference AUTHN-56)."""
         self._client_ca_pem = client_ca_pem
+        if self._bootstrap is not None:
+            self._bootstrap.look_soon()
 
     def begin_shutdown(self) -> None:
         """Tell load balancers by `/readyz` that the end is near; everything is still served."""

@@ -10,7 +10,17 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.assembly.resources import Resources
 from orchtw.controllers.manager import Manager
-from orchtw.endpoints.checks import EVERYWHERE, LIVEZ, READYZ, Checks, Condition, LogFlow, filled, store_check
+from orchtw.endpoints.checks import (
+    EVERYWHERE,
+    LIVEZ,
+    READYZ,
+    Checks,
+    Condition,
+    LogFlow,
+    dependency_check,
+    filled,
+    store_check,
+)
 from orchtw.naming import Naming
 
 AUTOREGISTRATION: Final = "orch-apiserver-autoregistration"
@@ -33,6 +43,8 @@ class Readiness:
         checks.add("log", LogFlow(clock))
         checks.add("etcd", store_check(store.check, clock), EVERYWHERE - {LIVEZ})
         checks.add("etcd", store_check(store.alive, clock), frozenset({LIVEZ}))
+        for name, check in store.dependencies.items():
+            checks.add(name, dependency_check(name, check), EVERYWHERE - {LIVEZ})
         started = Condition("caches are not filled yet")
         checks.add("informer-sync", filled(started, lambda: cacher.damaged), ready)
         self._filled: list[Condition] = [started]

@@ -6,11 +6,14 @@ import sys
 from functools import partial
 from typing import Any
 
+from orchtw.assembly.encryption import NOTHING, SealedTranslation, sealing
 from orchtw.config import Config
 from orchtw.naming import Naming
 from orchtw.pki.files import refuse_link
 from orchtw.registry.rewriting import StoredNames
 from orchtw.storage import STORES
+from orchtw.storage.encryption.store import EncryptedStore
+from orchtw.storage.encryption.transformer import Transformers
 from orchtw.storage.interface import Host, Store
 
 
@@ -20,22 +23,26 @@ def claim_store(config: Config, naming: Naming, reactor: Any) -> Store:
     A store of the other vocabulary is rewritten once, which standard error says, since it may take a while.
     Raises ConfigError for a store that cannot be used or is another process'.
     """
+    path = config.encryption_provider_config
+    sealed = None if path is None else sealing(path, naming, reactor)
     host = Host(
         reactor=reactor,
         vocabulary=naming.vocabulary,
-        translation=partial(_other_names, naming),
+        translation=partial(_other_names, naming, NOTHING if sealed is None else sealed.transformers),
         check_path=refuse_link,
     )
     store = STORES[config.storage_backend](host, config)
+    if sealed is not None:
+        store = EncryptedStore(store, sealed.transformers, sealed.checks)
     store.probe()
     return store
 
 
-def _other_names(new: Naming, vocabulary: str) -> StoredNames:
+def _other_names(new: Naming, transformers: Transformers, vocabulary: str) -> SealedTranslation:
     """What rewrites a store of `vocabulary`. Raises ConfigError for one that a later version may know."""
     old = Naming.of(vocabulary)
     if sys.__stderr__ is not None:
         made, wanted = old.vocabulary, new.vocabulary
         text = f"The store was made with --vocabulary {made}: it is being rewritten for {wanted}"
         print(text, file=sys.__stderr__, flush=True)
-    return StoredNames(old, new)
+    return SealedTranslation(StoredNames(old, new), transformers)

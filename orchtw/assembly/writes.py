@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Awaitable, Callable
 from random import SystemRandom
 
 from orchtw.admission.chain import Chain
@@ -12,6 +13,7 @@ from orchtw.admission.selection import selected
 from orchtw.assembly.resources import Resources
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
+from orchtw.outbound.caller import Caller
 from orchtw.registry import reservations
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.field_ownership import FieldOwnership
@@ -22,9 +24,23 @@ from orchtw.registry.write_path import WritePath
 from orchtw.rules.uuids import SIZE, uuid_text
 
 
-def admission(resources: Resources, config: Config, authorizer: Authorizer) -> Admissions:
+def admission(
+    resources: Resources,
+    config: Config,
+    authorizer: Authorizer,
+    caller: Caller,
+    make_namespace: Callable[[str], Awaitable[None]],
+) -> Admissions:
     """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
-    host = Host(naming=resources.naming, clock=resources.clock, targets=resources.targets, authorizer=authorizer)
+    host = Host(
+        naming=resources.naming,
+        clock=resources.clock,
+        random=SystemRandom(),
+        targets=resources.targets,
+        authorizer=authorizer,
+        caller=caller,
+        make_namespace=make_namespace,
+    )
     chain = Chain(selected(host, config))
     surface = ServedSurface(resources.targets, resources.naming, resources.offload)
     return Admissions(chain, surface, resources.offload)

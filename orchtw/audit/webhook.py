@@ -51,7 +51,7 @@ class Way:
             limit_bytes=ANSWER_BYTES,
             first_s=self.first_s,
             all_s=float("inf"),
-            late_too=True,
+            unanswered_too=True,
         )
 
 

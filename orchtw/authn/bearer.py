@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
-from orchtw.authn.method import TokenMethod
+from orchtw.authn.method import Shown, TokenMethod
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UserInfo, utf8_text
 
@@ -14,11 +14,14 @@ UNKNOWN = "the bearer token is nobody's"
 class BearerTokens:
     """Authenticates by `Authorization: Bearer <token>`; the sources are asked in order, the first success counts.
 
-    A source that refuses does not stop the others; what it has against the token is for the log.
+    A source that refuses does not stop the others; what it has against the token is for the log. `audiences` are this
+    API's.
     """
 
-    def __init__(self, methods: Sequence[TokenMethod]) -> None:
+    def __init__(self, methods: Sequence[TokenMethod], audiences: Sequence[str] = ()) -> None:
         self._methods = tuple(methods)
+        self._audiences = tuple(audiences)
+        self._own = frozenset(audiences)
 
     def authenticate(self, request: Request) -> UserInfo | None | Awaitable[UserInfo | None]:
         """The token's user, None without a token. Raises Unauthorized (401) for a token that nobody knows.
@@ -28,22 +31,40 @@ class BearerTokens:
         token = bearer_token(request.headers.get("authorization", ""))
         if not token:
             return None
+        found = self._find(Shown(token=token, audiences=self._audiences, annotations=request.annotations))
+        return _accept(request, found) if isinstance(found, UserInfo) else _accept_later(request, found)
+
+    async def whose(self, token: str, audiences: Sequence[str] = ()) -> tuple[UserInfo, Sequence[str]]:
+        """The user of a token that is meant for one of these audiences (none: this API's), and which it is meant for.
+
+        Raises Unauthorized (401) for a token that nobody knows.
+        """
+        if not token.strip():
+            raise Unauthorized(UNKNOWN)
+        asked = tuple(audiences) or self._audiences
+        text = token.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")
+        shown = Shown(token=text, audiences=asked, own=not asked or not self._own.isdisjoint(asked))
+        found = self._find(shown)
+        user = found if isinstance(found, UserInfo) else await found
+        return user, shown.accepted
+
+    def _find(self, shown: Shown) -> UserInfo | Awaitable[UserInfo]:
         reasons: list[str] = []
         for index, method in enumerate(self._methods):
             try:
-                found = method.find(token)
+                found = method.find(shown)
             except Unauthorized as refusal:
                 reasons.append(refusal.why)
                 continue
             if isinstance(found, UserInfo):
-                return _accept(request, found)
+                return found
             if found is not None:
-                return self._ask_on(request, token, found, index + 1, reasons)
+                return self._find_on(shown, found, index + 1, reasons)
         raise _nobody(reasons)
 
-    async def _ask_on(
-        self, request: Request, token: str, asked: Awaitable[UserInfo | None], index: int, reasons: list[str]
-    ) -> UserInfo | None:
+    async def _find_on(
+        self, shown: Shown, asked: Awaitable[UserInfo | None], index: int, reasons: list[str]
+    ) -> UserInfo:
         """Wait for the first answer that takes time, then go on with the sources from `index`."""
         found = None
         try:
@@ -54,21 +75,27 @@ class BearerTokens:
             if found is not None:
                 break
             try:
-                answer = method.find(token)
+                answer = method.find(shown)
                 found = answer if answer is None or isinstance(answer, UserInfo) else await answer
             except Unauthorized as refusal:
                 reasons.append(refusal.why)
         if found is None:
             raise _nobody(reasons)
-        return _accept(request, found)
+        return found
 
 
 def _nobody(reasons: Sequence[str]) -> Unauthorized:
     return Unauthorized("; ".join((UNKNOWN, *(reason for reason in reasons if reason))))
 
 
+async def _accept_later(request: Request, found: Awaitable[UserInfo]) -> UserInfo:
+    return _accept(request, await found)
+
+
 def _accept(request: Request, user: UserInfo) -> UserInfo:
-    request.headers = {name: value for name, value in request.headers.items() if name != "authorization"}
+    headers = dict(request.headers)
+    del headers["authorization"]
+    request.headers = headers
     return user
 
 

@@ -9,6 +9,7 @@ from cryptography.x509 import Certificate
 from cryptography.x509.oid import NameOID
 
 from orchtw.authn.method import authenticated
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.errors import Unauthorized
 from orchtw.request import Request, UnreadableCertificate, UserInfo
 
@@ -30,8 +31,9 @@ class ClientCertificates:
     is refused from then on.
     """
 
-    def __init__(self, seconds: Callable[[], float]) -> None:
+    def __init__(self, seconds: Callable[[], float], metrics: AuthenticationMetrics) -> None:
         self._seconds = seconds
+        self._metrics = metrics
         # By identity: the edge shows one object for one certificate, and hashing a certificate costs its bytes.
         self._known: dict[int, _Known] = {}
 
@@ -50,8 +52,10 @@ class ClientCertificates:
         known = self._known.get(id(certificate))
         if known is None:
             known = self._learn(certificate)
-        if not known.begins <= self._seconds() <= known.ends:
+        now = self._seconds()
+        if not known.begins <= now <= known.ends:
             raise Unauthorized("the client certificate has expired, or is not valid yet")
+        self._metrics.certificate(known.ends - now)
         return known.user
 
     def _learn(self, certificate: Certificate) -> _Known:

@@ -1,15 +1,20 @@
-"""What an authentication method is, and the groups that come with having passed one (reference AUTHN-3, AUTHN-4)."""
+"""What an authentication method is, and the groups that come with having passed one (reference AUTHN-3, AUTHN-4).
+
+A method of tokens also says for whom a token is meant (reference AUTHN-7).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import Any, Protocol
 
 import attrs
 from twisted.application.service import MultiService
 
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.issuing import AccountTokens
+from orchtw.config import Config
 from orchtw.naming import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
@@ -27,7 +32,7 @@ class Host:
     `seconds` is the time since the epoch, `clock` the reactor, which measures durations, `key` 32 random bytes.
     `reloads` gets what can be read again; `targets` lead to the stored objects that credentials depend on. `accounts`
     says which tokens are service accounts'. `caller` asks others; what works in the background is a child of
-    `services`.
+    `services`. `metrics` count.
     """
 
     naming: Naming
@@ -40,6 +45,7 @@ class Host:
     accounts: AccountTokens
     caller: Caller
     services: MultiService
+    metrics: AuthenticationMetrics
 
 
 class Authenticator(Protocol):
@@ -53,14 +59,79 @@ class Authenticator(Protocol):
         """
 
 
-class TokenMethod(Protocol):
-    """One source of bearer tokens."""
+@attrs.define(slots=True, kw_only=True, eq=False)
+class Shown:
+    """A bearer token that somebody shows.
 
-    def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
-        """The token's user, or None if this source does not know it.
+    It must be meant for one of `audiences`; `own` tells whether this API's are among them. The source that knows the
+    token puts into `accepted` which of them it is meant for. `annotations` are the request's, for its audit event.
+    """
+
+    token: str
+    audiences: Sequence[str]
+    own: bool = True
+    accepted: Sequence[str] = ()
+    annotations: dict[str, str] = attrs.field(factory=dict)
+
+
+class TokenMethod(Protocol):
+    """One source of bearer tokens that knows for whom each is meant."""
+
+    def find(self, shown: Shown) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """The token's user, or None if this source does not know it; sets `shown.accepted`.
 
         Raises Unauthorized (401) for a token that is of this source and wrong; the others are asked all the same.
         """
+
+
+class TokenReviewer(Protocol):
+    """Says of a token without a request whose it is."""
+
+    async def whose(self, token: str, audiences: Sequence[str] = ()) -> tuple[UserInfo, Sequence[str]]:
+        """The user of a token that is meant for one of these audiences (none: this API's), and which it is meant for.
+
+        Raises Unauthorized (401) for a token that nobody knows.
+        """
+
+
+class PlainTokens(Protocol):
+    """A source of bearer tokens that are meant for this API and nobody else: see `ForThisAPI`."""
+
+    def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """The token's user, or None if this source does not know it. Raises Unauthorized (401) as TokenMethod."""
+
+
+class ForThisAPI:
+    """Asks a source about tokens only where one of this API's audiences will do (reference AUTHN-7)."""
+
+    def __init__(self, source: PlainTokens, audiences: Sequence[str]) -> None:
+        self._source = source
+        self._audiences = tuple(audiences)
+
+    def find(self, shown: Shown) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """The token's user, or None."""
+        if not shown.own:
+            return None
+        shown.accepted = common(self._audiences, shown.audiences)
+        return self._source.find(shown.token)
+
+
+def plain(make: Callable[[Host, Config], PlainTokens | None]) -> Callable[[Host, Config], TokenMethod | None]:
+    """The factory of a source, from one that knows nothing of audiences."""
+
+    def made(host: Host, config: Config) -> TokenMethod | None:
+        source = make(host, config)
+        return None if source is None else ForThisAPI(source, host.accounts.audiences)
+
+    return made
+
+
+def common(these: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """Those that are among the others too, in their order."""
+    if these == others:
+        return tuple(these)
+    wanted = frozenset(others)
+    return tuple(each for each in these if each in wanted)
 
 
 def authenticated(user: UserInfo) -> UserInfo:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
 from orchtw.authn.compact import Compact, compact
 from orchtw.authn.method import Host
 from orchtw.authn.oidc_claims import BadToken, Mapping
-from orchtw.authn.oidc_keys import IssuerKeys, Key, Provider
-from orchtw.authn.verdicts import Verdicts, user_of
+from orchtw.authn.oidc_distributed import DistributedClaims, OtherIssuers, Source, source_of
+from orchtw.authn.oidc_keys import IssuerKeys, Provider
+from orchtw.authn.oidc_rules import UNSIGNED, TokenRules, is_signed
+from orchtw.authn.shared_calls import SharedCalls
+from orchtw.authn.verdicts import Accepted, Verdicts, accepted
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
+from orchtw.objects import Object
 from orchtw.outbound.policy import BadTLS, read_authorities
 from orchtw.request import UserInfo
 
@@ -20,73 +24,78 @@ KEPT_S: Final = 10.0
 """How long a verified token is remembered, if it does not expire before: a signature takes 50 µs (AUTHN-6)."""
 
 NOT_READY: Final = "oidc: authenticator not initialized"
-UNSIGNED: Final = "oidc: verify token: failed to verify signature: failed to verify id token signature"
 
 
 class IDTokens:
-    """Verifies tokens of `mapping.issuer` that are signed by one of `algorithms`; `seconds` is the wall clock's."""
+    """Verifies tokens of `mapping.issuer` by `rules` and its keys; `distributed` has groups that stand elsewhere."""
 
     def __init__(
         self,
         mapping: Mapping,
-        algorithms: Sequence[str],
+        rules: TokenRules,
         keys: IssuerKeys,
+        distributed: DistributedClaims,
         verdicts: Verdicts,
         seconds: Callable[[], float],
     ) -> None:
         self._mapping = mapping
-        self._algorithms = frozenset(algorithms)
+        self._rules = rules
         self._keys = keys
+        self._distributed = distributed
         self._verdicts = verdicts
         self._seconds = seconds
+        self._calls: SharedCalls[bytes, UserInfo] = SharedCalls()
 
     def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
         """The token's user, None for a token of somebody else. Raises Unauthorized (401).
 
-        A token whose key is not known waits until the issuer's keys have been looked at again.
+        A token whose key is not known waits until the issuer's keys have been looked at again, and one whose groups
+        stand elsewhere until they have been told.
         """
         digest = self._verdicts.digest(token)
         known = self._verdicts.known(digest)
         if known is not None:
-            return user_of(known)
+            return accepted(known).user
         read = compact(token)
         if read is None or read.claims.get("iss") != self._mapping.issuer:
             return None
-        self._check(read)
-        if self._keys.keys is None:
-            raise Unauthorized(NOT_READY)
-        if not self._signed(read, self._keys.keys):
-            return self._after_refresh(read, digest)
-        return self._accept(read, digest)
-
-    def _check(self, token: Compact) -> None:
-        algorithm = token.header.get("alg")
-        if not isinstance(algorithm, str) or algorithm not in self._algorithms:
-            raise Unauthorized(f"oidc: verify token: oidc: unsupported signing algorithm {str(algorithm)[:20]!r}")
-        if "crit" in token.header:
-            raise Unauthorized("oidc: verify token: the token's header has a crit that is not known")
         try:
-            self._mapping.check(token.claims, self._seconds())
+            self._rules.check(read)
+            if self._keys.keys is None:
+                raise Unauthorized(NOT_READY)
+            if not is_signed(read, self._keys.keys):
+                return self._after_refresh(read, digest)
+            return self._accept(read, digest)
         except BadToken as problem:
             raise Unauthorized(str(problem)) from None
-
-    def _signed(self, token: Compact, keys: Sequence[Key]) -> bool:
-        kid, algorithm = token.header.get("kid"), token.header["alg"]
-        return any(key.verifies(token, algorithm) for key in keys if not kid or key.kid == kid)
 
     async def _after_refresh(self, token: Compact, digest: bytes) -> UserInfo:
         await self._keys.refreshed()
-        if not self._signed(token, self._keys.keys or ()):
+        if not is_signed(token, self._keys.keys or ()):
             raise Unauthorized(UNSIGNED)
-        return self._accept(token, digest)
-
-    def _accept(self, token: Compact, digest: bytes) -> UserInfo:
         try:
-            user = self._mapping.user(token.claims)
+            found = self._accept(token, digest)
         except BadToken as problem:
             raise Unauthorized(str(problem)) from None
-        left_s = float(token.claims["exp"]) - self._seconds()
-        self._verdicts.keep(digest, user, min(KEPT_S, left_s))
+        return found if isinstance(found, UserInfo) else await found
+
+    def _accept(self, token: Compact, digest: bytes) -> UserInfo | Awaitable[UserInfo]:
+        source = source_of(token.claims, self._mapping.groups_claim)
+        if source is not None:
+            return self._calls.result(digest, lambda: self._expanded(token.claims, source, digest))
+        return self._believed(token.claims, digest)
+
+    async def _expanded(self, claims: Object, source: Source, digest: bytes) -> UserInfo:
+        try:
+            found = await self._distributed.value(source)
+            return self._believed({**claims, self._mapping.groups_claim: found}, digest)
+        except BadToken as problem:
+            raise Unauthorized(str(problem)) from None
+
+    def _believed(self, claims: Object, digest: bytes) -> UserInfo:
+        user = self._mapping.user(claims)
+        left_s = float(claims["exp"]) - self._seconds()
+        self._verdicts.keep(digest, Accepted(user), min(KEPT_S, left_s))
         return user
 
 
@@ -98,8 +107,12 @@ def from_flags(host: Host, config: Config) -> IDTokens | None:
     provider = Provider(host.caller, config.oidc_issuer_url, authorities)
     keys = IssuerKeys(provider.fetch, host.clock)
     keys.setServiceParent(host.services)  # type: ignore[no-untyped-call]
+    mapping = Mapping.of(config)
+    rules = TokenRules(mapping, config.oidc_signing_algs, host.seconds)
+    issuers = OtherIssuers(host.caller, authorities, host.clock, host.services, known=(config.oidc_issuer_url, keys))
+    distributed = DistributedClaims(mapping.groups_claim, host.caller, authorities, rules, issuers)
     verdicts = Verdicts(host.key, host.clock.seconds)
-    return IDTokens(Mapping.of(config), config.oidc_signing_algs, keys, verdicts, host.seconds)
+    return IDTokens(mapping, rules, keys, distributed, verdicts, host.seconds)
 
 
 def _authorities(path: Path) -> bytes:

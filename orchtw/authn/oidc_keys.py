@@ -125,7 +125,7 @@ class Provider:
                 f"expected {go_quote(self._issuer)} got {shown}"
             )
         url = document.get("jwks_uri")
-        if not isinstance(url, str) or not _is_https(url):
+        if not isinstance(url, str) or not is_https(url):
             raise NoKeys(f"oidc: the issuer's jwks_uri {go_quote(str(url)[:_SHOWN])} is no https URL")
         answer = await self._document(url)
         return Fetched(keys_of(_object(answer)), _fresh_s(answer.headers.get("cache-control", "")))
@@ -143,7 +143,8 @@ class Provider:
         return answer
 
 
-def _is_https(url: str) -> bool:
+def is_https(url: str) -> bool:
+    """Whether a text is an https URL of a host, without a user."""
     try:
         parts = urlsplit(url)
         return parts.scheme == "https" and bool(parts.hostname) and parts.port != 0 and parts.username is None

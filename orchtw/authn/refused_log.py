@@ -29,8 +29,6 @@ class RefusedLog:
     def refused(self, request: Request, reasons: list[str]) -> None:
         """A request's credentials were wrong, or missing where they are needed."""
         peer = request.peer
-        if not peer.address:
-            return  # a token review asks about credentials that nobody has shown
         if not self._may_write():
             self._dropped += 1
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import attrs
 from cryptography import x509
@@ -16,6 +16,8 @@ from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.request import Request, UnreadableCertificate, UserInfo, utf8_text
 from orchtw.rules.front_proxy import unescaped_key
+
+FLAG: Final = "--requestheader-client-ca-file"
 
 _KEPT = 256  # certificates that have been looked at are remembered; those of proxies are few
 _USAGES = frozenset({ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE})
@@ -131,7 +133,7 @@ def from_flags(host: Host, config: Config) -> RequestHeaders | None:
     if path is None:
         return None
     method = RequestHeaders(path, HeaderNames.of(config), config.requestheader_allowed_names, host.seconds)
-    host.reloads.add("--requestheader-client-ca-file", method.read)
+    host.reloads.add(FLAG, method.read)
     return method
 
 
@@ -140,9 +142,9 @@ def load(path: Path) -> tuple[x509.Certificate, ...]:
     try:
         return tuple(x509.load_pem_x509_certificates(path.read_bytes()))
     except OSError as error:
-        raise ConfigError(f"--requestheader-client-ca-file: {path}: {error.strerror}") from error
+        raise ConfigError(f"{FLAG}: {path}: {error.strerror}") from error
     except (ValueError, x509.InvalidVersion) as error:
-        raise ConfigError(f"--requestheader-client-ca-file: {path}: holds no readable PEM certificate") from error
+        raise ConfigError(f"{FLAG}: {path}: holds no readable PEM certificate") from error
 
 
 def _issued(certificate: x509.Certificate, authority: x509.Certificate, now: float) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from orchtw.authn import METHODS, TOKENS
 from orchtw.authn.bearer import BearerTokens
-from orchtw.authn.method import ANONYMOUS, Authenticator, Host, authenticated
+from orchtw.authn.method import ANONYMOUS, Authenticator, Host, TokenReviewer, authenticated
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.config import Config
 from orchtw.errors import Unauthorized
@@ -25,9 +25,15 @@ class Union:
     """Tries each method. A method's refusal does not stop the next, but forbids going on as anonymous."""
 
     def __init__(
-        self, methods: Sequence[Authenticator], *, anonymous: bool, refused: Refused = _say_nothing
+        self,
+        methods: Sequence[Authenticator],
+        *,
+        anonymous: bool,
+        refused: Refused = _say_nothing,
+        tokens: TokenReviewer | None = None,
     ) -> None:
-        """`refused` is told of each refusal and its reasons."""
+        """`refused` is told of each refusal and its reasons; `tokens` is what the methods know of bearer tokens."""
+        self.tokens: TokenReviewer = tokens or BearerTokens([])
         self._methods = tuple(methods)
         self._anonymous = anonymous
         self._refused = refused
@@ -83,7 +89,8 @@ def chain(host: Host, config: Config, *, refused: Refused = _say_nothing) -> Uni
     """
     methods = [method for make in METHODS.values() if (method := make(host, config)) is not None]
     sources = [source for make_source in TOKENS.values() if (source := make_source(host, config)) is not None]
-    bearer = BearerTokens(sources)
+    bearer = BearerTokens(sources, host.accounts.audiences)
     domains = Naming.orch().api_domain, Naming.kubernetes().api_domain
     anonymous = config.anonymous_auth and "AlwaysAllow" not in config.authorization_mode
-    return Union([*methods, bearer, WebSocketTokens(bearer, domains)], anonymous=anonymous, refused=refused)
+    asked = [*methods, bearer, WebSocketTokens(bearer, domains)]
+    return Union(asked, anonymous=anonymous, refused=refused, tokens=bearer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from orchtw.errors import Unauthorized
@@ -23,7 +23,14 @@ class Refused(NamedTuple):
     why: str
 
 
-Verdict = UserInfo | Refused
+class Accepted(NamedTuple):
+    """A good token's user, and the audiences that it is meant for, where somebody asks."""
+
+    user: UserInfo
+    audiences: tuple[str, ...] = ()
+
+
+Verdict = Accepted | Refused
 
 
 class _Kept(NamedTuple):
@@ -66,9 +73,16 @@ class Verdicts:
     def __len__(self) -> int:
         return len(self._users.kept) + len(self._refused.kept)
 
-    def digest(self, token: str) -> bytes:
-        """What stands for a token."""
-        return hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
+    def digest(self, token: str, audiences: Sequence[str] = ()) -> bytes:
+        """What stands for a token, and for the audiences that it is asked about for."""
+        found = self._hash(token)
+        if not audiences:
+            return found
+        parts = (found, *map(self._hash, audiences))
+        return hashlib.blake2b(b"".join(parts), key=self._key, digest_size=32, person=b"audiences").digest()
+
+    def _hash(self, text: str) -> bytes:
+        return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
 
     def known(self, digest: bytes) -> Verdict | None:
         """The verdict, if there is one that still holds."""
@@ -93,8 +107,8 @@ class Verdicts:
         self._refused.drop(digest)
 
 
-def user_of(verdict: Verdict) -> UserInfo:
-    """The user. Raises Unauthorized (401) if there is none."""
+def accepted(verdict: Verdict) -> Accepted:
+    """The user and audiences. Raises Unauthorized (401) if there are none."""
     if isinstance(verdict, Refused):
         raise Unauthorized(verdict.why)
     return verdict
@@ -103,5 +117,10 @@ def user_of(verdict: Verdict) -> UserInfo:
 def _characters(verdict: Verdict) -> int:
     if isinstance(verdict, Refused):
         return len(verdict.why)
-    extra = sum(len(key) + sum(map(len, values)) + len(values) for key, values in verdict.extra.items())
-    return len(verdict.name) + len(verdict.uid) + sum(map(len, verdict.groups)) + len(verdict.groups) + extra
+    user, audiences = verdict
+    extra = sum(len(key) + sum(map(len, values)) + len(values) for key, values in user.extra.items())
+    return len(user.name) + len(user.uid) + _lengths(user.groups) + _lengths(audiences) + extra
+
+
+def _lengths(texts: Sequence[str]) -> int:
+    return sum(map(len, texts)) + len(texts)

@@ -10,9 +10,9 @@ from typing import Any, Final
 import orjson
 from twisted.internet.defer import DeferredSemaphore
 
-from orchtw.authn.method import Host, authenticated
+from orchtw.authn.method import Host, Shown, authenticated, common
 from orchtw.authn.shared_calls import SharedCalls
-from orchtw.authn.verdicts import Refused, Verdict, Verdicts, user_of
+from orchtw.authn.verdicts import Accepted, Refused, Verdict, Verdicts, accepted
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.objects import Object
@@ -48,6 +48,7 @@ class WebhookTokens:
     def __init__(
         self, ask: Ask, verdicts: Verdicts, *, api_version: str, ttl_s: float, audiences: Sequence[str] = ()
     ) -> None:
+        """`audiences` are this API's."""
         self._ask = ask
         self._verdicts = verdicts
         self._api_version = api_version
@@ -56,23 +57,24 @@ class WebhookTokens:
         self._calls: SharedCalls[bytes, Verdict] = SharedCalls()
         self._seats = DeferredSemaphore(CALLS)
 
-    def find(self, token: str) -> UserInfo | Awaitable[UserInfo]:
+    def find(self, shown: Shown) -> UserInfo | Awaitable[UserInfo]:
         """The token's user. Raises Unauthorized (401) if the webhook does not know it or cannot be asked."""
-        digest = self._verdicts.digest(token)
+        digest = self._verdicts.digest(shown.token, shown.audiences)
         known = self._verdicts.known(digest)
-        return self._found(token, digest) if known is None else user_of(known)
+        return self._found(shown, digest) if known is None else _user_of(known, shown)
 
-    async def _found(self, token: str, digest: bytes) -> UserInfo:
-        return user_of(await self._calls.result(digest, lambda: self._asked(token, digest)))
+    async def _found(self, shown: Shown, digest: bytes) -> UserInfo:
+        asked = self._calls.result(digest, lambda: self._asked(shown.token, shown.audiences, digest))
+        return _user_of(await asked, shown)
 
-    async def _asked(self, token: str, digest: bytes) -> Verdict:
+    async def _asked(self, token: str, audiences: Sequence[str], digest: bytes) -> Verdict:
         try:
-            body = orjson.dumps(self._question(token))
+            body = orjson.dumps(self._question(token, audiences))
         except TypeError:
             return Refused("webhook: the token is not UTF-8 text")
         await self._seats.acquire()
         try:
-            verdict = verdict_of(await self._ask(body), self._api_version, self._audiences)
+            verdict = verdict_of(await self._ask(body), self._api_version, audiences, self._audiences)
         except (CallFailed, BadAnswer) as problem:
             raise Unauthorized(f"webhook: {problem}") from None
         finally:
@@ -80,10 +82,10 @@ class WebhookTokens:
         self._verdicts.keep(digest, verdict, self._ttl_s)
         return verdict
 
-    def _question(self, token: str) -> Object:
+    def _question(self, token: str, audiences: Sequence[str]) -> Object:
         spec: Object = {"token": token}
-        if self._audiences:
-            spec["audiences"] = list(self._audiences)
+        if audiences:
+            spec["audiences"] = list(audiences)
         return {
             "kind": "TokenReview",
             "apiVersion": self._api_version,
@@ -117,8 +119,17 @@ def from_flags(host: Host, config: Config) -> WebhookTokens | None:
     )
 
 
-def verdict_of(body: bytes, api_version: str, audiences: Sequence[str] = ()) -> Verdict:
-    """What an answer says; of `audiences`, if there are any, it must accept one. Raises BadAnswer."""
+def _user_of(verdict: Verdict, shown: Shown) -> UserInfo:
+    found = accepted(verdict)
+    shown.accepted = found.audiences
+    return found.user
+
+
+def verdict_of(body: bytes, api_version: str, audiences: Sequence[str] = (), own: Sequence[str] = ()) -> Verdict:
+    """What an answer says; of `audiences`, if there are any, it must accept one. Raises BadAnswer.
+
+    An answer that names no audiences accepts the API's `own`.
+    """
     try:
         review = orjson.loads(body)
     except ValueError:
@@ -130,10 +141,10 @@ def verdict_of(body: bytes, api_version: str, audiences: Sequence[str] = ()) -> 
     status = _typed(review, "status", dict, {})
     if not _typed(status, "authenticated", bool, False):
         return Refused(f"webhook: {_shown(why)}" if (why := _typed(status, "error", str, "")) else "")
-    accepted = _texts(status, "audiences")
-    if audiences and accepted and not set(accepted) & set(audiences):
+    meant = common(audiences, _texts(status, "audiences") or own)
+    if audiences and not meant:
         return Refused("webhook: the token is for other audiences")
-    return _user(_typed(status, "user", dict, {}))
+    return Accepted(_user(_typed(status, "user", dict, {})), meant)
 
 
 def _user(user: Object) -> UserInfo:

@@ -45,9 +45,14 @@ class WebSocketTokens:
         if len(tokens) > 1 or not rest:
             raise Unauthorized
         authorization = {"authorization": f"Bearer {self._decoded(tokens[0])}"}
-        return self._bearer.authenticate(
-            Request(method=request.method, path=request.path, headers=authorization, peer=request.peer)
+        shown = Request(
+            method=request.method,
+            path=request.path,
+            headers=authorization,
+            peer=request.peer,
+            annotations=request.annotations,
         )
+        return self._bearer.authenticate(shown)
 
     def _decoded(self, name: str) -> str:
         """The token as a header holds it: a character a byte. A blank would end it there, so none may be in it."""

@@ -14,6 +14,7 @@ from orchtw.naming import Naming
 from orchtw.outbound.caller import Caller
 from orchtw.registry.targets import Targets
 from orchtw.request import RequestInfo, UserInfo
+from orchtw.rules.rbac import Rule
 
 
 @attrs.frozen(slots=True)
@@ -57,13 +58,14 @@ class PathRule:
 
 @attrs.frozen(slots=True, kw_only=True)
 class Rules:
-    """What a user may do in a namespace; `incomplete` is why that may not be all, empty when it is
-    (reference AUTHZ-29).
+    """What a user may do in a namespace; `incomplete`: that may not be all. `error` is why, or what is wrong with the
+    user's roles (reference AUTHZ-29).
     """
 
-    resources: tuple[ResourceRule, ...] = ()
-    paths: tuple[PathRule, ...] = ()
-    incomplete: str = ""
+    resources: tuple[ResourceRule | Rule, ...] = ()
+    paths: tuple[PathRule | Rule, ...] = ()
+    incomplete: bool = False
+    error: str = ""
 
 
 def together(errors: Sequence[str]) -> str:

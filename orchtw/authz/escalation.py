@@ -76,7 +76,9 @@ class GrantChecks:
         name = "" if request is None or request.info is None else request.info.name
         if await self._may(write.user, "escalate", resource.plural, write.namespace, name):
             return
-        await self._confirm(write, new, rules_of(new))
+        size = BYTES_A_RULE * len(new.get("rules") or ())
+        wanted: Sequence[Rule] = await self.run(min(size, MAX_BYTES), partial(rules_of, new))
+        await self._confirm(write, new, wanted)
         if new.get("aggregationRule") or (old or {}).get("aggregationRule"):
             held, _ = self.roles.held(write.user, write.namespace)
             if await self._missing(held, EVERYTHING):

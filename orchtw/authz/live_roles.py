@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
+import attrs
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.authz.rbac_index import Binding, Grant, Index, RoleKey
+from orchtw.errors import TooManyRequests
 from orchtw.naming import Naming
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
-from orchtw.rules.rbac import Rule, rules_of
+from orchtw.rules.rbac import Rule, merged, rules_of
 from orchtw.storage.cache_resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.watch.entry import LARGE_BYTES, Entry
@@ -23,6 +25,12 @@ from orchtw.watch.log import Event
 T = TypeVar("T")
 
 GROUP: Final = "rbac.authorization.orch.io"
+ROLES: Final = "roles"
+CLUSTER_BINDINGS: Final = "clusterrolebindings"
+BINDINGS: Final = "rolebindings"
+
+Place = tuple[str, str, str]
+"""Kind, namespace and name of a large object; roles of both kinds are one kind."""
 
 
 class Run(Protocol):
@@ -31,15 +39,22 @@ class Run(Protocol):
     def __call__(self, size_bytes: int, work: Callable[[], Any]) -> Awaitable[Any]: ...
 
 
+async def at_once(size_bytes: int, work: Callable[[], Any]) -> Any:
+    """`Run` without a thread."""
+    return work()
+
+
 class LiveRoles:
     """Who has which roles at this moment. It begins to follow with the first question, at the latest.
 
-    `run` is where large objects are read, None: at once. They give nobody anything until that is done.
+    `run` is where large objects are read, None: at once. They give nobody anything until that is done; whom that
+    concerns, `reading` tells.
     """
 
     def __init__(self, targets: Targets, naming: Naming, run: Run | None = None) -> None:
         self.group = naming.group(GROUP)
         self.large = Large(run)
+        self.run: Run = at_once if run is None else run
         self._large_roles: dict[RoleKey, tuple[Entry, Sequence[Rule]]] = {}
         self._targets = targets
         self._index = Index(self._load)
@@ -57,9 +72,9 @@ class LiveRoles:
         self._follows = True
         for plural in ("clusterroles", "roles"):
             self._stored(plural).cache.follow(_Changes(self._role_changed))
-        for plural in ("clusterrolebindings", "rolebindings"):
+        for plural in (CLUSTER_BINDINGS, BINDINGS):
             stored = self._stored(plural)
-            changes = _BindingChanges(stored, self._index, self._tell, self.large)
+            changes = _BindingChanges(plural, stored, self._index, self._tell, self.large)
             stored.cache.follow(_Changes(changes.take))
             for entry in stored.cache.snapshot():
                 changes.put(entry)
@@ -86,6 +101,18 @@ class LiveRoles:
         """The rules of a role; None: there is no such role."""
         self.follow()
         return self._index.rules(role)
+
+    def reading(self, user: UserInfo, namespace: str) -> Deferred[None] | None:
+        """Fires when something that may give the user rights is read, or changed; None: nothing is read."""
+        if not self.large.busy:
+            return None
+        for plural, scope in ((CLUSTER_BINDINGS, ""), (BINDINGS, namespace)):
+            if (waiting := self.large.any_of(plural, scope)) is not None:
+                return waiting
+        for grant in self.grants(user, namespace):
+            if (waiting := self.large.one(_place(grant.role))) is not None:
+                return waiting
+        return None
 
     def missing(self, role: RoleKey) -> str:
         """What is said of a role that somebody has and that is not there."""
@@ -117,14 +144,16 @@ class LiveRoles:
         known = self._large_roles.get(role)
         if known is not None and known[0] is entry:
             return known[1]
+        self._large_roles.pop(role, None)
 
         def keep(rules: Sequence[Rule]) -> None:
             self._large_roles[role] = entry, rules
             self._index.forget_role(role)
             self._tell()
 
-        self.large.read(role, entry, lambda: rules_of(stored.load(entry)), keep)
-        return ()
+        self.large.read(_place(role), entry, lambda: merged(rules_of(stored.load(entry))), keep)
+        known = self._large_roles.get(role)
+        return () if known is None else known[1]
 
     def _stored(self, plural: str) -> Stored:
         return self._targets.stored_target(self.group, "v1", plural).stored
@@ -134,13 +163,32 @@ class LiveRoles:
         assert entry is not None
         role = entry.namespace, entry.name
         self._large_roles.pop(role, None)
-        self.large.forget(role)
+        self.large.forget(_place(role))
         self._index.forget_role(role)
         self._tell()
 
     def _tell(self) -> None:
         for changed in self._listeners:
             changed()
+        self.large.release()
+
+
+def _place(role: RoleKey) -> Place:
+    return ROLES, *role
+
+
+@attrs.frozen(slots=True, eq=False)
+class _Reading:
+    """An object that is being read, and who waits for that."""
+
+    entry: Entry
+    waiting: list[Deferred[None]] = attrs.field(factory=list)
+
+    def end(self) -> Deferred[None]:
+        """Fires when it has been read, or the object has changed."""
+        waiting: Deferred[None] = Deferred()
+        self.waiting.append(waiting)
+        return waiting
 
 
 class Large:
@@ -149,54 +197,77 @@ class Large:
     _log = Logger()
 
     def __init__(self, run: Run | None) -> None:
-        self._run = run
-        self._reading: dict[tuple[str, str], Entry] = {}
-        self._waiting: list[Deferred[None]] = []
+        self.run = run
+        self._reading: dict[Place, _Reading] = {}
+        self._ended: list[Deferred[None]] = []
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is being read."""
+        return bool(self._reading)
 
     def concerns(self, entry: Entry) -> bool:
         """Whether reading it would hold the reactor."""
-        return self._run is not None and len(entry.raw) > LARGE_BYTES
+        return self.run is not None and len(entry.raw) > LARGE_BYTES
 
-    def read(
-        self, key: tuple[str, str], entry: Entry, work: Callable[[], T], keep: Callable[[T], None]
-    ) -> None:
+    def one(self, place: Place) -> Deferred[None] | None:
+        """The end of what is done with that object; None: it is not being read."""
+        found = self._reading.get(place)
+        return None if found is None else found.end()
+
+    def any_of(self, kind: str, namespace: str) -> Deferred[None] | None:
+        """The same, of any object of a kind in a namespace."""
+        for place, found in self._reading.items():
+            if place[:2] == (kind, namespace):
+                return found.end()
+        return None
+
+    def read(self, place: Place, entry: Entry, work: Callable[[], T], keep: Callable[[T], None]) -> None:
         """Do `work`, then `keep` what it gives, unless the object has changed."""
-        if self._reading.get(key) is entry:
+        known = self._reading.get(place)
+        if known is not None and known.entry is entry:
             return
-        self._reading[key] = entry
-        Deferred.fromCoroutine(self._read(key, entry, work, keep)).addErrback(self._failed, key, entry)
+        self.forget(place)
+        self._reading[place] = _Reading(entry)
+        Deferred.fromCoroutine(self._read(place, entry, work, keep)).addErrback(self._failed, place, entry)
 
-    def forget(self, key: tuple[str, str]) -> None:
-        """What is being read has changed, or is gone."""
-        self._end(key)
+    def forget(self, place: Place) -> None:
+        """What is being read has changed, or is gone; who waits for it is told by `release`."""
+        found = self._reading.pop(place, None)
+        if found is not None:
+            self._ended += found.waiting
+
+    def release(self) -> None:
+        """Tell those whose wait is over, once everything says how things are."""
+        ended, self._ended = self._ended, []
+        for each in ended:
+            each.callback(None)
 
     async def done(self) -> None:
         """Return once nothing is being read."""
         while self._reading:
-            waiting: Deferred[None] = Deferred()
-            self._waiting.append(waiting)
-            await waiting
+            await next(iter(self._reading.values())).end()
 
-    async def _read(
-        self, key: tuple[str, str], entry: Entry, work: Callable[[], T], keep: Callable[[T], None]
-    ) -> None:
-        assert self._run is not None
-        found = await self._run(len(entry.raw), work)
-        if self._reading.get(key) is entry:
+    async def _read(self, place: Place, entry: Entry, work: Callable[[], T], keep: Callable[[T], None]) -> None:
+        assert self.run is not None
+        try:
+            found = await self.run(len(entry.raw), work)
+        except TooManyRequests:  # it counts all the same
+            found = work()
+        if self._is_read(place, entry):
+            self.forget(place)
             keep(found)
-            self._end(key)
+            self.release()
 
-    def _failed(self, failure: Failure, key: tuple[str, str], entry: Entry) -> None:
-        self._log.failure("{key} cannot be read", failure=failure, key="/".join(key))
-        if self._reading.get(key) is entry:
-            self._end(key)
+    def _failed(self, failure: Failure, place: Place, entry: Entry) -> None:
+        self._log.failure("{place} cannot be read", failure=failure, place="/".join(place))
+        if self._is_read(place, entry):
+            self.forget(place)
+            self.release()
 
-    def _end(self, key: tuple[str, str]) -> None:
-        self._reading.pop(key, None)
-        if not self._reading:
-            waiting, self._waiting = self._waiting, []
-            for each in waiting:
-                each.callback(None)
+    def _is_read(self, place: Place, entry: Entry) -> bool:
+        found = self._reading.get(place)
+        return found is not None and found.entry is entry
 
 
 class _Changes:
@@ -214,7 +285,8 @@ class _BindingChanges:
 
     _log = Logger()
 
-    def __init__(self, stored: Stored, index: Index, tell: Callable[[], None], large: Large) -> None:
+    def __init__(self, plural: str, stored: Stored, index: Index, tell: Callable[[], None], large: Large) -> None:
+        self._plural = plural
         self._stored = stored
         self._index = index
         self._tell = tell
@@ -232,7 +304,8 @@ class _BindingChanges:
         """The binding is there."""
         self._gone(entry)
         if self._large.concerns(entry):
-            self._large.read((self._stored.prefix, entry.key), entry, lambda: self._read(entry), self._keep)
+            place = self._plural, entry.namespace, entry.name
+            self._large.read(place, entry, lambda: self._read(entry), self._keep)
             return
         try:
             self._index.put(self._read(entry))
@@ -247,5 +320,5 @@ class _BindingChanges:
         self._tell()
 
     def _gone(self, entry: Entry) -> None:
-        self._large.forget((self._stored.prefix, entry.key))
+        self._large.forget((self._plural, entry.namespace, entry.name))
         self._index.remove((entry.namespace, entry.name))

@@ -18,7 +18,7 @@ GROUP: Final = "system:nodes"
 PREFIX: Final = "system:node:"
 
 _OWN_VERBS: Final = ("get", "create", "update", "patch", "delete")
-_UNLISTED: Final = Rules(incomplete="node authorizer does not support user rule resolution")
+_UNLISTED: Final = Rules(incomplete=True, error="node authorizer does not support user rule resolution")
 
 Answer = Decision | Awaitable[Decision]
 Check = Callable[[str, RequestInfo], Answer]

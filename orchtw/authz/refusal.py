@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from orchtw.errors import Forbidden
 from orchtw.request import RequestInfo, UserInfo
 from orchtw.rules.causes import go_quote
 
 
 def forbidden(user: UserInfo, info: RequestInfo, reason: str = "") -> Forbidden:
-    """Says who may not do what, and where; an authorizer's reason goes behind a colon."""
-    why = f"User {go_quote(user.name)} cannot {info.verb} {_what(info)}"
+    """Says who may not do what, and where; an authorizer's reason goes behind a colon.
+
+    What the requester may have made up is escaped like text in HTML: no browser takes it for anything else.
+    """
+    why = escape(f"User {go_quote(user.name)} cannot {info.verb} {_what(info)}", quote=False)
     if reason:
         why += f": {reason}"
     if not info.is_resource:

@@ -35,7 +35,8 @@ class Union:
         return Rules(
             resources=tuple(rule for rules in found for rule in rules.resources),
             paths=tuple(rule for rules in found for rule in rules.paths),
-            incomplete=together([rules.incomplete for rules in found]),
+            incomplete=any(rules.incomplete for rules in found),
+            error=together([rules.error for rules in found]),
         )
 
     async def _go_on(

@@ -32,7 +32,7 @@ ANSWER_BYTES: Final = 256 * 1024
 LOG_INTERVAL_S: Final = 1.0
 """Between two lines about troubles: requests may come in thousands while the webhook is away."""
 
-_UNLISTED: Final = Rules(incomplete="webhook authorizer does not support user rule resolution")
+_UNLISTED: Final = Rules(incomplete=True, error="webhook authorizer does not support user rule resolution")
 
 Ask = Callable[[bytes], Awaitable[bytes]]
 """The webhook's answer to a review, both as JSON. Raises CallFailed."""

@@ -64,6 +64,10 @@ class CachedItem:
     def version(self) -> str:
         return str(self._entry.revision)
 
+    @property
+    def size_bytes(self) -> int:
+        return len(self._entry.raw)
+
     def owner_metadata(self) -> OwnerMetadata:
         return _reader.read(self._entry.raw) or OwnerMetadata.of(
             self._target.stored.metadata(self._entry, owned=False)
@@ -301,6 +305,23 @@ class InProcessClient:
         written = await self._registry.writes.update(write, apply)
         return target.load(written.entry)
 
+    async def apply(
+        self, resource: Resource, namespace: str, name: str, wanted: Object, manager: str, size_bytes: int = 0
+    ) -> None:
+        target, writes = self._index.target(resource), self._registry.writes
+        document = {"apiVersion": resource.api_version, "kind": resource.kind, **wanted}
+        fields, now = writes.field_manager(target, ""), writes.timestamp()
+
+        def merge(live: Object | None) -> Object:
+            """The live object with what is wanted, or as it is if that changes nothing."""
+            if live is None:
+                raise NotFound.of(resource.plural, resource.group, name)
+            outcome = fields.on_apply(live, document, manager, now, force=True)
+            return outcome.obj if outcome.changed else live
+
+        write = self._write(target, namespace, name, from_live=True)
+        await writes.update(attrs.evolve(write, applies=True, size_bytes=size_bytes), merge)
+
     async def delete(
         self, resource: Resource, namespace: str, name: str, options: DeleteOptions = PLAIN_DELETE
     ) -> bool:
@@ -328,6 +349,7 @@ class InProcessClient:
         return deleted
 
     def _select(self, target: Target, namespace: str, labels: str, fields: str) -> Sequence[Entry]:
+        target.stored.cache.check_unlocked(namespace)
         if not labels and not fields:
             return target.stored.cache.snapshot(namespace)
         selection = Selection(

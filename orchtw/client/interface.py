@@ -62,6 +62,10 @@ class Item(Protocol):
     def version(self) -> str:
         """The resourceVersion."""
 
+    @property
+    def size_bytes(self) -> int:
+        """About how long it is: who loads a large one holds up everybody else."""
+
     def owner_metadata(self) -> OwnerMetadata:
         """Its owner references, finalizers and termination; the cheapest look at it."""
 
@@ -150,6 +154,14 @@ class Client(Protocol):
         self, resource: Resource, namespace: str, name: str, changes: Object, subresource: str = ""
     ) -> Object:
         """Merge `changes` (RFC 7386); uid and resourceVersion among them are preconditions. Raises as `update`."""
+
+    async def apply(
+        self, resource: Resource, namespace: str, name: str, wanted: Object, manager: str, size_bytes: int = 0
+    ) -> None:
+        """Server-side apply of `wanted` to an object that is there: its fields come to be the manager's.
+
+        `size_bytes`: about how long it is. Raises NotFound (404) and as `update`.
+        """
 
     async def delete(
         self, resource: Resource, namespace: str, name: str, options: DeleteOptions = PLAIN_DELETE

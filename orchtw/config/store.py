@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import DURATION, TEXT
+from orchtw.flags import DURATION, PATH, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -19,4 +21,8 @@ class Storage:
     event_ttl_s: float = attrs.field(
         default=3600.0,
         metadata=about("Storage", "Time for which Events are kept after their last write; 0: for ever.", DURATION),
+    )
+    encryption_provider_config: Path | None = attrs.field(
+        default=None,
+        metadata=about("Storage", "EncryptionConfiguration: what seals the objects that are kept.", PATH),
     )

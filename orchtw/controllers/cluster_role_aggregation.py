@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import partial
 from typing import Final
+
+import attrs
 
 from orchtw.client.informer import Informer
 from orchtw.client.interface import Item
 from orchtw.controllers.controller import Controller, Host
-from orchtw.errors import BadRequest, NotFound
+from orchtw.errors import BadRequest, Conflict, NotFound
 from orchtw.objects import Object
 from orchtw.rules.rbac import Rule, rules_of
 from orchtw.rules.selectors import LabelSelector, selector_of_object
@@ -18,7 +20,7 @@ CONCURRENCY: Final = 5
 
 
 class ClusterRoleAggregationController(Controller):
-    """Keys are names of ClusterRoles with an aggregationRule, which are all looked at whenever any role changes."""
+    """Keys are names of ClusterRoles; those with an aggregationRule are all looked at whenever any role changes."""
 
     name = "clusterrole-aggregation"
     account = "clusterrole-aggregation-controller"
@@ -38,13 +40,10 @@ class ClusterRoleAggregationController(Controller):
         return (self._informer,)
 
     def _seen(self, old: Item | None, new: Item | None) -> None:
-        """Note what has changed; those that gather are all due."""
+        """Note what has changed; it is due, and so are those that gather."""
         if new is not None:
-            self._known[new.name] = role = _Role(new)
-            if role.selectors:
-                self._gatherers.add(new.name)
-            else:
-                self._gatherers.discard(new.name)
+            self._known[new.name] = _Role(item=new, labels=new.metadata().get("labels") or {})
+            self.queue.add(new.name)
         elif old is not None:
             self._known.pop(old.name, None)
             self._gatherers.discard(old.name)
@@ -54,49 +53,56 @@ class ClusterRoleAggregationController(Controller):
     async def reconcile(self, key: str) -> float | None:
         """Give the role the rules of those that it selects, each once, in the order of their names."""
         role = self._known.get(key)
-        if role is None or not role.selectors:
+        if role is None:
             return None
-        rules = self._gathered(key, role.selectors)
-        if rules == role.rules:
+        selectors = await self.host.run(role.item.size_bytes, partial(_selectors, role.item))
+        if self._known.get(key) is not role:
             return None
-        try:
-            live = await self.client.get(self._roles, "", key)
-            if not live.get("aggregationRule"):
-                return None
-            live["rules"] = [rule.to_json() for rule in rules]
-            await self.client.update(self._roles, "", key, live)
-        except NotFound:
+        if not selectors:
+            self._gatherers.discard(key)
             return None
+        self._gatherers.add(key)
+        selected = self._selected(key, selectors)
+        size = role.item.size_bytes + sum(item.size_bytes for item in selected)
+        rules = await self.host.run(size, partial(_gathered, role.item, selected))
+        if rules is not None:
+            await self._apply(role.item, rules, size)
         return None
 
-    def _gathered(self, name: str, selectors: Sequence[LabelSelector]) -> tuple[Rule, ...]:
-        found: dict[Rule, None] = {}
+    def _selected(self, name: str, selectors: Sequence[LabelSelector]) -> list[Item]:
+        """By selector, then by name; a role that several select comes several times."""
         others = [self._known[other] for other in sorted(self._known) if other != name]
-        for selector in selectors:
-            for role in others:
-                if selector.matches(role.labels):
-                    found.update(dict.fromkeys(role.rules))
-        return tuple(found)
+        return [role.item for selector in selectors for role in others if selector.matches(role.labels)]
+
+    async def _apply(self, item: Item, rules: Sequence[Object], size_bytes: int) -> None:
+        """What has changed or gone meanwhile comes again by itself."""
+        wanted = {"metadata": {"name": item.name, "resourceVersion": item.version}, "rules": rules}
+        try:
+            await self.client.apply(self._roles, "", item.name, wanted, self.account, size_bytes)
+        except (Conflict, NotFound):
+            return
 
 
+@attrs.frozen(slots=True, kw_only=True, eq=False)
 class _Role:
-    """What is to be known of one role; its rules are read when they are asked for, as most are never gathered."""
+    """One role, and what is to be known of it all the time."""
 
-    def __init__(self, item: Item) -> None:
-        obj = item.load()
-        self.labels: Mapping[str, str] = obj["metadata"].get("labels") or {}
-        self.selectors = _selectors(obj.get("aggregationRule") or {})
-        self._item = item
-
-    @cached_property
-    def rules(self) -> tuple[Rule, ...]:
-        """Its rules."""
-        return rules_of(self._item.load())
+    item: Item
+    labels: Mapping[str, str]
 
 
-def _selectors(aggregation: Object) -> list[LabelSelector]:
-    """Its selectors; of none at all where one cannot be read, as none of them counts then."""
+def _selectors(item: Item) -> list[LabelSelector]:
+    """Whom a role selects; nobody where one of its selectors cannot be read, as none of them counts then."""
+    aggregation: Object = item.load().get("aggregationRule") or {}
     try:
         return [selector_of_object(each) for each in aggregation.get("clusterRoleSelectors") or ()]
     except BadRequest:
         return []
+
+
+def _gathered(own: Item, selected: Sequence[Item]) -> list[Object] | None:
+    """All their rules, as objects hold them; None: the role has them already."""
+    found: dict[Rule, None] = {}
+    for item in selected:
+        found.update(dict.fromkeys(rules_of(item.load())))
+    return None if tuple(found) == rules_of(own.load()) else [rule.to_json() for rule in found]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 import attrs
 from twisted.application.service import Service
@@ -16,6 +16,8 @@ from orchtw.client.interface import Client
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
 from orchtw.naming import Naming
 from orchtw.request import RequestInfo, UserInfo
+
+T = TypeVar("T")
 
 
 class Unhealthy(Exception):
@@ -42,12 +44,24 @@ class NoAccess:
         return False
 
 
+class Run(Protocol):
+    """Where computations on so many bytes are done: `Offload.run`."""
+
+    async def __call__(self, size_bytes: int, work: Callable[[], T]) -> T: ...
+
+
+async def at_once(size_bytes: int, work: Callable[[], T]) -> T:
+    """`Run` of a host that has no thread."""
+    return work()
+
+
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Host:
     """What the process that runs the controllers gives to each of them.
 
     `client_for` makes the client of the service account of that name; `now` is the time in seconds since the epoch;
-    `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do.
+    `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do; `run` is where large
+    objects are read.
     """
 
     client_for: Callable[[str], Client]
@@ -57,6 +71,7 @@ class Host:
     now: Callable[[], float]
     metrics_for: Callable[[str], QueueMetrics] = no_metrics
     access: Access = attrs.field(factory=NoAccess)
+    run: Run = at_once
 
 
 class Source(Protocol):

@@ -58,7 +58,9 @@ def embedded(
     signing: Means,
 ) -> Manager:
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
-    host = attrs.evolve(host_of(naming, registry, clock), access=AskedAccess(authorizer))
+    host = attrs.evolve(
+        host_of(naming, registry, clock), access=AskedAccess(authorizer), run=signing.offload.run
+    )
     settings = Settings(
         enabled=chosen(config.controllers) - _idle(config, naming, registry, identity),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,

@@ -97,6 +97,18 @@ def filled(caches: Condition, damaged: Callable[[], int]) -> Run:
     return run
 
 
+def dependency_check(name: str, check: Callable[[], Awaitable[None]]) -> Run:
+    """A check of a service that the store needs, which raises with what is wrong."""
+
+    async def run() -> None:
+        try:
+            await check()
+        except Exception as error:
+            raise CheckFailed(f"{name}: {error}") from error
+
+    return run
+
+
 def store_check(check: Callable[[], Any], clock: IReactorTime) -> Run:
     """Check `etcd`: one of the store's own coroutine functions `check` and `alive`, given STORE_TIMEOUT_S."""
 

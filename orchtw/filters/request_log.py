@@ -44,7 +44,7 @@ class RequestLog:
         uri = f"{request.path}?{request.query}" if request.query and info and info.is_resource else request.path
         self._log.info(
             'HTTP verb={verb} URI={uri} latency="{latency:.3f}ms" userAgent={agent} '
-            'audit-ID="{audit_id}" srcIP="{address}:{port}" resp={code}',
+            'audit-ID="{audit_id}" srcIP="{address}:{port}" resp={code}{acting}',
             verb=shown(request.method),
             uri=shown(uri),
             latency=latency_s * 1000,
@@ -53,4 +53,13 @@ class RequestLog:
             address=request.peer.address,
             port=request.peer.port,
             code=response.code,
+            acting=_acting(request),
         )
+
+
+def _acting(request: Request) -> str:
+    """Who came and as whom he acted, where these are two (reference AUTHN-43)."""
+    came, user = request.authenticated, request.user
+    if came is None or user is None or came is user:
+        return ""
+    return f" user={shown(came.name)} actingAs={shown(user.name)}"

@@ -23,8 +23,8 @@ ALL_S: Final = 60.0
 
 _TOO_MANY: Final = 429
 _SERVER_ERROR: Final = 500
-_LASTING: Final = ("x509:", "tls:")
-"""How troubles begin that another try does not end."""
+_LASTING: Final = ("x509:", "tls:", "dial ")
+"""How troubles begin that another try does not end; who is not there is not waited for, as a request waits for it."""
 
 
 class Poster(Protocol):
@@ -44,16 +44,17 @@ async def post(
     random: Random,
     *,
     limit_bytes: int = ANSWER_BYTES,
-    first_s: float = FIRST_S,
+    first_s: float | None = None,
     all_s: float = ALL_S,
-    late_too: bool = False,
+    unanswered_too: bool = False,
 ) -> bytes:
-    """The body of a webhook's answer, after up to five tries with growing pauses, the first of about `first_s`.
+    """The body of a webhook's answer, after up to five tries with growing pauses, of which `first_s` is the first.
 
-    Another try follows a lost connection, a 429 and errors of the server, and an answer that is late with `late_too`:
-    then what is sent may arrive twice. All of them take no longer than `all_s`. Raises CallFailed.
+    Another try follows a lost connection, a 429 and errors of the server; not an answer that is late, nor a
+    connection that cannot be made, but with `unanswered_too`: then what is sent may arrive twice. All of them take no
+    longer than `all_s`. Raises CallFailed.
     """
-    end_s, pause_s = clock.seconds() + all_s, first_s
+    end_s, pause_s = clock.seconds() + all_s, FIRST_S if first_s is None else first_s
     for left in reversed(range(TRIES)):
         try:
             return await caller.post(
@@ -61,7 +62,8 @@ async def post(
             )
         except CallFailed as problem:
             wait_s = pause_s * (1 + JITTER * random.random())
-            if not left or not (_passes(problem) or (late_too and problem.late)) or clock.seconds() + wait_s >= end_s:
+            passes = _passes(problem) or (unanswered_too and not problem.code)
+            if not left or not passes or clock.seconds() + wait_s >= end_s:
                 raise
         await deferLater(clock, wait_s)
         pause_s *= FACTOR

@@ -187,7 +187,9 @@ def prepared_object(target: Target, obj: Object, live: Entry | None = None) -> P
 def prepared_update(target: Target, new: Object, old: Object, live: Entry) -> Prepared | None:
     """The new object encoded; None: it is as the live one, which lies in the store as it would be written."""
     _keep_times(new["metadata"], old["metadata"])
-    if without_version(new) == without_version(old) and target.stored.is_current(live):
+    stored = target.stored
+    as_stored = stored.is_current(live) and not stored.cache.outdated(live.key)
+    if without_version(new) == without_version(old) and as_stored:
         return None
     return prepared_object(target, new, live)
 

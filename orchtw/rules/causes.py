@@ -5,7 +5,7 @@ Values are shown as Go shows them, because clients and tests read these texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import Any, Final
 
@@ -104,6 +104,12 @@ def invalid(field: str, value: Any, detail: str) -> Cause:
 def invalid_bytes(field: str, value: bytes, detail: str) -> Cause:
     """The bytes at `field` break the rule that `detail` states."""
     return Cause("FieldValueInvalid", _join("Invalid value", go_bytes(value), detail), field)
+
+
+def invalid_struct(field: str, kind: str, values: Mapping[str, str], detail: str) -> Cause:
+    """The texts of an object at `field` break a rule; the object is shown as the reference's Go literal of `kind`."""
+    shown = ", ".join(f"{name}:{go_value(value)}" for name, value in values.items())
+    return Cause("FieldValueInvalid", _join("Invalid value", f"{kind}{{{shown}}}", detail), field)
 
 
 def required(field: str, detail: str = "") -> Cause:

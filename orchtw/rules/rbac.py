@@ -94,6 +94,25 @@ def rules_of(role: Mapping[str, Any]) -> tuple[Rule, ...]:
     return tuple(map(Rule.of, role.get("rules") or ()))
 
 
+def merged(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Fewer rules that allow the same: those on objects that differ only in their resources, or names, are one."""
+    others: list[Rule] = []
+    resources: dict[tuple[tuple[str, ...], ...], dict[str, None]] = {}
+    names: dict[tuple[tuple[str, ...], ...], dict[str, None]] = {}
+    for rule in rules:
+        if rule.paths:
+            others.append(rule)
+        elif rule.names:
+            names.setdefault((rule.verbs, rule.groups, rule.resources), {}).update(dict.fromkeys(rule.names))
+        else:
+            resources.setdefault((rule.verbs, rule.groups), {}).update(dict.fromkeys(rule.resources))
+    return (
+        *(Rule(verbs, groups, tuple(several)) for (verbs, groups), several in resources.items()),
+        *(Rule(verbs, groups, found, tuple(several)) for (verbs, groups, found), several in names.items()),
+        *others,
+    )
+
+
 def go_quote_all(texts: Iterable[str]) -> str:
     """Several texts as Go's %q shows a list of them."""
     return "[" + " ".join(map(go_quote, texts)) + "]"

@@ -12,6 +12,8 @@ from orchtw.schema.catalogue import Catalogue, ResourceType
 _ALL = "api/all"
 _VERSION = re.compile(r"v\d+((alpha|beta)\d+)?(/|$)")
 _LEVELS = ("api/ga", "api/beta", "api/alpha")
+_SENT_ONLY = "imagepolicy.orch.io/v1alpha1"
+"""What is sent to others and has no paths here: to name it changes nothing (reference PLUG-50)."""
 
 
 def enabled(catalogue: Catalogue, settings: Iterable[tuple[str, str]]) -> tuple[ResourceType, ...]:
@@ -60,7 +62,7 @@ def level(version: str) -> str:
 
 def _unknown(catalogue: Catalogue, key: str) -> str:
     """Why a key names nothing of this server; empty if it does."""
-    if key == _ALL or key in _LEVELS:
+    if key == _ALL or key in _LEVELS or key == catalogue.naming.api_version(_SENT_ONLY):
         return ""
     group, _, rest = key.partition("/")
     version, slash, plural = rest.partition("/")

@@ -38,6 +38,9 @@ class Channel(Protocol):
     def wind_down(self) -> None:
         """The server stops: close if idle, end streams in order, let a running request finish."""
 
+    def distrust(self) -> None:
+        """An authority is gone: wind down if the client was verified by its certificate."""
+
 
 class Edge:
     """State of one listener.
@@ -111,6 +114,11 @@ class Edge:
         self.draining = True
         for channel in list(self.channels):
             channel.wind_down()
+
+    def distrust(self) -> None:
+        """Have clients that were verified by certificates shake hands again (reference AUTHN-55)."""
+        for channel in list(self.channels):
+            channel.distrust()
 
     def drain(self) -> Deferred[None]:
         """Fires when no request is in flight."""

@@ -53,6 +53,7 @@ class HTTPChannel(Answering):
     _stream: StreamBody | None = None
     _sending: Response | None = None
     """The answer that is being sent, if somebody wants to know when it has been."""
+    _retired = False
     _progress = -1
     _stalled_since = 0.0
 
@@ -316,7 +317,7 @@ class HTTPChannel(Answering):
             self._write_upgrade(response)
             return
         framing = self._edge.date_line
-        if not self._flags & KEEP_ALIVE or self._edge.draining:
+        if not self._flags & KEEP_ALIVE or self._retired or self._edge.draining:
             self._flags &= ~KEEP_ALIVE
             framing += "Connection: close\r\n"
         elif self._flags & HTTP10:
@@ -411,7 +412,7 @@ class HTTPChannel(Answering):
         if self._sending is not None:
             self._tell_end(Ending.COMPLETE)
         self._uncount()
-        if not self._flags & KEEP_ALIVE or self._edge.draining:
+        if not self._flags & KEEP_ALIVE or self._retired or self._edge.draining:
             self._close()
             return
         self._phase = IDLE
@@ -476,6 +477,12 @@ class HTTPChannel(Answering):
             self._close()
         elif self._phase == HANDSHAKE:
             self.transport.abortConnection()
+
+    def distrust(self) -> None:
+        """Wind down if the client was verified by its certificate, or is about to be: that may not be so any more."""
+        if self._phase == HANDSHAKE or self.transport.peer().verified:
+            self._retired = True
+            self.wind_down()
 
     def _end_stream(self, stream: StreamBody) -> None:
         """End a stream in order; the connection closes behind it."""

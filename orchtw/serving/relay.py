@@ -117,6 +117,9 @@ class Relay(Protocol):
         elif self._ended and now - self._since > HALF_CLOSED_S:
             self._leave(Ending.COMPLETE)
 
+    def distrust(self) -> None:
+        """What was begun goes on."""
+
     def wind_down(self) -> None:
         """The server stops: both sides are closed."""
         self._leave(Ending.ABORTED)

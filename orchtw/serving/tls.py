@@ -20,7 +20,6 @@ from twisted.internet.interfaces import IDelayedCall, IHalfCloseableProtocol
 from twisted.python.failure import Failure
 
 from orchtw.request import Peer
-from orchtw.serving.tls_context import verified
 
 # One TLS record carries at most this much; a read never returns more.
 RECORD_BYTES = 16384
@@ -88,11 +87,9 @@ class TLSServer(tcp.Server):
     def peer(self) -> Peer:
         """Address and certificate of the client; complete once the handshake is."""
         if self._peer is None:
+            certificate, verified = self.server.tls.identity_of(self.tls)
             self._peer = Peer(
-                address=self.client[0],
-                port=self.client[1],
-                certificate=self.server.tls.certificate_of(self.tls),
-                verified=verified(self.tls),
+                address=self.client[0], port=self.client[1], certificate=certificate, verified=verified
             )
         return self._peer
 

@@ -2,6 +2,9 @@
 
 Client certificates are requested and never required; one from an unknown CA, or one that cannot be read, does not
 end the handshake, so that the authenticator can answer 401 (reference DESIGN-13). `verified` tells them apart.
+
+Sessions are resumed by tickets that only the context which made them can read, so that other authorities, which come
+with another context, end them all (reference AUTHN-15, AUTHN-53).
 """
 
 from __future__ import annotations
@@ -39,6 +42,12 @@ _CLIENT_USAGES = frozenset({ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID
 # A thousand watches of one client share one parsed certificate; this many different ones are remembered.
 _KEPT_CERTIFICATES = 1024
 
+# How many certificates a context has verified before another one takes its place.
+BELIEVED = 16_384
+
+# For so long a session can be resumed; a client that comes more often gets new tickets each time.
+_SESSION_S = 3600
+
 
 @attrs.frozen(slots=True, kw_only=True)
 class TLSOptions:
@@ -57,6 +66,18 @@ class TLSOptions:
     cipher_suites: tuple[str, ...] = ()
 
 
+Shown = x509.Certificate | UnreadableCertificate | None
+"""What a client presented: a certificate, one that cannot be read, or none."""
+
+
+class ServingContext(SSL.Context):
+    """A server context; `believed` are the digests of the client certificates that it has verified."""
+
+    def __init__(self) -> None:
+        super().__init__(SSL.TLS_SERVER_METHOD)
+        self.believed: set[bytes] = set()
+
+
 class ServingTLS:
     """The current context of a listener: finished before its first connection, replaced by `reload`.
 
@@ -64,39 +85,62 @@ class ServingTLS:
     """
 
     def __init__(self, options: TLSOptions) -> None:
-        self.context = build_context(options)
+        self.reload(options)
         self._certificates: dict[bytes, x509.Certificate] = {}
 
     def reload(self, options: TLSOptions) -> None:
         """Use `options` for the connections to come; when that fails (ConfigError), the old context stays."""
         self.context = build_context(options)
+        self._options = options
 
-    def certificate_of(self, connection: Any) -> x509.Certificate | UnreadableCertificate | None:
-        """The certificate that the client presented, UNREADABLE, or None.
+    @property
+    def client_cas(self) -> tuple[x509.Certificate, ...]:
+        """The authorities of clients at present."""
+        return self._options.client_cas
+
+    def renew(self) -> None:
+        """Begin again with other keys for tickets: no session of before is resumed."""
+        self.reload(self._options)
+
+    def identity_of(self, connection: Any) -> tuple[Shown, bool]:
+        """The certificate that the client presented, or that it presented when its session began; and its worth.
 
         One object for all who present the same verified one; strangers do not fill the memory of others.
         """
         try:
             found: x509.Certificate | None = connection.get_peer_certificate(as_cryptography=True)
+            digest = b"" if found is None else found.fingerprint(SHA256())
         except Exception:  # noqa: BLE001 - OpenSSL accepts more than the parser knows, and that raises what it likes
-            return UNREADABLE
-        if found is None or not verified(connection):
-            return found
+            return UNREADABLE, False
+        if found is None or not self._believes(connection, digest):
+            return found, False
         if len(self._certificates) >= _KEPT_CERTIFICATES:
             self._certificates.clear()
-        return self._certificates.setdefault(found.fingerprint(SHA256()), found)
+        return self._certificates.setdefault(digest, found), True
+
+    def _believes(self, connection: Any, digest: bytes) -> bool:
+        """Whether the certificate is verified: in this handshake, or by this context when the session began."""
+        context = connection.get_context()
+        if verified(connection):
+            context.believed.add(digest)
+            if len(context.believed) >= BELIEVED and context is self.context:
+                self.renew()
+            return True
+        # A handshake that is not a resumed one verifies what it is shown.
+        return connection.get_app_data() is None and digest in context.believed
 
 
-def build_context(options: TLSOptions) -> SSL.Context:
+def build_context(options: TLSOptions) -> ServingContext:
     """Make a server context of `options`. Raises ConfigError."""
-    context: Any = SSL.Context(SSL.TLS_SERVER_METHOD)
+    context: Any = ServingContext()
     context.set_min_proto_version(MIN_VERSIONS[options.min_version])
-    # No tickets and no cache: a resumed session would skip the verification of the client certificate.
-    context.set_options(SSL.OP_NO_TICKET | SSL.OP_NO_COMPRESSION | _SSL.OP_NO_RENEGOTIATION)
-    context.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
+    context.set_options(SSL.OP_NO_COMPRESSION | _SSL.OP_NO_RENEGOTIATION | SSL.OP_CIPHER_SERVER_PREFERENCE)
     # A client that ends its side by TCP alone is still answered; HTTP itself tells a request that was cut off.
     context.set_options(_SSL.OP_IGNORE_UNEXPECTED_EOF)
+    # Tickets, which cost the server no memory; those of another context cannot be read.
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+    context.set_session_id(b"orchtw")
+    context.set_timeout(_SESSION_S)
     context.set_mode(SSL.MODE_RELEASE_BUFFERS)
     context.set_cipher_list((openssl_names(options.cipher_suites) or _TLS12_DEFAULT).encode())
     context.set_tls13_ciphersuites(_TLS13)
@@ -105,11 +149,11 @@ def build_context(options: TLSOptions) -> SSL.Context:
     _trust(context, options.client_cas)
     for authority in options.announced_cas:
         context.add_client_ca(authority)
-    return cast(SSL.Context, context)
+    return cast(ServingContext, context)
 
 
 def verified(connection: SSL.Connection) -> bool:
-    """Whether the client's certificate chain ended in a configured CA, without any error on the way.
+    """Whether in this handshake the client's certificate chain ended in a configured CA, without any error.
 
     Purposes count as in the reference server's verifier: extended key usage alone decides, and one that names any
     purpose is fine.

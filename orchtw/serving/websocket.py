@@ -244,6 +244,9 @@ class WebSocket(Protocol):
         elif now - self._stalled_since > self._edge.limits.write_stall_s:
             transport.abortConnection()
 
+    def distrust(self) -> None:
+        """What was begun goes on."""
+
     def wind_down(self) -> None:
         """The server stops: end the watch in order, if it has not been ended yet."""
         if self._stream is not None:

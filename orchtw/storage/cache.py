@@ -14,8 +14,9 @@ from twisted.logger import Logger
 
 from orchtw.errors import NotFound
 from orchtw.storage.cache_resource import ResourceCache, Shared, StoredResource
+from orchtw.storage.encryption.provider import MARK, NOT_PLAIN
 from orchtw.storage.freshness import Freshness
-from orchtw.storage.interface import Change, Store, Subscription
+from orchtw.storage.interface import Change, Damaged, Locked, Store, Subscription
 from orchtw.storage.pins import MAX_PINNED_BYTES
 from orchtw.watch.log import HISTORY_S, Head
 from orchtw.watch.timer_wheel import RESOLUTION_S, TimerWheel
@@ -56,7 +57,12 @@ class Cacher:
         self._head = Head()
         self.freshness = Freshness(store, self._head, clock)
         self._shared = Shared(
-            timers=self.timers, turns=self.turns, head=self._head, freshness=self.freshness, history_s=history_s
+            timers=self.timers,
+            turns=self.turns,
+            head=self._head,
+            freshness=self.freshness,
+            outdated=store.outdated,
+            history_s=history_s,
         )
         self._caches: dict[str, ResourceCache] = {}
         self._touched: dict[ResourceCache, None] = {}
@@ -168,19 +174,22 @@ class Cacher:
                     try:
                         cache.load(item.key, item.value, item.revision)
                     except Exception as error:  # noqa: BLE001 - one bad object must not be the end of the start
-                        self._set_aside(cache, item.key, item.revision, f"it cannot be decoded ({error})")
+                        why, locked = f"it cannot be decoded ({error})", _why_locked(item.value, None)
+                        self._set_aside(cache, Damaged(item.key, item.revision, locked), why)
             for lost in page.damaged:
                 cache = find(lost.key)
                 if cache is not None:
-                    self._set_aside(cache, lost.key, lost.revision, "its checksum is wrong")
+                    self._set_aside(cache, lost, "its checksum is wrong")
             if page.items:
                 start = page.items[-1].key + "\0"
         return revision
 
-    def _set_aside(self, cache: ResourceCache, key: str, revision: int, why: str) -> None:
-        cache.set_aside(key, revision)
+    def _set_aside(self, cache: ResourceCache, lost: Damaged, why: str) -> None:
+        cache.set_aside(lost.key, lost.revision, locked=lost.locked)
         text = "{key} at {revision} is damaged and set aside: {why}"
-        self.log_failures.error(text, key=key, revision=revision, why=why)
+        if lost.locked:
+            text, why = "{key} at {revision} cannot be read for now: {why}", lost.locked
+        self.log_failures.error(text, key=lost.key, revision=lost.revision, why=why)
 
     def _find(self, key: str) -> ResourceCache | None:
         """The cache that a store key belongs to: `/registry/<plural>/…` or `/registry/<group>/<plural>/…`."""
@@ -215,7 +224,8 @@ class Cacher:
             concerns_watchers = cache.apply(change, now)
         except Exception:  # noqa: BLE001 - one bad object must not stop the feed
             self.log_failures.failure("{key} at {revision} cannot be read", key=change.key, revision=change.revision)
-            concerns_watchers = change.value is not None and cache.set_aside(change.key, change.revision, now)
+            locked = "" if change.value is None else _why_locked(change.value, change.note)
+            concerns_watchers = change.value is not None and cache.set_aside(change.key, change.revision, now, locked)
         if concerns_watchers:
             self._touched[cache] = None
 
@@ -258,3 +268,10 @@ class Cacher:
             held -= worst.pins.bytes
             worst.pins.expire_oldest()
             held += worst.pins.bytes
+
+
+def _why_locked(value: bytes, note: object) -> str:
+    """Why a value that cannot be read could be with other keys; empty: it is no such value."""
+    if isinstance(note, Locked):
+        return note.why
+    return NOT_PLAIN if value.startswith(MARK) else ""

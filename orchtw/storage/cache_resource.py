@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Protocol
 
@@ -77,6 +77,7 @@ class Shared:
     turns: Turns
     head: Head
     freshness: Freshness
+    outdated: Callable[[str], bool] = lambda key: False
     recent: Budget = attrs.field(factory=Budget)
     superseded: Superseded = attrs.field(factory=Superseded)
     texts: Texts = attrs.field(factory=Texts)
@@ -87,8 +88,10 @@ class ResourceCache:
     """Entries of one resource as of `revision`, the store's revision that the whole cache has reached.
 
     Keys are tails: "namespace/name" or "name". `damaged` has the revisions of objects that cannot be read: lists and
-    watches are without them. `large` has the keys of objects over LARGE_BYTES. A reader asks `freshness` first. Once
-    it is `closed` it stays as it was: another cache, or none, has taken its place.
+    watches are without them. `locked` says of objects why they cannot be read for now; who would list them must be
+    told (`check_unlocked`), for nothing may be concluded from their absence. `large` has the keys of objects over
+    LARGE_BYTES. A reader asks `freshness` first. Once it is `closed` it stays as it was: another cache, or none, has
+    taken its place.
     """
 
     def __init__(self, resource: StoredResource, shared: Shared) -> None:
@@ -102,12 +105,14 @@ class ResourceCache:
         self._prefix = resource.prefix
         self._prefix_length = len(resource.prefix)
         self.damaged: dict[str, int] = {}
+        self.locked: dict[str, str] = {}
         self.large: set[str] = set()
         self._head = shared.head
         self._timers = shared.timers
         self._entries: dict[str, Entry] = {}
         self._ordered = Ordered()
         self._texts = shared.texts
+        self._outdated = shared.outdated
         self._label_sets = LabelSets(shared.texts)
         self._followers: tuple[Follower, ...] = ()
 
@@ -120,11 +125,27 @@ class ResourceCache:
         return self._head.revision
 
     def get(self, key: str) -> Entry | None:
-        """The entry at that key, or None. Raises DamagedObject (500) for one that is stored and cannot be read."""
+        """The entry at that key, or None.
+
+        Raises DamagedObject (500) for one that is stored and cannot be read, InternalError (500) for a locked one.
+        """
         entry = self._entries.get(key)
-        if entry is None and key in self.damaged:
-            raise DamagedObject(self._prefix + key, self.damaged[key])
+        if entry is None:
+            if key in self.damaged:
+                raise DamagedObject(self._prefix + key, self.damaged[key])
+            if key in self.locked:
+                raise InternalError.unreadable(self._prefix + key, self.locked[key])
         return entry
+
+    def check_unlocked(self, namespace: str = "") -> None:
+        """Raises InternalError (500) where an object, or one of that namespace, is locked."""
+        for key, why in self.locked.items():
+            if not namespace or key.startswith(f"{namespace}/"):
+                raise InternalError.unreadable(self._prefix + key, why)
+
+    def outdated(self, key: str) -> bool:
+        """Whether the object is yet to be kept in the form that the store gives to values now."""
+        return self._outdated(self._prefix + key)
 
     def snapshot(self, namespace: str = "", start: str = "") -> Entries:
         """All entries, or those of one namespace, from key `start` on (inclusive)."""
@@ -202,16 +223,20 @@ class ResourceCache:
         self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
         self._note_size(key, entry)
 
-    def set_aside(self, store_key: str, revision: int, now: float = 0.0) -> bool:
+    def set_aside(self, store_key: str, revision: int, now: float = 0.0, locked: str = "") -> bool:
         """Set an object aside that cannot be read at `revision`; returns whether that may concern a watch.
 
-        To watches that had it in an earlier state it is deleted, as it is to lists.
+        `locked` says why, if it can be read some other time. To watches that had it in an earlier state it is
+        deleted, as it is to lists.
         """
         key = store_key[self._prefix_length :]
         old = self._entries.get(key)
         if old is not None and old.revision >= revision:
             return False
-        self.damaged[key] = revision
+        if locked:
+            self.locked[key] = locked
+        else:
+            self.damaged[key] = revision
         return old is not None and self._removed(key, old, revision, now)
 
     def begin(self, revision: int) -> None:
@@ -224,15 +249,19 @@ class ResourceCache:
         key = change.key[self._prefix_length :]
         old = self._entries.get(key)
         if change.value is None:
-            self.damaged.pop(key, None)
+            self._not_aside(key)
             return old is not None and self._removed(key, old, change.revision, now)
         new = self._adopt(self._new_entry(change, key), old)
         if old is None:
-            self.damaged.pop(key, None)
+            self._not_aside(key)
         self._ordered.put(new)
         self._entries[new.key] = new
         self._note_size(new.key, new)
         return self._happened(change.revision, key, old, new, now)
+
+    def _not_aside(self, key: str) -> None:
+        self.damaged.pop(key, None)
+        self.locked.pop(key, None)
 
     def _removed(self, key: str, old: Entry, revision: int, now: float) -> bool:
         self._ordered.remove(key)

@@ -8,7 +8,7 @@ Every method of `Store` is called on the reactor thread and every answer comes b
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,7 +33,8 @@ class Change:
     """One committed write.
 
     `value` is None for a delete. `previous` is what the write replaced; None for a create; its value is empty if it
-    was damaged. `note` is the `Op.note` of a write that this process made while the subscriber was live, else None.
+    was damaged. `note` is the `Op.note` of a write that this process made while the subscriber was live, or `Locked`,
+    else None.
     """
 
     revision: int
@@ -77,10 +78,14 @@ class Outcome:
 
 @attrs.frozen(slots=True)
 class Damaged:
-    """A key whose stored bytes are not what was written at `revision`."""
+    """A key whose stored bytes are not what was written at `revision`, or, with a reason, cannot be read for now.
+
+    `locked` says why: another configuration could read them, so nothing must be done about them.
+    """
 
     key: str
     revision: int
+    locked: str = ""
 
 
 @attrs.frozen(slots=True)
@@ -96,6 +101,13 @@ class Page:
     more: bool = False
     remaining: int = 0
     damaged: Sequence[Damaged] = ()
+
+
+@attrs.frozen(slots=True)
+class Locked:
+    """The note of a Change whose value cannot be read for now: it stands there as it is stored."""
+
+    why: str
 
 
 class Subscription(abc.ABC):
@@ -159,6 +171,15 @@ class Store(abc.ABC):
     def size_bytes(self) -> int:
         """What the store takes on this machine's disk."""
         return 0
+
+    @property
+    def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        """Health checks of services that the store needs, by name; they raise with what is wrong."""
+        return {}
+
+    def outdated(self, key: str) -> bool:
+        """Whether the key's value would be kept in another form if it were written now, though it says the same."""
+        return False
 
     @abc.abstractmethod
     async def start(self) -> None:

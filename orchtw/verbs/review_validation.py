@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchtw.errors import Cause
 from orchtw.objects import Object
-from orchtw.rules.causes import invalid
+from orchtw.rules.causes import invalid, invalid_struct
 
 _WIPED = frozenset({"managedFields", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"})
 
@@ -25,7 +25,7 @@ def local_access_causes(review: Object, namespace: str) -> list[Cause]:
         asked = resource.get("namespace", "")
         causes.append(invalid("spec.resourceAttributes.namespace", asked, "must match metadata.namespace"))
     if path is not None:
-        causes.append(invalid("spec.nonResourceAttributes", path, "disallowed on this kind of request"))
+        causes.append(_path_invalid(path, "disallowed on this kind of request"))
     return causes
 
 
@@ -33,14 +33,18 @@ def _spec_causes(spec: Object, *, subject: bool) -> list[Cause]:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     causes = []
     if resource is not None and path is not None:
-        text = "cannot be specified in combination with resourceAttributes"
-        causes.append(invalid("spec.nonResourceAttributes", path, text))
+        causes.append(_path_invalid(path, "cannot be specified in combination with resourceAttributes"))
     if resource is None and path is None:
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        causes.append(invalid("spec.resourceAttributes", None, text))
+        causes.append(invalid("spec.resourceAttributes", "null", text))
     if subject and not spec.get("user") and not spec.get("groups"):
         causes.append(invalid("spec.user", "", "at least one of user or group must be specified"))
     return causes
+
+
+def _path_invalid(path: Object, text: str) -> Cause:
+    values = {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
+    return invalid_struct("spec.nonResourceAttributes", "authorization.NonResourceAttributes", values, text)
 
 
 def _metadata_causes(review: Object, text: str, *allowed: str) -> list[Cause]:

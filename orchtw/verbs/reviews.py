@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
 
 import attrs
 
-from orchtw.authn.method import Authenticator
+from orchtw.authn.method import TokenReviewer
 from orchtw.authz.decision import Authorizer, Decision, Rules
 from orchtw.errors import BadRequest, Cause, Invalid, Unauthorized
 from orchtw.objects import Object
 from orchtw.registry.admissions import Admissions, Submission
 from orchtw.registry.offload import Offload
-from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
+from orchtw.request import Request, RequestInfo, Response, UserInfo
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.options import create_options
 from orchtw.schema.codec.codecs import Codecs, KindCodec
@@ -23,17 +25,24 @@ from orchtw.verbs.review_validation import access_causes, local_access_causes
 
 Review = Callable[[Request], Awaitable[Response]]
 
+AUDIENCES: Final = 1000
+"""That a review may ask about at once: each source of tokens looks at all of them."""
+
+RULE_BYTES: Final = 512
+NAME_BYTES: Final = 16
+"""As how much input a rule and each of its resources and names count: many of them are told off the reactor."""
+
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Reviews:
-    """Answers reviews by asking the same authorizer and authenticator that requests pass."""
+    """Answers reviews by asking the same authorizer and sources of tokens that requests pass."""
 
     codecs: Codecs
     negotiator: Negotiator
     acceptance: Acceptance
     representations: Representations
     authorizer: Authorizer
-    authenticator: Authenticator
+    tokens: TokenReviewer
     offload: Offload
     admissions: Admissions
 
@@ -48,17 +57,22 @@ class Reviews:
         }
 
     async def token(self, request: Request) -> Response:
-        """Whose token is it? 201; BadRequest (400) without a token."""
+        """Whose token is it, and for whom is it meant (reference AUTHN-50)? 201; BadRequest (400) without a token."""
         review = await self._read(request, "TokenReview")
         token = review["spec"].get("token", "")
         if not token:
             raise BadRequest("token is required for TokenReview in authentication")
         if namespace := review["metadata"].get("namespace"):
             raise BadRequest(f"namespace is not allowed on this type: {namespace}")
-        user = await self._bearer(token)
-        if user is None:
+        asked = review["spec"].get("audiences") or ()
+        if len(asked) > AUDIENCES:
+            raise BadRequest(f"spec.audiences: Too many: {len(asked)}: must have at most {AUDIENCES} items")
+        try:
+            user, audiences = await self.tokens.whose(token, asked)
+        except Unauthorized:
             return self._answer(request, review, {"user": {}, "error": "invalid bearer token"})
-        return self._answer(request, review, {"authenticated": True, "user": _user_json(user)})
+        status = {"authenticated": True, "user": _user_json(user), "audiences": list(audiences)}
+        return self._answer(request, review, status)
 
     async def subject_access(self, request: Request) -> Response:
         """May somebody do something? 201; Invalid (422) for an incomplete question."""
@@ -81,16 +95,21 @@ class Reviews:
         _refuse(request, local_access_causes(review, namespace))
         if review["spec"]["resourceAttributes"].get("namespace") != namespace:
             raise BadRequest(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
+        review = {**review, "metadata": {**review["metadata"], "namespace": namespace}}
         return await self._decide(request, review, _subject(review["spec"]))
 
     async def self_rules(self, request: Request) -> Response:
-        """What may the requester do in a namespace? 201; BadRequest (400) without one."""
+        """What may the requester do in a namespace? 201, without the question; BadRequest (400) without one."""
         review = await self._read(request, "SelfSubjectRulesReview")
         if not review["spec"].get("namespace"):
             raise BadRequest("no namespace on request")
         assert request.user is not None
         rules = self.authorizer.rules_for(request.user, review["spec"]["namespace"])
-        return self._answer(request, review, _rules_json(rules))
+        size = RULE_BYTES * (len(rules.resources) + len(rules.paths))
+        size += NAME_BYTES * sum(len(rule.resources) + len(rule.names) for rule in rules.resources)
+        status = await self.offload.run(size, partial(_rules_json, rules))
+        answer = {**review, "metadata": {}, "spec": {}}
+        return await self.offload.run(size, partial(self._answer, request, answer, status))
 
     async def _read(self, request: Request, kind: str) -> Object:
         """The review as admission leaves it. Raises BadRequest (400), Invalid (422) and what plugins raise."""
@@ -121,18 +140,6 @@ class Reviews:
         if not isinstance(decision, Decision):
             decision = await decision
         return self._answer(request, review, _decision_json(decision))
-
-    async def _bearer(self, token: str) -> UserInfo | None:
-        """The token's user; the same methods that requests pass, with nothing but the token to go by."""
-        header = f"Bearer {token}".encode("utf-8", "surrogatepass").decode("latin-1")
-        question = Request(
-            method="GET", path="/", headers={"authorization": header}, peer=Peer(address="", port=0)
-        )
-        try:
-            user = self.authenticator.authenticate(question)
-            return user if user is None or isinstance(user, UserInfo) else await user
-        except Unauthorized:
-            return None
 
     def _answer(self, request: Request, review: Object, status: Object) -> Response:
         assert request.info is not None
@@ -189,5 +196,5 @@ def _rules_json(rules: Rules) -> Object:
         for rule in rules.resources
     ]
     paths = [{"verbs": list(rule.verbs), "nonResourceURLs": list(rule.paths)} for rule in rules.paths]
-    status: Object = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": bool(rules.incomplete)}
-    return {**status, "evaluationError": rules.incomplete} if rules.incomplete else status
+    status: Object = {"resourceRules": resources, "nonResourceRules": paths, "incomplete": rules.incomplete}
+    return {**status, "evaluationError": rules.error} if rules.error else status

@@ -39,8 +39,9 @@ class State:
 
 
 async def state_of(context: Reading, call: Call, options: ListOptions, selection: Selection) -> State:
-    """What is selected of the state that the options ask for."""
+    """What is selected of the state that the options ask for. Raises InternalError (500): not all can be read."""
     stored = call.target.stored
+    stored.cache.check_unlocked(selection.namespace)
     if options.consistency in ("exact", "continue"):
         return await _past(context, call, options, selection)
     if (wait := stored.cache.freshness.due(options.revision)) is not None:

@@ -26,6 +26,7 @@ async def watch(context: Reading, times: WatchTimes, call: Call) -> Response:
         await wait
     wire = context.representations.wire(call.target, call.accept, params=call.request.params)
     selection, cache = selection_of(call, options), call.target.stored.cache
+    cache.check_unlocked(selection.namespace)
     forms = call.target.forms
     if cache.large:  # frames are made on the reactor, of encodings that are there already
         large = [entry for entry in cache.large_among(selection) if forms is None or not forms.lacks(entry)]

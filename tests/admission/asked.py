@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.chain import Chain
+from orchtw.admission.configuration import Given
+from orchtw.admission.host import Host
+from orchtw.authz.fixed import AlwaysDeny
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.registry.surface import ServedSurface
@@ -45,6 +50,30 @@ def canonical(api_version: str, kind: str, obj: Object) -> Object:
     found = codec.normalise(obj)
     codec.set_defaults(found)
     return found
+
+
+def host(**more: Any) -> Host:
+    """What a server gives its plugins, in which nobody may do anything and nobody is asked."""
+
+    async def make_namespace(name: str) -> None:
+        raise AssertionError(f"namespace {name} is made")
+
+    given: dict[str, Any] = {
+        "naming": NAMING,
+        "clock": Clock(),
+        "random": Random(1),
+        "targets": Targets(CATALOGUE, CODECS, CATALOGUE.resources),
+        "authorizer": AlwaysDeny(),
+        "caller": None,
+        "make_namespace": make_namespace,
+        **more,
+    }
+    return Host(**given)
+
+
+def configured(obj: Object, directory: str = "/etc/orch") -> Given:
+    """A configuration as a file `plugin.yaml` gives it."""
+    return Given(obj=obj, path=f"{directory}/plugin.yaml", directory=directory)
 
 
 def pass_chain(chain: Chain, asked: Attributes) -> Deferred[None]:

@@ -111,5 +111,5 @@ class CertificatePluginTests(ServedCase):
     def test_unreadable(self) -> None:
         """What is too long to be judged is refused (reference CSR-17)."""
         answer = self.made("a", organizations=("x" * 60,) * 1200)
-        self.assertForbidden(answer, "a", "unable to parse request: the request has more than 16384 bytes")
+        self.assertForbidden(answer, "a", "failed to parse CSR: the request has more than 16384 bytes")
         self.assertEqual(self.made("b", "example.com/s", ("x" * 60,) * 1200).code, 201)

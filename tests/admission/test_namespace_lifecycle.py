@@ -44,9 +44,12 @@ class NamespaceLifecycleTests(SynchronousTestCase):
             self.assertIsNone(self.successResultOf(self.run_chain(asked)))
 
     def test_missing_namespace(self) -> None:
-        """A create where there is no namespace is a 404 on the namespace."""
-        failure = self.failureResultOf(self.run_chain(attributes("CREATE", "configmaps", namespace="nope")), NotFound)
-        self.assertEqual(failure.value.message, 'namespaces "nope" not found')
+        """A create or update where there is no namespace is a 404 on the namespace; what is left there can go."""
+        for operation in ("CREATE", "UPDATE"):
+            asked = attributes(operation, "configmaps", namespace="nope")  # type: ignore[arg-type]
+            failure = self.failureResultOf(self.run_chain(asked), NotFound)
+            self.assertEqual(failure.value.message, 'namespaces "nope" not found')
+        self.assertIsNone(self.successResultOf(self.run_chain(attributes("DELETE", "pods", namespace="nope"))))
 
     def test_namespace_of_another_process(self) -> None:
         """A namespace is missing only once the cache holds what other processes have written (reference READ-10)."""

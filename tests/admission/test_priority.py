@@ -47,6 +47,7 @@ class PriorityTests(PriorityCase):
     def test_order_of_keys(self) -> None:
         """What is filled in stands where it would if it had been sent."""
         self.priority_class("high", 1000)
+        self.done("POST", "/apis/node.orch.io/v1/runtimeclasses", {"metadata": {"name": "a"}, "handler": "a"})
         more = {"runtimeClassName": "a", "dnsConfig": {"searches": ["a.b"]}, "readinessGates": []}
         first = self.done("POST", PODS, self.pod("a", priorityClassName="high", os={"name": "linux"}, **more))
         given = {"priority": 1000, "preemptionPolicy": "PreemptLowerPriority", "priorityClassName": "high"}
@@ -111,6 +112,53 @@ class PriorityTests(PriorityCase):
         self.done("PUT", f"{CLASSES}/a", {**first, "description": "usual"})
         self.done("PUT", f"{CLASSES}/a", {**self.done("GET", f"{CLASSES}/a"), "globalDefault": False})
         self.done("PUT", f"{CLASSES}/b", {**second, "globalDefault": True})
+
+
+class ClassTests(PriorityCase):
+    """What a class may say (reference PLUG-14)."""
+
+    def test_refused(self) -> None:
+        """Values that are the system's, its prefix, and what is no policy."""
+        highest = "maximum allowed value of a user defined priority is 1000000000"
+        reserved = "priority class names with 'system-' prefix are reserved for system use only. error: "
+        for name, more, why in (
+            ("a", {"value": 1_000_000_001}, f"value: Forbidden: {highest}"),
+            ("a", {"value": 1, "preemptionPolicy": "Often"}, "preemptionPolicy: Unsupported value"),
+            ("a", {"value": 1, "preemptionPolicy": ""}, "preemptionPolicy: Required value"),
+            ("system-a", {"value": 1}, f"metadata.name: Forbidden: {reserved}system-a is not a known system"),
+            ("A_", {"value": 1}, "metadata.name: Invalid value"),
+        ):
+            answer = self.send("POST", CLASSES, {"metadata": {"name": name}, **more})
+            self.assertEqual((answer.code, why in answer.json["message"]), (422, True), answer.body)
+        for value in (1_000_000_000, 0, -5):
+            self.priority_class(f"v{abs(value)}", value)
+
+    def test_system(self) -> None:
+        """Those of the system come back as they were, and not otherwise."""
+        path = f"{CLASSES}/system-cluster-critical"
+        self.done("DELETE", path)
+        name = {"metadata": {"name": "system-cluster-critical"}}
+        for more, why in (
+            ({"value": 5}, "value of system-cluster-critical PriorityClass must be 2000000000"),
+            (
+                {"value": 2_000_000_000, "globalDefault": True},
+                "globalDefault of system-cluster-critical PriorityClass must be false",
+            ),
+        ):
+            answer = self.send("POST", CLASSES, {**name, **more})
+            self.assertEqual((answer.code, why in answer.json["message"]), (422, True), answer.body)
+        self.done("POST", CLASSES, {**name, "value": 2_000_000_000})
+
+    def test_changes(self) -> None:
+        """Value and policy stay as they are."""
+        made = self.priority_class("a", 1)
+        for more, why in (
+            ({"value": 2}, "Value: Forbidden: may not be changed in an update."),
+            ({"preemptionPolicy": "Never"}, "preemptionPolicy: Invalid value"),
+        ):
+            answer = self.send("PUT", f"{CLASSES}/a", {**made, **more})
+            self.assertEqual((answer.code, why in answer.json["message"]), (422, True), answer.body)
+        self.done("PUT", f"{CLASSES}/a", {**made, "description": "usual"})
 
 
 class SeveralDefaultsTests(PriorityCase):

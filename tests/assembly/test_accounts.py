@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import jwt
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.accounts import account_tokens, root_ca
@@ -35,6 +35,17 @@ class AccountTokensTests(SynchronousTestCase):
         self.assertIs(tokens.keys.signing.key, EC)
         self.assertEqual(len(tokens.keys.verifying), 1)
         self.assertEqual(tokens.jwks_uri, "https://a:1/openid/v1/jwks")
+
+    def test_serving_key(self) -> None:
+        """Without keys of their own, tokens by the serving certificate's key are believed (AUTHN-24)."""
+        serving, other = self.file(private_pem(RSA)), self.file(public_pem(EC))
+        pair = ("--tls-cert-file=a", f"--tls-private-key-file={serving}")
+        self.assertEqual([key.algorithm for key in self.made(*pair, generated=EC).keys.verifying], ["ES256", "RS256"])
+        keys = self.made(*pair, f"--service-account-key-file={other}", generated=EC).keys
+        self.assertEqual([key.algorithm for key in keys.verifying], ["ES256"])
+        strange = self.file(private_pem(ed25519.Ed25519PrivateKey.generate()))
+        pair = ("--tls-cert-file=a", f"--tls-private-key-file={strange}")
+        self.assertEqual(len(self.made(*pair, generated=EC).keys.verifying), 1)
 
     def test_without_any_key(self) -> None:
         """A server without files makes a key that ends with it."""

@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.assembly.instance import Instance
-from orchtw.authz.live_roles import Large
+from orchtw.authz.rbac import MAX_ROUNDS
 from orchtw.config import Config
+from orchtw.errors import TooManyRequests
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
+from orchtw.storage.cache_resource import DamagedObject
 from tests.client.world import MemoryStore
 
 GROUP = "rbac.authorization.orch.io"
@@ -26,6 +28,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 APPLY = "application/apply-patch+yaml"
 PODS: Object = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
 EVERYTHING: Object = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+MANY = [f"thing-{number}" for number in range(10_000)]
 HELD = (
     'user "bob" (groups=["dev" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:'
 )
@@ -261,23 +264,132 @@ class LargeTests(RbacCase):
             await done
             return work()
 
-        self.instance.roles.large = Large(run)
+        self.instance.roles.large.run = run
+
+    def read(self) -> None:
+        """Everything that is to be read is read now."""
+        while self.works:
+            self.works.pop(0).callback(None)
+            self.clock.advance(0.01)
+
+    def give_many(self, *resources: str) -> None:
+        """A large role for bob, with these resources of the core group to list."""
+        self.give({"verbs": ["list"], "apiGroups": [""], "resources": [*resources, *MANY]})
+
+    def waits(self, url: str = MAPS) -> Deferred[Any]:
+        """The answer to bob's GET, which has yet to come."""
+        asked = self.later("GET", url, None)
+        self.clock.advance(0.1)
+        self.assertNoResult(asked)
+        return asked
+
+    def code(self, asked: Deferred[Any]) -> int:
+        """The code of the answer that has come."""
+        self.clock.advance(0.1)
+        code: int = self.successResultOf(asked).code
+        return code
 
     def test_role(self) -> None:
-        """A large role gives nothing until it has been read, and then what it has."""
-        many = [f"thing-{number}" for number in range(10_000)]
-        self.give({"verbs": ["list"], "apiGroups": [""], "resources": ["configmaps", *many]})
-        self.assertEqual(self.ask("GET", MAPS)[0], 403)
-        self.works.pop().callback(None)
+        """Who has a large role waits until it has been read, and has what it gives (reference AUTHZ-39)."""
+        self.give_many("configmaps")
+        asked = self.waits()
+        self.read()
+        self.assertEqual(self.code(asked), 200)
         self.assertEqual(self.ask("GET", MAPS)[0], 200)
         self.done("PUT", f"{ALL}/clusterroles/bobs", role("bobs"))
         self.assertEqual(self.ask("GET", MAPS)[0], 403)
 
+    def test_role_changes_while_it_is_read(self) -> None:
+        """What has been taken back meanwhile allows nothing, what has been added does (reference AUTHZ-39)."""
+        self.give_many("configmaps")
+        asked = self.waits()
+        self.give_many("secrets")
+        secrets = self.waits("/api/v1/namespaces/default/secrets")
+        self.read()
+        self.assertEqual((self.code(asked), self.code(secrets)), (403, 200))
+
+    def test_role_goes_while_it_is_read(self) -> None:
+        """Without the role there is nothing to wait for (reference AUTHZ-39)."""
+        self.give_many("configmaps")
+        asked = self.waits()
+        self.done("DELETE", f"{ALL}/clusterroles/bobs")
+        self.assertEqual(self.code(asked), 403)
+        self.read()
+        self.assertEqual(self.ask("GET", MAPS)[0], 403)
+
+    def test_nobody_else_waits(self) -> None:
+        """Neither do others wait, nor who has the right by another role (reference AUTHZ-39)."""
+        self.give_many("configmaps")
+        self.give(rule("list", "secrets", ""), name="few")
+        waiting = self.waits()
+        self.assertEqual(self.ask("GET", "/api/v1/namespaces/default/secrets")[0], 200)
+        self.assertEqual(self.ask("GET", "/api/v1/namespaces/default/secrets", who="")[0], 403)
+        self.read()
+        self.assertEqual(self.code(waiting), 200)
+
+    def test_binding(self) -> None:
+        """A large binding counts where it is, and who is asked about there waits for it (reference AUTHZ-39)."""
+        self.done("POST", f"{ALL}/clusterroles", role("maps", rule("list", "configmaps", "")))
+        large = binding("large", "maps")
+        others = [{"kind": "User", "name": f"user-{number}", "apiGroup": GROUP} for number in range(3000)]
+        self.done("POST", f"{HERE}/rolebindings", {**large, "subjects": [*others, *large["subjects"]]})
+        asked = self.waits()
+        self.assertEqual(self.ask("GET", "/api/v1/namespaces/kube-public/configmaps")[0], 403)
+        self.read()
+        self.assertEqual(self.code(asked), 200)
+        self.done("PUT", f"{HERE}/rolebindings/large", {**large, "subjects": others})
+        asked = self.waits()
+        self.read()
+        self.assertEqual(self.code(asked), 403)
+
+    def test_bound(self) -> None:
+        """Somebody who changes a role all the time does not hold up for ever who has it (reference AUTHZ-39)."""
+        self.give_many("secrets")
+        asked = self.waits()
+        for number in range(MAX_ROUNDS):
+            self.assertNoResult(asked)
+            self.give_many(f"secrets-{number}")
+        self.assertEqual(self.code(asked), 403)
+
+    def test_busy(self) -> None:
+        """A large role is read at once when the thread takes no more (reference AUTHZ-39)."""
+        self.give_many("configmaps")
+        asked = self.waits()
+        self.works.pop().errback(TooManyRequests("too many", {}))
+        self.assertEqual(self.code(asked), 200)
+
+    def test_damaged(self) -> None:
+        """A role that cannot be read gives nothing, and nobody waits for it any more."""
+        self.give_many("configmaps")
+        asked = self.waits()
+        self.works.pop().errback(DamagedObject("role", 1))
+        self.assertEqual(self.code(asked), 403)
+        self.assertEqual(self.ask("GET", MAPS)[0], 403)
+        self.assertEqual(len(self.flushLoggedErrors(DamagedObject)), 1)
+
+    def test_leaves(self) -> None:
+        """Who leaves while he waits is let go."""
+        self.give_many("configmaps")
+        asked = self.waits()
+        asked.cancel()
+        self.failureResultOf(asked, CancelledError)
+        self.read()
+        self.assertEqual(self.ask("GET", MAPS)[0], 200)
+
+    def test_rules_review(self) -> None:
+        """A rules review says that something is missing while a large role is read (reference AUTHZ-29)."""
+        self.give_many("configmaps")
+        path, spec = "/apis/authorization.orch.io/v1/selfsubjectrulesreviews", {"spec": {"namespace": "default"}}
+        self.assertTrue(self.ask("POST", path, spec)[1]["status"]["incomplete"])
+        self.read()
+        status = self.ask("POST", path, spec)[1]["status"]
+        self.assertFalse(status["incomplete"])
+        self.assertTrue(any("configmaps" in each["resources"] for each in status["resourceRules"]))
+
     def test_handing_on(self) -> None:
         """Who hands a large role on is compared with what it has, however long its reading takes."""
         self.give(rule("create", "rolebindings"))
-        many = [f"thing-{number}" for number in range(10_000)]
-        self.done("POST", f"{ALL}/clusterroles", role("large", rule("get", " ".join(many))))
+        self.done("POST", f"{ALL}/clusterroles", role("large", rule("get", " ".join(MANY))))
         asked = self.later("POST", f"{HERE}/rolebindings", binding("x", "large", "eve"))
         self.clock.advance(0.1)
         self.assertNoResult(asked)

@@ -46,7 +46,7 @@ class TableTests(SynchronousTestCase):
         return [placed.place for placed in made]
 
     def test_order(self) -> None:
-        """The table stands in the order of the places."""
+        """The table stands in the order of the places (reference AUTHN-2)."""
         positions = [ORDER.index(place) for place, _ in STAGES]
         self.assertEqual(positions, sorted(positions))
 

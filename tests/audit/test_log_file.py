@@ -6,6 +6,7 @@ import gzip
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -106,13 +107,14 @@ class LogFileTests(SynchronousTestCase):
         """A line of which only a part could be written does not spoil the next."""
         file = self.opened()
         write = os.write
-        parts = [lambda fd, data: write(fd, data[:3]), OSError(28, "No space left on device")]
+        parts: list[Any] = [lambda fd, data: write(fd, data[:3]), OSError(28, "No space left on device")]
 
         def failing(fd: int, data: memoryview) -> int:
             part = parts.pop(0)
             if isinstance(part, OSError):
                 raise part
-            return part(fd, data)
+            written: int = part(fd, data)
+            return written
 
         with mock.patch("os.write", failing):
             self.assertRaises(OSError, file.write, b"first\n")
@@ -129,7 +131,7 @@ class KeeperTests(SynchronousTestCase):
         self.path = self.folder / "audit.log"
         self.now = datetime(2022, 5, 10, tzinfo=UTC)
 
-    def tidied(self, *days: int, **keeping: int) -> list[str]:
+    def tidied(self, *days: int, **keeping: Any) -> list[str]:
         """What is left of files that ended so many days ago."""
         for each in days:
             backup_path(self.path, (self.now - timedelta(days=each)).timestamp()).write_bytes(b"old\n" * 10)

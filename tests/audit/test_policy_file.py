@@ -68,6 +68,14 @@ class PolicyFileTests(SynchronousTestCase):
                 self.assertEqual(self.outcome(policy, asked).level, METADATA)
                 self.assertEqual(self.outcome(policy, "/api/v1/pods").level, NONE)
 
+    def test_example(self) -> None:
+        """The policy of the handbook is one, and keeps Secrets out of its bodies."""
+        text = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
+        policy = self.policy(text.split("<!-- example: audit policy -->\n```yaml\n")[1].split("```")[0])
+        levels = [self.outcome(policy, path).level for path in ("/livez", "/api/v1/secrets", "/api/v1/pods")]
+        self.assertEqual(levels, [NONE, METADATA, METADATA])
+        self.assertEqual(policy.outcome(USER, parse("POST", "/api/v1/pods", {})).level, REQUEST)
+
     def test_json(self) -> None:
         """JSON is YAML."""
         policy = self.policy('{"apiVersion":"audit.orch.io/v1","kind":"Policy","rules":[{"level":"Metadata"}]}')

@@ -30,7 +30,7 @@ class SinkTests(SynchronousTestCase):
         second.answer = Deferred()
         waiting = union.process(numbered(3))
         assert isinstance(waiting, Awaitable)
-        result = Deferred.fromCoroutine(waiting)  # type: ignore[arg-type]
+        result: Deferred[bool] = Deferred.fromCoroutine(waiting)  # type: ignore[arg-type]
         self.assertNoResult(result)
         second.answer.callback(True)
         self.assertIs(self.successResultOf(result), True)
@@ -45,7 +45,7 @@ class SinkTests(SynchronousTestCase):
         lenient.start()
         self.assertIs(lenient.process(numbered(1)), True)
         kept.answer = Deferred()
-        waiting = Deferred.fromCoroutine(lenient.process(numbered(2)))  # type: ignore[arg-type]
+        waiting: Deferred[bool] = Deferred.fromCoroutine(lenient.process(numbered(2)))  # type: ignore[arg-type]
         self.assertNoResult(waiting)
         kept.answer.callback(False)
         self.assertIs(self.successResultOf(waiting), True)

@@ -10,6 +10,7 @@ from twisted.application.service import MultiService
 from twisted.internet.task import Clock
 
 from orchtw.authn.method import Host
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.naming import Naming
 from orchtw.registry.targets import Targets
@@ -32,5 +33,6 @@ def a_host(**settings: Any) -> Host:
         accounts=AccountTokens.default(naming),
         caller=cast(Any, None),
         services=MultiService(),
+        metrics=AuthenticationMetrics(),
     )
     return attrs.evolve(made, **settings)

@@ -17,7 +17,8 @@ from zope.interface import implementer
 from orchtw.authn import tokens
 from orchtw.authn.bearer import BearerTokens, bearer_token
 from orchtw.authn.client_certificates import ClientCertificates, user_of
-from orchtw.authn.method import ANONYMOUS, authenticated
+from orchtw.authn.method import ANONYMOUS, ForThisAPI, Shown, authenticated
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.union import Union, chain
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
@@ -51,7 +52,7 @@ def certificate_of(name: str, *organizations: str) -> x509.Certificate:
 class CertificateTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.now = NOW.timestamp()
-        self.method = ClientCertificates(lambda: self.now)
+        self.method = ClientCertificates(lambda: self.now, AuthenticationMetrics())
 
     def test_subject(self) -> None:
         """The common name is the user, every organization a group (reference AUTHN-13)."""
@@ -145,8 +146,9 @@ class TokenFileTests(SynchronousTestCase):
         user = UserInfo(name=name, uid="1", groups=("\u00e4", "\u00f6", "system:authenticated"))
         self.assertEqual(found.find(token), user)
         header = f"Bearer {token}".encode().decode("latin-1")
-        self.assertEqual(BearerTokens([found]).authenticate(request(header)), user)
-        self.assertRaises(Unauthorized, BearerTokens([found]).authenticate, request("Bearer schl\xfcssel"))
+        bearer = BearerTokens([ForThisAPI(found, ())])
+        self.assertEqual(bearer.authenticate(request(header)), user)
+        self.assertRaises(Unauthorized, bearer.authenticate, request("Bearer schl\xfcssel"))
 
     def test_short_line(self) -> None:
         """A line with fewer than three columns ends the start, with its number (reference AUTHN-18)."""
@@ -187,14 +189,14 @@ class LaterTokens:
     def __init__(self) -> None:
         self.answer: Deferred[UserInfo | None] = Deferred()
 
-    def find(self, token: str) -> Awaitable[UserInfo | None]:
+    def find(self, shown: Shown) -> Awaitable[UserInfo | None]:
         """The answer to come."""
         return self.answer
 
 
 class BearerTests(SynchronousTestCase):
     def setUp(self) -> None:
-        self.tokens = tokens.StaticTokens([("t", ALICE)], KEY)
+        self.tokens = ForThisAPI(tokens.StaticTokens([("t", ALICE)], KEY), ("api", "more"))
 
     def test_header(self) -> None:
         """The scheme's case and spaces around do not matter; other schemes are no token (reference AUTHN-8)."""
@@ -226,7 +228,7 @@ class BearerTests(SynchronousTestCase):
         """A source that takes time is waited for, and those behind it are asked when it knows nothing."""
         for answer, after, user in (
             (ALICE, [], "alice"),
-            (None, [tokens.StaticTokens([("x", UserInfo(name="bob"))], KEY)], "bob"),
+            (None, [ForThisAPI(tokens.StaticTokens([("x", UserInfo(name="bob"))], KEY), ())], "bob"),
         ):
             later = LaterTokens()
             pending: Any = BearerTokens([self.tokens, later, *after]).authenticate(request("Bearer x"))
@@ -242,6 +244,32 @@ class BearerTests(SynchronousTestCase):
         done = Deferred.fromCoroutine(pending)
         later.answer.callback(None)
         self.failureResultOf(done, Unauthorized)
+
+
+    def whose(self, token: str, *audiences: str) -> Any:
+        """The user's name and the audiences, or None."""
+        bearer = BearerTokens([self.tokens], ("api", "more"))
+
+        async def found() -> Any:
+            try:
+                user, accepted = await bearer.whose(token, audiences)
+            except Unauthorized:
+                return None
+            return user.name, accepted
+
+        return self.successResultOf(Deferred.fromCoroutine(found()))
+
+    def test_audiences(self) -> None:
+        """Tokens that name no audience are meant for all of this API's, and for no other (reference AUTHN-51)."""
+        self.assertEqual(self.whose("t"), ("alice", ("api", "more")))
+        self.assertEqual(self.whose("t", "more", "x"), ("alice", ("more",)))
+        self.assertIsNone(self.whose("t", "x"))
+        self.assertIsNone(self.whose("u"))
+
+    def test_blank(self) -> None:
+        """What no header could carry as a token is nobody's, and never anonymous (reference AUTHN-44)."""
+        for token in (" ", "\n", " t", "t u"):
+            self.assertIsNone(self.whose(token), token)
 
 
 class Method:

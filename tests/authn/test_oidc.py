@@ -8,23 +8,26 @@ import hmac
 from pathlib import Path
 from typing import Any
 
+import jwt
 import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, ensureDeferred, gatherResults
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.authn import oidc_distributed
 from orchtw.authn.compact import compact
-from orchtw.authn.oidc import NOT_READY, UNSIGNED, from_flags
+from orchtw.authn.oidc import NOT_READY, from_flags
 from orchtw.authn.oidc_keys import Fetched, IssuerKeys, Key, NoKeys, keys_of
+from orchtw.authn.oidc_rules import UNSIGNED
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
 from orchtw.request import UserInfo
-from orchtw.testing.webhook import HANG_UP, Reply, WebhookServer
+from orchtw.testing.webhook import HANG_UP, Asked, Reply, WebhookServer
 from tests.authn.hosts import a_host
 from tests.authn.issuer import NOW, Issuer, jwk, key_of, signed
 from tests.outbound.test_caller import CallerCase, reactor
@@ -60,7 +63,7 @@ class OIDCCase(CallerCase):
         method = from_flags(host, config)
         assert method is not None
         self.method = method
-        (self.keys,) = host.services
+        (self.keys,) = self.services = host.services
         host.services.startService()
         self.addCleanup(host.services.stopService)
         if ready:
@@ -153,7 +156,9 @@ class TokenTests(OIDCCase):
         self.assertEqual(await self.name(good), "alice")
 
     async def test_swapped_algorithm(self) -> None:
-        """`none` and a MAC with the public key as its secret are refused, whatever the header says."""
+        """`none` and a MAC with the public key as its secret are refused, whatever the header says
+        (reference AUTHN-48).
+        """
         await self.begin(oidc_signing_algs=("RS256", "ES256", "PS256"))
         payload = _encoded(self.issuer.claims(sub="mallory"))
         public = key_of("one").public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
@@ -194,7 +199,9 @@ class KeyTests(OIDCCase):
         self.assertEqual(await self.name(signed(self.issuer.claims())), "alice")
 
     async def test_rotation(self) -> None:
-        """A token with a new key makes the keys be read again; all such tokens wait for one reading."""
+        """A token with a new key makes the keys be read again; all such tokens wait for one reading
+        (reference AUTHN-49).
+        """
         await self.begin()
         self.issuer.keys.append(jwk("two"))
         self.time.clock.advance(10)
@@ -204,7 +211,9 @@ class KeyTests(OIDCCase):
         self.assertEqual(self.issuer.fetches, 2)
 
     async def test_back_off(self) -> None:
-        """Tokens with keys that nobody has make the issuer be asked every ten seconds at most."""
+        """Tokens with keys that nobody has make the issuer be asked every ten seconds at most
+        (reference AUTHN-49).
+        """
         await self.begin()
         token = signed(self.issuer.claims(), "strange")
         for _ in range(5):
@@ -266,6 +275,122 @@ class KeyTests(OIDCCase):
         self.assertEqual((self.keys.keys, self.issuer.server.asked), (None, []))
 
 
+class DistributedTests(OIDCCase):
+    """Groups that the issuer has somebody else tell, over TLS (reference AUTHN-57, AUTHN-58)."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.reply: Any = None
+        self.teller = Issuer(reactor)
+        self.addCleanup(self.teller.server.stop)
+        self.teller.server.answer = self.tell
+        self.told = {"groups": ["dev"]}
+
+    def tell(self, asked: Asked) -> Any:
+        """What stands elsewhere."""
+        if asked.target != "/groups?of=alice":
+            return self.teller.answer(asked)
+        return self.reply or Reply(body=signed(self.teller.claims(**self.told), "two").encode())
+
+    def token(self, **more: Any) -> str:
+        """A token whose groups stand elsewhere; the teller signs with a key of its own."""
+        self.teller.keys = [jwk("two")]
+        source = {"endpoint": f"{self.teller.url}/groups?of=alice", "access_token": "open"}
+        named = {"_claim_names": {"groups": "there"}, "_claim_sources": {"there": source}}
+        return signed(self.issuer.claims(**{**named, **more}))
+
+    async def begin(self, **flags: Any) -> None:  # type: ignore[override]
+        """Both servers are believed."""
+        ca = self.issuer.server.ca_pem + self.teller.server.ca_pem
+        await super().begin(ca=ca, **{"oidc_groups_claim": "groups", "oidc_groups_prefix": "x:", **flags})
+
+    @property
+    def asked(self) -> list[Asked]:
+        return [each for each in self.teller.server.asked if each.target.startswith("/groups")]
+
+    async def test_good(self) -> None:
+        """They are asked for with the token that is to be shown there, once, and get the prefix."""
+        await self.begin()
+        token = self.token()
+        both = await gatherResults([ensureDeferred(self.found(token)) for _ in range(2)])
+        for found in (*both, await self.found(token)):
+            self.assertEqual(found.groups, ("x:dev", "system:authenticated"))
+        (asked,) = self.asked
+        self.assertEqual(asked.headers["authorization"], "Bearer open")
+
+    async def test_same_issuer(self) -> None:
+        """The issuer may be the one that tells; its keys are not read twice."""
+        await self.begin()
+        self.reply = Reply(body=signed(self.issuer.claims(groups="one")).encode())
+        self.assertEqual((await self.found(self.token())).groups, ("x:one", "system:authenticated"))
+        self.assertEqual((self.issuer.fetches, self.teller.fetches), (1, 0))
+
+    async def test_nothing_to_ask(self) -> None:
+        """Nobody is asked for groups that are there, that stand nowhere, or that nobody wants."""
+        await self.begin()
+        for more in (
+            {"groups": []},
+            {"_claim_names": {"other": "there"}},
+            {"_claim_sources": {"there": {"JWT": "a.b.c"}}},
+            {"_claim_names": None},
+        ):
+            self.assertEqual((await self.found(self.token(**more))).groups, ("system:authenticated",), more)
+        await self.begin(oidc_groups_claim="")
+        self.assertEqual((await self.found(self.token())).groups, ("system:authenticated",))
+        self.assertEqual(self.asked, [])
+
+    async def test_bad_source(self) -> None:
+        """A place that is none ends the matter."""
+        await self.begin()
+        for more in (
+            {"_claim_names": ["groups"]},
+            {"_claim_names": {"groups": 5}},
+            {"_claim_names": {"groups": "x"}},
+            {"_claim_sources": None},
+            {"_claim_sources": []},
+            {"_claim_sources": {"there": "https://a"}},
+            {"_claim_sources": {"there": {"endpoint": 5}}},
+            {"_claim_sources": {"there": {"endpoint": "http://127.0.0.1/groups"}}},
+            {"_claim_sources": {"there": {"endpoint": "https://a", "access_token": "a\r\nb: c"}}},
+        ):
+            self.assertIn("oidc: could not expand distributed claims: ", await self.found(self.token(**more)), more)
+        self.assertEqual(self.asked, [])
+
+    async def test_lying(self) -> None:
+        """Who tells them is believed as little as anybody: each is a 401 and is not remembered."""
+        await self.begin()
+        good = self.teller.claims(groups=["dev"])
+        for reply in (
+            Reply(code=500),
+            Reply(code=302, headers=(("Location", "/groups?of=alice"),)),
+            HANG_UP,
+            Reply(body=b"<html>"),
+            Reply(body=b"x" * (1 << 20)),
+            Reply(body=signed(good, "three").encode()),
+            Reply(body=signed({**good, "exp": NOW - 1}, "two").encode()),
+            Reply(body=signed({**good, "aud": "other"}, "two").encode()),
+            Reply(body=signed({**good, "iss": "http://127.0.0.1"}, "two").encode()),
+            Reply(body=signed({**good, "iss": "https://127.0.0.1:1"}, "two").encode()),
+            Reply(body=signed({**good, "groups": 5}, "two").encode()),
+            Reply(body=signed({**good, "x": "y", "groups": {"a": 1}}, "two").encode()),
+            Reply(body=signed(self.teller.claims(), "two").encode()),
+            Reply(body=jwt.encode(good, "", "none").encode()),
+        ):
+            self.reply = reply
+            self.assertIsInstance(await self.found(self.token()), str, reply)
+        self.reply = None
+        self.assertEqual((await self.found(self.token())).groups, ("x:dev", "system:authenticated"))
+
+    async def test_many_issuers(self) -> None:
+        """The keys of so many issuers are kept up, of those that were asked last."""
+        self.patch(oidc_distributed, "ISSUERS", 2)
+        await self.begin()
+        for port in (1, 2, 3):
+            self.reply = Reply(body=signed({**self.teller.claims(), "iss": f"https://127.0.0.1:{port}"}).encode())
+            await self.found(self.token(jti=port))
+        self.assertEqual(len(list(self.services)), 3)
+
+
 class DocumentTests(SynchronousTestCase):
     """Keys as issuers publish them."""
 
@@ -273,7 +398,9 @@ class DocumentTests(SynchronousTestCase):
         return [key.kid for key in keys_of({"keys": [jwk("good"), *keys]})]
 
     def test_passed_over(self) -> None:
-        """What cannot verify is passed over: other uses and kinds, short keys, wrong curves and texts."""
+        """What cannot verify is passed over: other uses and kinds, short keys, wrong curves and texts
+        (reference AUTHN-47).
+        """
         short = RSAAlgorithm.to_jwk(rsa.generate_private_key(public_exponent=65537, key_size=1024).public_key())
         curve = ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP256K1()).public_key())
         self.assertEqual(

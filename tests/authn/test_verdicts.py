@@ -6,11 +6,11 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn import verdicts
-from orchtw.authn.verdicts import Refused, Verdicts, user_of
+from orchtw.authn.verdicts import Accepted, Refused, Verdicts, accepted
 from orchtw.errors import Unauthorized
 from orchtw.request import UserInfo
 
-ALICE = UserInfo(name="alice", groups=("dev",), extra={"k": ("v",)})
+ALICE = Accepted(UserInfo(name="alice", groups=("dev",), extra={"k": ("v",)}))
 
 
 class VerdictsTests(SynchronousTestCase):
@@ -71,11 +71,11 @@ class VerdictsTests(SynchronousTestCase):
         self.patch(verdicts, "CHARACTERS", 100)
         first, second, third = (self.kept.digest(each) for each in "abc")
         self.kept.keep(first, ALICE, 10)
-        self.kept.keep(second, UserInfo(name="x" * 95), 10)
-        self.kept.keep(third, UserInfo(name="x" * 101), 10)
+        self.kept.keep(second, Accepted(UserInfo(name="x" * 95)), 10)
+        self.kept.keep(third, Accepted(UserInfo(name="x" * 101)), 10)
         self.assertEqual([self.kept.known(each) is not None for each in (first, second, third)], [False, True, False])
 
-    def test_user_of(self) -> None:
+    def test_accepted(self) -> None:
         """A refusal is a 401 with its reason for the log."""
-        self.assertIs(user_of(ALICE), ALICE)
-        self.assertEqual(self.assertRaises(Unauthorized, user_of, Refused("why")).why, "why")
+        self.assertIs(accepted(ALICE), ALICE)
+        self.assertEqual(self.assertRaises(Unauthorized, accepted, Refused("why")).why, "why")

@@ -15,8 +15,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn import webhook_tokens
 from orchtw.authn.bearer import BearerTokens
+from orchtw.authn.method import Shown
 from orchtw.authn.union import chain
-from orchtw.authn.verdicts import Refused, Verdicts
+from orchtw.authn.verdicts import Accepted, Refused, Verdicts
 from orchtw.authn.webhook_tokens import BadAnswer, WebhookTokens, verdict_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
@@ -41,14 +42,19 @@ def review(status: Any, api_version: str = V1BETA1, **more: Any) -> bytes:
 class VerdictTests(SynchronousTestCase):
     """What answers say (reference AUTHN-37)."""
 
+    def said(self, status: Any, **more: Any) -> Any:
+        """The user of an answer, or its refusal."""
+        found = verdict_of(review(status), V1BETA1, **more)
+        return found.user if isinstance(found, Accepted) else found
+
     def test_user(self) -> None:
-        """Name, uid, groups and extra values are taken over; `spec` need not be there."""
-        self.assertEqual(verdict_of(review({"authenticated": True, "user": USER}), V1BETA1), ALICE)
+        """Name, uid, groups and extra values are taken over; `spec` need not be there (reference AUTHN-1)."""
+        self.assertEqual(self.said({"authenticated": True, "user": USER}), ALICE)
 
     def test_bare(self) -> None:
         """A user need not have anything."""
         for status in ({"authenticated": True}, {"authenticated": True, "user": {"groups": None}}):
-            found = verdict_of(review(status), V1BETA1)
+            found = self.said(status)
             self.assertEqual(found, UserInfo(name="", groups=("system:authenticated",)))
 
     def test_refused(self) -> None:
@@ -62,13 +68,16 @@ class VerdictTests(SynchronousTestCase):
 
     def test_error_beside_success(self) -> None:
         """An error beside a success does not count."""
-        self.assertEqual(verdict_of(review({"authenticated": True, "user": USER, "error": "x"}), V1BETA1), ALICE)
+        self.assertEqual(self.said({"authenticated": True, "user": USER, "error": "x"}), ALICE)
 
     def test_audiences(self) -> None:
-        """One audience in common is enough, none is a refusal; left out, it is the API's."""
-        for accepted, good in ((["a"], True), (["x", "b"], True), (["x"], False), ([], True)):
+        """One audience in common is enough, none is a refusal; left out, it is the API's (reference AUTHN-52)."""
+        for accepted, common in ((["a"], ("a",)), (["x", "b"], ("b",)), (["x"], None), ([], ("a",))):
             status = {"authenticated": True, "user": USER, "audiences": accepted}
-            self.assertEqual(verdict_of(review(status), V1BETA1, ("a", "b")) == ALICE, good, accepted)
+            found = verdict_of(review(status), V1BETA1, ("a", "b"), ("a", "c"))
+            self.assertEqual(found.audiences if isinstance(found, Accepted) else None, common, accepted)
+        refused = verdict_of(review({"authenticated": True, "user": USER}), V1BETA1, ("b",), ("a",))
+        self.assertEqual(refused, Refused("webhook: the token is for other audiences"))
 
     def test_bad(self) -> None:
         """What is no TokenReview of the version that was sent is an error, never a user."""
@@ -112,11 +121,12 @@ class CacheTests(SynchronousTestCase):
         self.pending.append(asked)
         return asked
 
-    def begin(self, method: WebhookTokens, token: str = "t") -> Deferred[Any]:
+    def begin(self, method: WebhookTokens, token: str = "t", *audiences: str) -> Deferred[Any]:
         """Ask, with an answer to come."""
+        self.shown = shown = Shown(token=token, audiences=audiences or ("a",))
 
         async def found() -> Any:
-            answer = method.find(token)
+            answer = method.find(shown)
             return answer if isinstance(answer, UserInfo) else await answer
 
         return ensureDeferred(found())
@@ -151,6 +161,20 @@ class CacheTests(SynchronousTestCase):
             self.clock.advance(1)
             self.begin(method, str(status))
             self.assertEqual(len(self.bodies), count + 2)
+
+    def test_other_audiences(self) -> None:
+        """What is remembered for some audiences says nothing about others (reference AUTHN-52)."""
+        method = self.method()
+        for audiences, accepted in ((("a",), ("a",)), (("x",), ("x",)), (("x", "y"), ("y",))):
+            asked = self.begin(method, "t", *audiences)
+            self.assertEqual(orjson.loads(self.bodies[-1])["spec"]["audiences"], list(audiences))
+            self.pending[-1].callback(review({"authenticated": True, "user": USER, "audiences": list(accepted)}))
+            self.assertEqual((self.successResultOf(asked), self.shown.accepted), (ALICE, accepted))
+            self.assertEqual(self.successResultOf(self.begin(method, "t", *audiences)), ALICE)
+            self.assertEqual(self.shown.accepted, accepted)
+        self.assertEqual(len(self.bodies), 3)
+        self.begin(method, "t", "xy")
+        self.assertEqual(len(self.bodies), 4)
 
     def test_off(self) -> None:
         """With a time of zero every request is asked about."""

@@ -8,6 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.bearer import BearerTokens
+from orchtw.authn.method import ForThisAPI
 from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.errors import Unauthorized
 from orchtw.request import Peer, Request, UserInfo
@@ -46,7 +47,7 @@ def request(*protocols: str, **headers: Any) -> Request:
 class WebSocketTokensTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.source = Source("s3cret~?>")
-        self.method = WebSocketTokens(BearerTokens([self.source]), ("orch.io", "k8s.io"))
+        self.method = WebSocketTokens(BearerTokens([ForThisAPI(self.source, ())]), ("orch.io", "k8s.io"))
 
     def refused(self, *protocols: str) -> Request:
         """The request that was refused for these sub-protocols."""

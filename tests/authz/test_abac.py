@@ -154,7 +154,7 @@ class MatchTests(SynchronousTestCase):
         rules = policies.rules_for(USERS[2], "a")
         pods = ResourceRule(verbs=("get", "list", "watch"), groups=("",), resources=("pods",))
         everything = ResourceRule(verbs=("*",), groups=("*",), resources=("*",))
-        self.assertEqual((rules.resources, rules.incomplete), ((pods, everything), ""))
+        self.assertEqual((rules.resources, rules.incomplete, rules.error), ((pods, everything), False, ""))
         self.assertEqual(rules.paths, (PathRule(verbs=("*",), paths=("/x*",)),))
         self.assertEqual(policies.rules_for(USERS[2], "b").resources, (everything,))
 

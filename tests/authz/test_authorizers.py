@@ -109,7 +109,7 @@ class Authorizer:
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """One path."""
-        return Rules(paths=(PathRule(verbs=("get",), paths=("/x",)),), incomplete="cannot list")
+        return Rules(paths=(PathRule(verbs=("get",), paths=("/x",)),), incomplete=True, error="cannot list")
 
 
 class UnionTests(SynchronousTestCase):
@@ -183,7 +183,7 @@ class RulesTests(SynchronousTestCase):
     def test_joined(self) -> None:
         """The rules of all modes count, and so do the reasons why they may not be all."""
         rules = Union([Authorizer(None), Authorizer(None)]).rules_for(BOB, "default")
-        self.assertEqual((len(rules.paths), rules.incomplete), (2, "cannot list"))
+        self.assertEqual((len(rules.paths), rules.incomplete, rules.error), (2, True, "cannot list"))
 
 
 class RefusalTests(SynchronousTestCase):

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
+from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision, Rules
 from orchtw.authz.node import Node
 from orchtw.authz.node_graph import SLICE_S, NodeGraph
 from orchtw.authz.node_references import of_pod, of_volume
@@ -186,14 +186,14 @@ class RuleTests(NodeCase):
             UserInfo(name="system:node:n1", groups=("system:authenticated",)),
         ):
             self.assertEqual(authorizer.authorize(user, info("get", "nodes")), NO_OPINION)
-            self.assertEqual(authorizer.rules_for(user, "ns").incomplete, "")
+            self.assertEqual(authorizer.rules_for(user, "ns"), Rules())
         self.assertEqual(
             authorizer.authorize(node(""), info("get", "nodes")),
             Decision(None, 'unknown node for user "system:node:"'),
         )
-        self.assertEqual(
-            authorizer.rules_for(node(), "ns").incomplete, "node authorizer does not support user rule resolution"
-        )
+        rules = authorizer.rules_for(node(), "ns")
+        expected = (True, "node authorizer does not support user rule resolution")
+        self.assertEqual((rules.incomplete, rules.error), expected)
 
     def test_common_rules(self) -> None:
         """What every node may do is what role system:node has, and not more (reference ROLE-6, AUTHZ-32)."""

@@ -25,6 +25,7 @@ from orchtw.authz.webhook_review import BadAnswer, decision_of, review, spec_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
+from orchtw.outbound import retries
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.request import RequestInfo, UserInfo
@@ -246,7 +247,8 @@ class WebhookTests(WebhookCase):
     def test_rules(self) -> None:
         """What it would allow cannot be listed (reference AUTHZ-29)."""
         rules = self.webhook.rules_for(BOB, "ns")
-        self.assertEqual(rules.incomplete, "webhook authorizer does not support user rule resolution")
+        expected = (True, "webhook authorizer does not support user rule resolution")
+        self.assertEqual((rules.incomplete, rules.error), expected)
 
 
 class RealWebhookTests(TestCase):
@@ -303,6 +305,17 @@ class RealWebhookTests(TestCase):
         self.replies = [Reply(code=500), HANG_UP, {"status": {"allowed": True}}]
         self.assertTrue((await self.decided(self.made())).allowed)
         self.assertEqual(len(self.server.asked), 3)
+
+    async def test_nobody_there(self) -> None:
+        """Who cannot be reached is not waited for: no opinion at once, and the reason (reference AUTHZ-37)."""
+        webhook = self.made()
+        await self.server.stop()
+        waits: list[float] = []
+        self.patch(retries, "deferLater", lambda clock, seconds: waits.append(seconds))
+        decision = await self.decided(webhook)
+        self.assertIsNone(decision.allowed)
+        self.assertRegex(decision.error, r'^Post "https://.*authorize.*": dial tcp .*: connect: connection refused$')
+        self.assertEqual(waits, [])
 
     async def test_refusal_is_final(self) -> None:
         """An answer that blames the question is not tried again, and is no opinion (reference AUTHZ-37)."""

@@ -39,6 +39,28 @@ class CommandTests(SynchronousTestCase):
         self.assertEqual([line["requests"] for line in lines], [1000, 2000, 3000, 4000])
         self.assertIn("growth_percent", lines[-1])
 
+    def test_authentication(self) -> None:
+        """Every kind of credentials is known at once (reference AUTHN-6)."""
+        done = bench("--quick", "--scenarios=authentication")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        kinds = {"static token", "service account token", "token of a Secret", "client certificate"}
+        self.assertEqual({line["credentials"] for line in lines}, kinds)
+
+    def test_handshake(self) -> None:
+        """Sessions are resumed where that is asked for, with certificates too (reference AUTHN-15)."""
+        done = bench("--quick", "--scenarios=handshake")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([(line["errors"], line["connections"]) for line in lines], [(0, 50)] * 6)
+
+    def test_authorization(self) -> None:
+        """Decisions are timed, and every change of a binding counts for the next request (reference AUTHZ-16)."""
+        done = bench("--quick", "--scenarios=authorization")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        decision, change = (orjson.loads(line) for line in done.stdout.splitlines())
+        self.assertEqual((decision["allowed"], change["wrong"]), (1000, 0))
+
     def test_all_scenarios(self) -> None:
         """Every scenario prints a JSON line, none has an error, and each has the figure it is there for."""
         done = bench(*TINY)

@@ -78,3 +78,14 @@ class AggregationTests(ControllerTestCase):
         self.change("all", aggregationRule=None)
         self.change("a", rules=[rule("two")])
         self.assertEqual(self.verbs("all"), ["one"])
+
+    def test_owner(self) -> None:
+        """The rules are applied by the controller, whoever had them; the rest stays his (reference CTRL-29)."""
+        self.role("all", {"mine": "yes"}, "own", aggregationRule=AGGREGATION)
+        self.role("a", {"to": "all"}, "one")
+        obj = self.world.run(self.world.client.get(self.world.resource("clusterroles", V1), "", "all"))
+        entries = {entry["operation"]: entry for entry in obj["metadata"]["managedFields"]}
+        self.assertEqual(entries["Apply"]["manager"], "clusterrole-aggregation-controller")
+        self.assertEqual(entries["Apply"]["fieldsV1"], {"f:rules": {}})
+        self.assertNotIn("f:rules", entries["Update"]["fieldsV1"])
+        self.assertEqual((obj["metadata"]["labels"], len(obj["aggregationRule"])), ({"mine": "yes"}, 1))

@@ -124,7 +124,8 @@ class LogTests(AuditCase):
 
     async def loaded(self, server: ServerProcess, connections: int = 4, count: int = 150) -> list[str]:
         """Many requests on several connections; returns their ids."""
-        clients = [self.client(server, **{"User-Agent": "x" * 900}) for _ in range(connections)]
+        headers: Any = {"User-Agent": "x" * 900}
+        clients = [self.client(server, **headers) for _ in range(connections)]
         await gatherResults(
             [Deferred.fromCoroutine(self.busy(each, count, f"c{at}")) for at, each in enumerate(clients)]
         )

@@ -215,7 +215,8 @@ class ResourceCase(ServerCase):
         obj = self.minimal.obj(resource, "", self.namespace)
         answer = (await self.ok("POST", self.path(resource), obj, 201)).json
         self.assertEqual((answer["kind"], answer["apiVersion"]), (resource.kind, resource.api_version))
-        self.assertContains(answer["spec"], obj["spec"])
+        told = {} if resource.kind == "SelfSubjectRulesReview" else obj["spec"]  # reference AUTHZ-29
+        self.assertContains(answer["spec"], told)
         self.assertTrue(answer["status"])
         envelope = codec.encode_envelope(codec.normalise(obj))
         binary = await self.ok(

@@ -74,6 +74,22 @@ class RbacTests(ServerCase):
         await self.admin("delete", "rolebinding", "bobs")
         self.assertEqual(await self.may("list", "pods"), "no")
 
+    async def test_large_role(self) -> None:
+        """A role of 20,000 rules counts once its writer is answered, and no longer (reference AUTHZ-39)."""
+        bob = self.anonymous(Authorization="Bearer bob-token")
+        roles = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{self.namespace}/roles"
+        rules = [{"verbs": ["get"], "apiGroups": [""], "resources": [f"things-{number}"]} for number in range(20_000)]
+        given = [*rules, {"verbs": ["list"], "apiGroups": [""], "resources": ["configmaps"]}]
+        role = await self.created(roles, {"metadata": {"name": "large"}, "rules": given})
+        await self.admin("create", "rolebinding", "bobs", "--role=large", "--user=bob")
+        for wanted, code in ((given, 200), (rules, 403), (given, 200), (rules[:1], 403), (given, 200)):
+            answer = await self.client.put(f"{roles}/large", {"metadata": role["metadata"], "rules": wanted})
+            self.assertEqual(answer.code, 200, answer.body[:300])
+            role = answer.json
+            self.assertEqual((await bob.get(self.core("configmaps"))).code, code)
+            secrets = (await bob.get(self.core("secrets"))).code
+            self.assertEqual(secrets, 403)
+
     async def test_escalation(self) -> None:
         """Nobody hands on what he does not have, and is told what that is (reference AUTHZ-20, AUTHZ-23)."""
         await self.admin("create", "rolebinding", "bobs", "--clusterrole=admin", "--user=bob")

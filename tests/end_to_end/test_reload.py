@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from twisted.internet.task import deferLater
+from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
+from orchtw.pki import certificates
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import reactor
-from tests.end_to_end.client import Client, tls_context
+from tests.end_to_end.client import PATIENCE_S, Client, tls_context
 
 POLL_S = 0.05
+READ_AGAIN = "reload: certificate files read again"
 
 
 class ReloadTests(TestCase):
@@ -39,7 +47,9 @@ class ReloadTests(TestCase):
             await deferLater(reactor, POLL_S)
 
     async def test_tokens(self) -> None:
-        """SIGHUP takes over the token file; one that cannot be used changes nothing, and the process goes on."""
+        """SIGHUP takes over the token file; one that cannot be used changes nothing, and the process goes on
+        (reference AUTHN-19).
+        """
         self.assertEqual((await self.code("one"), await self.code("two")), (200, 401))
         self.tokens.write_text('two,ann,1,"system:masters"\n')
         self.server.signal("HUP")
@@ -63,3 +73,103 @@ class ReloadTests(TestCase):
         places = [log.index(step) for step in steps]
         self.assertEqual(places, sorted(places))
         self.assertNotIn("HTTPFactory", log)
+
+
+class ClientAuthorityTests(TestCase):
+    """`--client-ca-file` that is replaced while the server runs (reference AUTHN-12, AUTHN-55, AUTHN-56)."""
+
+    timeout = 120
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        now = datetime.now(UTC)
+        self.first, self.second = (certificates.new_authority(name, now) for name in ("first", "second"))
+        self.file = Path(self.mktemp()).absolute()
+        self.trust(self.first, self.second)
+        tokens = Path(self.mktemp()).absolute()
+        tokens.write_text('one,ann,1,"system:masters"\n')
+        flags = (f"--client-ca-file={self.file}", f"--token-auth-file={tokens}")
+        self.server = ServerProcess(reactor, self.mktemp(), *flags)
+        await self.server.start()
+        self.addCleanup(self.server.terminate)
+
+    def trust(self, *authorities: certificates.Authority) -> None:
+        self.file.write_bytes(b"".join(certificates.pem(each.certificate) for each in authorities))
+
+    def context(self, authority: certificates.Authority, organization: str = "dev") -> ssl.SSLContext:
+        """What a client has with a certificate of this authority."""
+        key, now = certificates.new_key(), datetime.now(UTC)
+        shown = certificates.issue(
+            authority, key, "bob", certificates.CLIENT, now, organizations=(organization,)
+        )
+        pem = Path(self.mktemp())
+        pem.write_bytes(certificates.pem(shown) + certificates.key_pem(key))
+        context = tls_context(self.server.kubeconfig, certificate=False)
+        context.load_cert_chain(pem)
+        return context
+
+    def client(self, authority: certificates.Authority) -> Client:
+        """A client with a certificate of this authority, which keeps its connection."""
+        made = Client(self.server.port, self.context(authority))
+        self.addCleanup(made.close)
+        return made
+
+    def visit(self, context: ssl.SSLContext, session: ssl.SSLSession | None) -> tuple[int, bool, Any]:
+        """The status of a request for known users only, whether the session was resumed, and the session."""
+        plain = socket.create_connection(("127.0.0.1", self.server.port), PATIENCE_S)
+        with context.wrap_socket(plain, server_hostname="localhost", session=session) as secure:
+            secure.sendall(b"GET /api/v1/namespaces HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            answer = b"".join(iter(partial(secure.recv, 65536), b""))
+            return int(answer.split(b" ")[1]), bool(secure.session_reused), secure.session
+
+    async def test_resumed(self) -> None:
+        """Who resumes a session is who began it, until the authorities are others (reference AUTHN-15, AUTHN-53)."""
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            self.trust(self.first, self.second)
+            await self.hup()
+            context = self.context(self.second, organization="system:masters")
+            context.maximum_version = version
+            code, resumed, session = await deferToThread(self.visit, context, None)
+            self.assertEqual((code, resumed), (200, False))
+            code, resumed, session = await deferToThread(self.visit, context, session)
+            self.assertEqual((code, resumed), (200, True))
+            self.trust(self.first)
+            await self.hup()
+            code, resumed, session = await deferToThread(self.visit, context, session)
+            self.assertEqual((code, resumed), (401, False))
+            code, resumed, session = await deferToThread(self.visit, context, session)
+            self.assertEqual((code, resumed), (401, True))
+
+    async def hup(self) -> None:
+        """Have the files read again."""
+        count = self.server.log.count(READ_AGAIN)
+        self.server.signal("HUP")
+        while self.server.log.count(READ_AGAIN) == count:
+            await deferLater(reactor, POLL_S)
+
+    async def published(self) -> int:
+        """How many authorities of clients extension servers are told of."""
+        path = "/api/v1/namespaces/orch-system/configmaps/extension-apiserver-authentication"
+        admin = Client(
+            self.server.port,
+            tls_context(self.server.kubeconfig, certificate=False),
+            {"authorization": "Bearer one"},
+        )
+        self.addCleanup(admin.close)
+        found: str = (await admin.get(path)).json["data"]["client-ca-file"]
+        return found.count("BEGIN CERTIFICATE")
+
+    async def test_replaced(self) -> None:
+        """Who is accepted follows the file, on connections that are there too; so does what others are told."""
+        clients = [self.client(self.first), self.client(self.second)]
+        self.assertEqual([(await each.get("/version")).code for each in clients], [200, 200])
+        while await self.published() != 2:
+            await deferLater(reactor, POLL_S)
+        third = certificates.new_authority("third", datetime.now(UTC))
+        self.trust(self.first, third)
+        await self.hup()
+        clients.append(self.client(third))
+        for client in clients[:2]:
+            client.close()  # the server has closed their connections already
+        self.assertEqual([(await each.get("/version")).code for each in clients], [200, 401, 200])
+        while await self.published() != 3:  # what it trusts now, beside what others may trust still
+            await deferLater(reactor, POLL_S)

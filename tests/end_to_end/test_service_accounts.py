@@ -67,6 +67,9 @@ class InClusterTests(AccountCase):
         user = f"system:serviceaccount:{self.namespace}:app"
         self.assertEqual(refused.status, 403)
         self.assertIn(f'User \\"{user}\\" cannot get resource', refused.body)
+        counted = (await self.client.get("/metrics")).body.decode()
+        self.assertIn("serviceaccount_legacy_tokens_total 2.0", counted)
+        self.assertIn('apiserver_client_certificate_expiration_seconds_bucket{le="0"} 0.0', counted)
         await self.client.delete(self.core("secrets", "token"))
         refused = await self.assertFailure(deferToThread(core.get_api_resources), kubernetes.client.ApiException)
         self.assertEqual(refused.status, 401)

@@ -54,6 +54,7 @@ class TokenCase(TestCase):
             f"--oidc-ca-file={folder / 'issuer.pem'}",
             f"--authentication-token-webhook-config-file={folder / 'webhook.yaml'}",
             "--authentication-token-webhook-version=v1",
+            *self.flags(folder),
         )
         await self.server.start()
         self.addCleanup(self.end)
@@ -62,6 +63,10 @@ class TokenCase(TestCase):
     async def end(self) -> None:
         await self.server.terminate()
         self.assertFalse([word for word in TRACEBACKS if word in self.server.log], self.server.log)
+
+    def flags(self, folder: Path) -> tuple[str, ...]:
+        """Further flags of the server, whose files are in the folder."""
+        return ()
 
     def webhook_config(self) -> Object:
         """The file of the flag."""

@@ -374,7 +374,7 @@ class AuditStageTests(SynchronousTestCase):
 
             answer = self.successResultOf(self.serve(handler, level=REQUEST_RESPONSE))
             self.assertEqual(self.stages[-1], "RequestReceived")
-            self.assertEqual(list(answer.parts), parts)
+            self.assertEqual(list(answer.parts or ()), parts)
             answer.end(Ending.COMPLETE)
             self.assertEqual((self.stages[-1], self.last.get("responseObject")), ("ResponseComplete", expected))
             truncated = self.last.get("annotations", {}).get("audit.orch.io/truncated")

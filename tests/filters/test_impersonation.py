@@ -49,13 +49,13 @@ class ImpersonationTests(SynchronousTestCase):
         self.assertEqual((request.user, recorder.asked), (UserInfo(name="bob"), []))
 
     def test_requester_is_kept(self) -> None:
-        """The request acts as the named user, and still says whose credentials it came with."""
+        """The request acts as the named user, and still says with whose credentials it came (reference AUTHN-43)."""
         request, _ = self.passed(impersonate_user="ann")
         assert request.user is not None and request.authenticated is not None
         self.assertEqual((request.user.name, request.authenticated.name), ("ann", "bob"))
 
     def test_user_and_groups(self) -> None:
-        """Each part is authorized in order; the headers are gone afterwards."""
+        """Each part is authorized in order; the headers are gone afterwards (reference AUTHN-43)."""
         request, recorder = self.passed(
             impersonate_user="ann", impersonate_group=["a", "b"], impersonate_extra_Scopes="x", impersonate_uid="7"
         )

@@ -10,7 +10,7 @@ from twisted.logger import LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.filters.request_log import LONGEST, RequestLog, shown
-from orchtw.request import Peer, Request, RequestInfo, Response
+from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
 
 
 class RequestLogTests(SynchronousTestCase):
@@ -47,6 +47,13 @@ class RequestLogTests(SynchronousTestCase):
             'HTTP verb="GET" URI="/x" latency="12.000ms" userAgent="kubectl/v1.32.4" '
             'audit-ID="mine" srcIP="1.2.3.4:5" resp=200',
         )
+
+    def test_impersonation(self) -> None:
+        """Who acts as somebody else is named beside that one, whatever their names are (reference AUTHN-43)."""
+        bob, ann = UserInfo(name="bob"), UserInfo(name='ann" x="')
+        line = self.line(authenticated=bob, user=ann)
+        self.assertTrue(line.endswith(r' resp=200 user="bob" actingAs="ann\" x=\""'), line)
+        self.assertTrue(self.line(authenticated=bob, user=bob).endswith(" resp=200"))
 
     def test_forged_fields(self) -> None:
         """Quotes, backslashes and control characters come out as Go's %q writes them."""

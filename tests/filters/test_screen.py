@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.authn.bearer import BearerTokens
-from orchtw.authn.method import ANONYMOUS, authenticated
+from orchtw.authn.method import ANONYMOUS, ForThisAPI, authenticated
 from orchtw.authn.union import Union
 from orchtw.authz.decision import Decision
 from orchtw.errors import StatusError
@@ -61,7 +61,7 @@ class ScreenTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.authorizer = Allowing()
-        self.union = Union([BearerTokens([Tokens()])], anonymous=True)
+        self.union = Union([BearerTokens([ForThisAPI(Tokens(), ())])], anonymous=True)
         stages = [
             Placed("cors", CORS(AllowedOrigins(["^https://console$"]))),
             Placed("audit-id", AuditIdStage()),

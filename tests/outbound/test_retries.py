@@ -60,11 +60,13 @@ class RetryTests(SynchronousTestCase):
         self.assertEqual(len(self.caller.times), 5)
 
     def test_lasting(self) -> None:
-        """A refusal, a late answer and a certificate that is not believed are not tried again."""
+        """A refusal, a late answer, a certificate that is not believed and nobody there are not tried again."""
         for trouble in (
             CallFailed("x", code=404),
             CallFailed("x", LATE),
             CallFailed("x", "x509: certificate signed by unknown authority"),
+            CallFailed("x", "dial tcp 127.0.0.1:1: connect: connection refused"),
+            CallFailed("x", "dial tcp: lookup h: no such host"),
         ):
             self.failureResultOf(self.ask(trouble), CallFailed)
             self.assertEqual(len(self.caller.times), 1)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.rules.rbac import EVERYTHING, MAX_ATOMS, Rule, TooManyRules, compact, rules_of, uncovered
+from orchtw.rules.rbac import EVERYTHING, MAX_ATOMS, Rule, TooManyRules, compact, merged, rules_of, uncovered
 
 VERBS, GROUPS = ("get", "list", "*"), ("", "apps", "*")
 RESOURCES = ("pods", "pods/log", "*/log", "pods/*", "nodes", "*", "*/")
@@ -59,6 +59,29 @@ class RuleTests(SynchronousTestCase):
         """A rule fits a path that it names, or whose beginning it names before a star (reference AUTHZ-18)."""
         for verb, path in product(("get", "post"), ("/a", "/a/b", "/ab", "/", "/b", "")):
             self.assertEqual(rule.allows_path(verb, path), fits_path(rule, verb, path), (verb, path))
+
+    @given(st.lists(RULES, max_size=5))
+    @settings(deadline=None)
+    def test_merged(self, rules: list[Rule]) -> None:
+        """Merged rules allow the same, object by object and path by path (reference AUTHZ-39)."""
+        fewer = merged(rules)
+        self.assertLessEqual(len(fewer), len(rules))
+        for question, name in product(QUESTIONS, ("a", "b", "c", "")):
+            before, after = (
+                any(each.allows(*question) and (not each.names or name in each.names) for each in several)
+                for several in (rules, fewer)
+            )
+            self.assertEqual(before, after, (question, name))
+        for verb, path in product(("get", "post"), ("/a", "/a/b", "/ab", "/", "/b", "")):
+            self.assertEqual(*(any(each.allows_path(verb, path) for each in several) for several in (rules, fewer)))
+
+    def test_how_merged(self) -> None:
+        """Rules that differ in resources only are one, and so are those that differ in names only."""
+        rules = [Rule(("get",), ("",), (f"r{number}",)) for number in range(3)]
+        rules += [Rule(("get",), ("",), ("pods",), (f"n{number}",)) for number in range(3)]
+        self.assertEqual(merged(rules), (
+            Rule(("get",), ("",), ("r0", "r1", "r2")), Rule(("get",), ("",), ("pods",), ("n0", "n1", "n2"))
+        ))  # fmt: skip
 
     def test_there_and_back(self) -> None:
         """A rule is as objects have it, without what is empty."""

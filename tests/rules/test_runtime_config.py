@@ -80,6 +80,13 @@ class EnabledTests(SynchronousTestCase):
             self.problems(("api/all", "false")), ("--runtime-config: invalid key with only api/all=false",)
         )
 
+    def test_sent_only(self) -> None:
+        """What is sent to others and has no paths may be named, which changes nothing (reference PLUG-50)."""
+        for value in ("true", "false"):
+            found = enabled(CATALOGUE, [("imagepolicy.orch.io/v1alpha1", value)])
+            self.assertEqual(found, enabled(CATALOGUE, []))
+        self.assertEqual(len(self.problems(("imagepolicy.orch.io/v1", "true"))), 1)
+
     def test_vocabulary(self) -> None:
         """Keys are in the vocabulary that is served (reference VER-3)."""
         catalogue = Catalogue.load(Naming.kubernetes())

@@ -5,6 +5,7 @@ import os
 import socket
 import ssl
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from cryptography import x509
@@ -197,8 +198,8 @@ class ClientCertificateTests(ListenerTestCase):
         first, second = await self.peer_of(pem), await self.peer_of(pem)
         self.assertIs(first.certificate, second.certificate)
 
-    async def test_no_resumption(self) -> None:
-        """No session is resumed, because a resumed one would skip the verification (reference AUTHN-15)."""
+    async def test_resumption(self) -> None:
+        """Who resumes a session is who began it, verified as then (reference AUTHN-15)."""
         for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
             context = self.context(Identity("alice", self.ca).pem())
             context.maximum_version = version
@@ -214,8 +215,38 @@ class ClientCertificateTests(ListenerTestCase):
                     read_to_end(client)
                     return client.session_reused
 
-            self.assertFalse(await self.away(twice))
-            self.assertEqual([peer.verified for peer in self.peers[-2:]], [True, True])
+            self.assertTrue(await self.away(twice))
+            first, second = self.peers[-2:]
+            self.assertEqual((first.verified, second.verified), (True, True))
+            self.assertIs(first.certificate, second.certificate)
+
+    async def test_distrust_in_handshake(self) -> None:
+        """Who shakes hands meanwhile, under the old authorities, has to come again (AUTHN-55)."""
+        with socket.create_connection(("127.0.0.1", self.listener.port), timeout=PATIENCE_S) as client:
+            while not self.listener.edge.channels:
+                await deferLater(reactor, 0.01)
+            self.listener.edge.distrust()
+            try:
+                received = await self.away(partial(client.recv, 1))
+            except ConnectionResetError:
+                received = b""
+            self.assertEqual(received, b"")
+
+    async def test_distrust(self) -> None:
+        """Connections of clients that were verified end when an authority is gone; others stay (AUTHN-55)."""
+        first = b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n"
+        clients = []
+        for pem in (Identity("alice", self.ca).pem(), b""):
+            client = await self.away(partial(connect, self.listener.port, self.context(pem)))
+            client.sendall(first)
+            self.assertTrue((await self.away(partial(client.recv, 4096))).endswith(b"/x"))
+            clients.append(client)
+        self.listener.edge.distrust()
+        self.assertEqual(await self.away(partial(read_to_end, clients[0])), b"")
+        clients[1].sendall(LAST % b"y")
+        self.assertTrue((await self.away(partial(read_to_end, clients[1]))).endswith(b"/y"))
+        for client in clients:
+            client.close()
 
 
 class TLSTests(ListenerTestCase):

@@ -9,10 +9,12 @@ from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from OpenSSL import SSL
+from OpenSSL._util import lib
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import ConfigError
 from orchtw.request import UNREADABLE
+from orchtw.serving import tls_context
 from orchtw.serving.tls_context import ServingTLS, TLSOptions, verified
 from tests.serving.authorities import CLIENT, SERVER, Identity
 from tests.serving.malformed import malformed
@@ -25,7 +27,11 @@ RECORDS_BYTES = 1 << 17
 
 def handshake(server: Any, client: Any) -> Any:
     """The server's end of a finished handshake between two contexts; raises SSL.Error when it fails."""
-    near, far = SSL.Connection(server), SSL.Connection(client)
+    return joined(SSL.Connection(server), SSL.Connection(client))
+
+
+def joined(near: Any, far: Any) -> Any:
+    """The server's end, once both have shaken hands and the client has read what tickets there are."""
     near.set_accept_state()
     far.set_connect_state()
     for _ in range(ROUNDS):
@@ -38,6 +44,10 @@ def handshake(server: Any, client: Any) -> Any:
                 there.bio_write(here.bio_read(RECORDS_BYTES))
             except SSL.WantReadError:
                 pass
+    try:
+        far.recv(1)
+    except SSL.WantReadError:
+        pass
     return near
 
 
@@ -102,7 +112,7 @@ class TrustTests(SynchronousTestCase):
             self.assertEqual(self.believed(alice, anchor=middle), fine, usage)
 
     def test_purpose_excuses_nothing(self) -> None:
-        """A certificate for any purpose that is out of date, or a stranger's, is not believed."""
+        """A certificate for any purpose that is out of date or a stranger's is not believed (reference AUTHN-16)."""
         stranger = Identity("root", is_ca=True)
         self.assertFalse(self.believed(Identity("alice", self.root, usage=ANY, expired=True), anchor=self.root))
         self.assertFalse(self.believed(Identity("alice", stranger, usage=ANY), anchor=self.root))
@@ -124,11 +134,96 @@ class TrustTests(SynchronousTestCase):
         self.assertEqual([name.commonName for name in asked[-1]], ["root", "proxies"])
 
     def test_no_certificate(self) -> None:
-        """No certificate is not a verified one."""
+        """No certificate is not a verified one (reference AUTHN-16)."""
         options = TLSOptions(
             certificates=(self.server.certificate,), key=self.server.key, client_cas=(self.root.certificate,)
         )
         self.assertFalse(verified(handshake(ServingTLS(options).context, client_of())))
+
+
+class ResumptionTests(SynchronousTestCase):
+    """Sessions that are resumed (reference AUTHN-15, AUTHN-53, AUTHN-54)."""
+
+    def setUp(self) -> None:
+        self.root, self.middle = Identity("root", is_ca=True), Identity("middle", is_ca=True)
+        self.server = Identity("server", self.root)
+        self.tls = ServingTLS(self.options(self.root))
+
+    def options(self, *anchors: Identity) -> TLSOptions:
+        return TLSOptions(
+            certificates=(self.server.certificate,),
+            key=self.server.key,
+            client_cas=tuple(anchor.certificate for anchor in anchors),
+        )
+
+    def connect(self, client: Any, session: Any = None) -> tuple[Any, bool, Any]:
+        """Certificate, whether it is verified, and the session to go on with."""
+        far = SSL.Connection(client)
+        if session is not None:
+            far.set_session(session)
+        near = joined(SSL.Connection(self.tls.context), far)
+        self.resumed = bool(lib.SSL_session_reused(far._ssl))
+        certificate, good = self.tls.identity_of(near)
+        session = far.get_session()
+        far.shutdown()  # a session of a connection that is just dropped does not count any more
+        return certificate, good, session
+
+    def clients(self, identity: Identity | None, *chain: Identity) -> list[Any]:
+        """A client of each version of TLS."""
+        shown = [] if identity is None else [one.certificate for one in (identity, *chain)]
+        made = [client_of(*shown, key=identity and identity.key) for _ in range(2)]
+        made[0].set_max_proto_version(SSL.TLS1_2_VERSION)
+        return made
+
+    def test_identity(self) -> None:
+        """Who resumes a session is who began it, again and again; a chain need not be shown again."""
+        middle = Identity("middle", self.root, is_ca=True)
+        for client in self.clients(Identity("alice", middle, usage=CLIENT), middle):
+            certificate, good, session = self.connect(client)
+            self.assertTrue(good)
+            self.assertFalse(self.resumed)
+            for _ in range(3):
+                again, good, session = self.connect(client, session)
+                self.assertTrue(self.resumed and good)
+                self.assertIs(again, certificate)
+
+    def test_without_certificate(self) -> None:
+        """Clients with tokens resume too, and are nobody by that."""
+        for client in self.clients(None):
+            session = self.connect(client)[2]
+            self.assertEqual(self.connect(client, session)[:2], (None, False))
+            self.assertTrue(self.resumed)
+
+    def test_stranger(self) -> None:
+        """A certificate that was not verified is not verified by coming back."""
+        stranger = Identity("root", is_ca=True)
+        for bad in (Identity("alice", stranger), Identity("alice", self.root, usage=SERVER)):
+            for client in self.clients(bad):
+                session = self.connect(client)[2]
+                certificate, good, _ = self.connect(client, session)
+                self.assertEqual((certificate is None, good), (False, False))
+
+    def test_other_authorities(self) -> None:
+        """With other authorities every client is verified again, whatever session it has."""
+        for anchors, expected in (((self.middle, self.root), True), ((self.middle,), False)):
+            for client in self.clients(Identity("alice", self.root, usage=CLIENT)):
+                self.tls.reload(self.options(self.root))
+                session = self.connect(client)[2]
+                self.tls.reload(self.options(*anchors))
+                self.assertEqual(self.connect(client, session)[1], expected)
+                self.assertFalse(self.resumed)
+
+    def test_renewed(self) -> None:
+        """After so many certificates the context makes place for another, and nobody is turned away by that."""
+        self.patch(tls_context, "BELIEVED", 2)
+        first, second = (client_of(one.certificate, key=one.key) for one in map(self.client, ("alice", "bob")))
+        session = self.connect(first)[2]
+        self.connect(second)
+        self.assertTrue(self.connect(first, session)[1])
+        self.assertFalse(self.resumed)
+
+    def client(self, name: str) -> Identity:
+        return Identity(name, self.root, usage=CLIENT)
 
 
 class UnreadableTests(SynchronousTestCase):
@@ -150,7 +245,8 @@ class UnreadableTests(SynchronousTestCase):
             client: Any = SSL.Context(SSL.TLS_CLIENT_METHOD)
             client.use_certificate_file(file)
             client.use_privatekey(alice.key)
-            found = tls.certificate_of(handshake(tls.context, client))
+            found, good = tls.identity_of(handshake(tls.context, client))
+            self.assertFalse(good and found is UNREADABLE)
             self.assertIsNotNone(found)
             if found is UNREADABLE:
                 unreadable.add(wrong)

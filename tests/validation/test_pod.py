@@ -14,7 +14,7 @@ from tests.validation.pods import POD, PODS, TEMPLATES
 
 class PodTests(case.EntryCase):
     file = "pod.json"
-    more = {"disable_admission_plugins": ("Priority", "ServiceAccount")}
+    more = {"disable_admission_plugins": ("Priority", "RuntimeClass", "ServiceAccount")}
     bases = {
         "Pod": Base(path=PODS, obj=POD),
         "PodTemplate": TEMPLATES,

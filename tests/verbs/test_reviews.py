@@ -37,17 +37,74 @@ class AccessTests(Case):
             review = await self.asked("subjectaccessreviews", {**who, "resourceAttributes": PODS})
             self.assertIs(review["status"]["allowed"], allowed, who)
 
-    async def test_incomplete_questions(self) -> None:
-        """A question that names no action, two, or nobody is a 422 that names the field."""
+    async def test_texts(self) -> None:
+        """A question that cannot be answered is a 422 without a kind, with all its texts (reference AUTHZ-28)."""
         both = {"resourceAttributes": PODS, "nonResourceAttributes": PATH}
-        for plural, spec, field in (
-            ("selfsubjectaccessreviews", {}, "spec.resourceAttributes"),
-            ("selfsubjectaccessreviews", both, "spec.nonResourceAttributes"),
-            ("subjectaccessreviews", {"resourceAttributes": PODS}, "spec.user"),
-            ("subjectaccessreviews", {"user": "ann"}, "spec.resourceAttributes"),
+        none = (
+            'spec.resourceAttributes: Invalid value: "null": exactly one of nonResourceAttributes or '
+            "resourceAttributes must be specified"
+        )
+        nobody = 'spec.user: Invalid value: "": at least one of user or group must be specified'
+        shown = 'authorization.NonResourceAttributes{Path:"/metrics", Verb:"get"}'
+        path = f"spec.nonResourceAttributes: Invalid value: {shown}"
+        combined = f"{path}: cannot be specified in combination with resourceAttributes"
+        other = 'spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace'
+        local = {"user": "ann", "resourceAttributes": {**PODS, "namespace": "other"}}
+        for plural, spec, texts in (
+            ("selfsubjectaccessreviews", {}, [none]),
+            ("selfsubjectaccessreviews", both, [combined]),
+            ("subjectaccessreviews", {"resourceAttributes": PODS}, [nobody]),
+            ("subjectaccessreviews", {"user": "ann"}, [none]),
+            ("subjectaccessreviews", {}, [none, nobody]),
+            ("subjectaccessreviews", both, [combined, nobody]),
+            ("localsubjectaccessreviews", local, [other]),
+            ("localsubjectaccessreviews", {"user": "ann", "nonResourceAttributes": PATH},
+             [f"{path}: disallowed on this kind of request"]),
+        ):  # fmt: skip
+            namespace = "default" if plural.startswith("local") else ""
+            status = await self.asked(plural, spec, 422, namespace)
+            told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            self.assertEqual(status["message"], f'.authorization.orch.io "" is invalid: {told}')
+            self.assertEqual(status["reason"], "Invalid")
+            causes = [f"{cause['field']}: {cause['message']}" for cause in status["details"]["causes"]]
+            self.assertEqual((causes, status["details"]["group"]), (texts, "authorization.orch.io"))
+
+    async def test_metadata(self) -> None:
+        """A question has no metadata, a local one a namespace only; what servers set is left out (AUTHZ-28)."""
+        spec = {"user": "ann", "resourceAttributes": PODS}
+        for place, text in (("", "must be empty"), ("/namespaces/default", "must be empty except for namespace")):
+            url = f"{AUTHORIZATION}{place}/{'local' if place else ''}subjectaccessreviews"
+            for name, value in (("name", "x"), ("labels", {"a": "b"}), ("finalizers", ["a/b"])):
+                body = {"metadata": {name: value}, "spec": spec}
+                status = (await self.send("POST", url, 422, body)).json
+                self.assertTrue(status["message"].endswith(f": {text}"), status)
+                self.assertEqual(status["details"]["causes"][0]["field"], "metadata")
+            body = {"metadata": {"creationTimestamp": None, "managedFields": []}, "spec": spec}
+            review = (await self.send("POST", url, 201, body)).json
+            namespace = {"namespace": "default"} if place else {}
+            self.assertEqual(review["metadata"], {"creationTimestamp": None, **namespace})
+
+    async def test_namespaces_of_a_local_review(self) -> None:
+        """Namespaces that agree with each other and not with the path are a 400 (reference AUTHZ-28)."""
+        spec = {"user": "ann", "resourceAttributes": {**PODS, "namespace": "other"}}
+        url = f"{AUTHORIZATION}/namespaces/default/localsubjectaccessreviews"
+        status = (await self.send("POST", url, 400, {"metadata": {"namespace": "other"}, "spec": spec})).json
+        self.assertEqual(status["message"], "spec.resourceAttributes.namespace must match namespace: default")
+
+    async def test_literally(self) -> None:
+        """Groups are taken as given, `*` and nothing are asked about like any other word (reference AUTHZ-27)."""
+        every = {"verb": "*", "group": "*", "resource": "*"}
+        for spec, allowed in (
+            ({"groups": ["system:authenticated"], "nonResourceAttributes": {"verb": "get", "path": "/api"}}, True),
+            ({"user": "ann", "nonResourceAttributes": {"verb": "get", "path": "/api"}}, False),
+            ({"groups": ["system:masters"], "resourceAttributes": {}}, True),
+            ({"groups": ["system:masters"], "resourceAttributes": every}, True),
+            ({"user": "ann", "resourceAttributes": every}, False),
         ):
-            status = await self.asked(plural, spec, 422)
-            self.assertEqual([cause["field"] for cause in status["details"]["causes"]], [field])
+            review = await self.asked("subjectaccessreviews", spec)
+            self.assertIs(review["status"]["allowed"], allowed, spec)
+            self.assertNotIn("denied", review["status"])
+            self.assertEqual(review["spec"], spec)
 
     async def test_local(self) -> None:
         """A local review is about its own namespace, and about resources."""
@@ -66,6 +123,7 @@ class AccessTests(Case):
         review = await self.asked("selfsubjectrulesreviews", {"namespace": "default"})
         self.assertIn({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, review["status"]["resourceRules"])
         self.assertIn({"verbs": ["*"], "nonResourceURLs": ["*"]}, review["status"]["nonResourceRules"])
+        self.assertEqual((review["spec"], review["status"]["incomplete"]), ({}, False))
         self.assertEqual((await self.asked("selfsubjectrulesreviews", {}, 400))["message"], "no namespace on request")
 
     async def test_nothing_is_stored(self) -> None:
@@ -93,6 +151,20 @@ class TokenTests(Case):
             status = (await self.asked({"token": token}))["status"]
             self.assertEqual((status.get("authenticated", False), status["user"]), (False, {}), token)
             self.assertEqual(status["error"], "invalid bearer token")
+
+    async def test_audiences(self) -> None:
+        """The status names the audiences that were asked for and fit: the API's by default (reference AUTHN-50)."""
+        own = "https://orch.default.svc.cluster.local"
+        for asked, told in (([], [own]), (["x", own], [own]), (["x"], None)):
+            status = (await self.asked({"token": TOKEN, "audiences": asked}))["status"]
+            self.assertEqual((status.get("authenticated", False), status.get("audiences")), (bool(told), told), asked)
+        many = {"token": TOKEN, "audiences": ["x"] * 1001}
+        text = "spec.audiences: Too many: 1001: must have at most 1000 items"
+        self.assertEqual((await self.asked(many, 400))["message"], text)
+
+    async def test_blank(self) -> None:
+        """A token that is only blanks is nobody's, not the anonymous user's (reference AUTHN-44)."""
+        self.assertEqual((await self.asked({"token": " "}))["status"]["error"], "invalid bearer token")
 
     async def test_no_token(self) -> None:
         """Without a token there is nothing to ask."""

@@ -16,12 +16,21 @@ from orchtw.admission.plugins.default_ingress_class import DefaultIngressClass
 from orchtw.admission.plugins.default_storage_class import DefaultStorageClass
 from orchtw.admission.plugins.default_toleration_seconds import DefaultTolerationSeconds
 from orchtw.admission.plugins.deny_service_external_ips import DenyServiceExternalIPs
+from orchtw.admission.plugins.event_rate_limit import EventRateLimit
 from orchtw.admission.plugins.extended_resource_toleration import ExtendedResourceToleration
+from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
 from orchtw.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
+from orchtw.admission.plugins.namespace_auto_provision import NamespaceAutoProvision
+from orchtw.admission.plugins.namespace_exists import NamespaceExists
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from orchtw.admission.plugins.node_restriction.plugin import NodeRestriction
+from orchtw.admission.plugins.owner_references import OwnerReferencesPermissionEnforcement
 from orchtw.admission.plugins.persistent_volume_claim_resize import PersistentVolumeClaimResize
 from orchtw.admission.plugins.persistent_volume_label import PersistentVolumeLabel
+from orchtw.admission.plugins.pod_node_selector import PodNodeSelector
+from orchtw.admission.plugins.pod_toleration_restriction import PodTolerationRestriction
 from orchtw.admission.plugins.priority import Priority
+from orchtw.admission.plugins.runtime_class import RuntimeClassPlugin
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
 from orchtw.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
@@ -38,11 +47,20 @@ PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
     "DefaultStorageClass": lambda host, config, given: DefaultStorageClass.of(host),
     "DefaultTolerationSeconds": lambda host, config, given: DefaultTolerationSeconds.of(host, config),
     "DenyServiceExternalIPs": lambda host, config, given: DenyServiceExternalIPs(),
+    "EventRateLimit": lambda host, config, given: EventRateLimit.of(host, given),
     "ExtendedResourceToleration": lambda host, config, given: ExtendedResourceToleration.of(host),
+    "ImagePolicyWebhook": lambda host, config, given: ImagePolicyWebhook.of(host, given),
     "LimitPodHardAntiAffinityTopology": lambda host, config, given: LimitPodHardAntiAffinityTopology.of(host),
+    "NamespaceAutoProvision": lambda host, config, given: NamespaceAutoProvision.of(host),
+    "NamespaceExists": lambda host, config, given: NamespaceExists.of(host),
     "NamespaceLifecycle": lambda host, config, given: NamespaceLifecycle.of(host),
+    "NodeRestriction": lambda host, config, given: NodeRestriction.of(host),
+    "OwnerReferencesPermissionEnforcement": lambda host, config, given: OwnerReferencesPermissionEnforcement.of(host),
     "PersistentVolumeClaimResize": lambda host, config, given: PersistentVolumeClaimResize.of(host),
     "PersistentVolumeLabel": lambda host, config, given: PersistentVolumeLabel(),
+    "PodNodeSelector": lambda host, config, given: PodNodeSelector.of(host, given),
+    "PodTolerationRestriction": lambda host, config, given: PodTolerationRestriction.of(host, given),
+    "RuntimeClass": lambda host, config, given: RuntimeClassPlugin.of(host),
     "Priority": lambda host, config, given: Priority.of(host),
     "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),
     "StorageObjectInUseProtection": lambda host, config, given: StorageObjectInUseProtection.of(host),

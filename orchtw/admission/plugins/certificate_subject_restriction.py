@@ -36,6 +36,6 @@ class CertificateSubjectRestriction:
         try:
             asked = read_request(b64decode(spec.get("request") or ""))
         except ValueError as error:
-            raise attributes.forbidden(f"unable to parse request: {error}") from error
+            raise attributes.forbidden(f"failed to parse CSR: {error}") from error
         if self._group in asked.organizations:
             raise attributes.forbidden(f"use of {self._signer} signer with {self._group} group is not allowed")

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.host import Host
-from orchtw.errors import Cause, NotFound
+from orchtw.errors import Cause, InternalError, NotFound
 from orchtw.naming import Naming
 from orchtw.registry.namespace_lookup import Namespaces
 from orchtw.schema.catalogue import ResourceType
@@ -37,27 +37,40 @@ class NamespaceLifecycle:
         return cls(host.naming, Namespaces(host.targets))
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
-        """Creates in namespaces, and deletes of namespaces; a review must not tell which namespaces there are."""
-        if operation == "CREATE":
+        """Creates and updates in namespaces, and deletes of namespaces; a review must not tell which namespaces
+        there are.
+        """
+        if operation in ("CREATE", "UPDATE"):
             return resource.namespaced and resource.qualified != self._exempt
         return operation == "DELETE" and resource.qualified == "namespaces"
 
     async def admit(self, attributes: Attributes) -> None:
-        """Refuse creates in missing (404) or terminating (403) namespaces, and the end of the built-in ones (403)."""
-        if attributes.operation == "CREATE":
+        """Refuse writes in missing (404) and creates in terminating (403) namespaces, and the end of the built-in
+        ones (403).
+        """
+        if attributes.operation != "DELETE":
             await self._check_namespace(attributes)
         elif attributes.name in self._immortal:
             raise attributes.forbidden("this namespace may not be deleted")
 
     async def _check_namespace(self, attributes: Attributes) -> None:
         namespace = attributes.namespace
+        try:
+            phase = await self._phase_of(namespace)
+        except InternalError:
+            if attributes.operation == "UPDATE":
+                return  # it is there, though nobody can read it: its objects are looked after
+            raise
+        if phase is None:
+            raise NotFound.of("namespaces", "", namespace)
+        if phase == "Terminating" and attributes.operation == "CREATE":
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
+            raise attributes.forbidden(why, [cause])
+
+    async def _phase_of(self, namespace: str) -> str | None:
         phase = self._namespaces.phase_of(namespace)
         if phase is None and (due := self._namespaces.due()) is not None:
             await due
             phase = self._namespaces.phase_of(namespace)
-        if phase is None:
-            raise NotFound.of("namespaces", "", namespace)
-        if phase == "Terminating":
-            why = f"unable to create new content in namespace {namespace} because it is being terminated"
-            cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
-            raise attributes.forbidden(why, [cause])
+        return phase

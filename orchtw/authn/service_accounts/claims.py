@@ -41,7 +41,8 @@ class Reference:
 class Claims:
     """A token that was signed by one of our keys. `audiences` None: it names none and counts for all of this API's.
 
-    The first of `references` is the account. `begins` and `ends` are seconds since 1970; `ends` 0: never.
+    The first of `references` is the account. `begins`, `ends` and `warns`, after which it
+    should have been renewed, are seconds since 1970; 0: never.
     """
 
     namespace: str
@@ -49,6 +50,7 @@ class Claims:
     audiences: Sequence[str] | None
     begins: float = 0.0
     ends: float = 0.0
+    warns: float = 0.0
 
     @property
     def kept_in_secret(self) -> bool:
@@ -58,9 +60,9 @@ class Claims:
 
 def unverified_issuer(token: str) -> str | None:
     """The issuer that a token names, before anybody knows whether it is true; None for what is no JWT."""
-    parts = token.split(".")
-    if len(parts) != 3 or len(token) > MAX_TOKEN_BYTES:
+    if len(token) > MAX_TOKEN_BYTES or token.count(".") != 2:
         return None
+    parts = token.split(".")
     try:
         payload = orjson.loads(base64.b64decode(parts[1] + "=" * (-len(parts[1]) % _PADDED), altchars=b"-_"))
     except (ValueError, binascii.Error):
@@ -110,9 +112,13 @@ def bound_claims(claims: Mapping[str, Any], naming: Naming) -> Claims:
     if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
         raise Unauthorized("the audiences of the service account token are no texts")
     begins = max(_number(claims, "nbf", 0.0), _number(claims, "iat", 0.0))
-    ends = _number(claims, "exp", None)
     return Claims(
-        namespace=namespace, references=tuple(references), audiences=tuple(listed), begins=begins, ends=ends
+        namespace=namespace,
+        references=tuple(references),
+        audiences=tuple(listed),
+        begins=begins,
+        ends=_number(claims, "exp", None),
+        warns=_number(own, "warnafter", 0.0),
     )
 
 

@@ -9,7 +9,8 @@ from typing import Final, Protocol
 
 import attrs
 
-from orchtw.authn.method import Host, authenticated
+from orchtw.authn.method import Host, Shown, authenticated, common
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts.claims import (
     Claims,
     Reference,
@@ -51,10 +52,15 @@ class Objects(Protocol):
 
 @attrs.define(slots=True, eq=False)
 class _Known:
-    """A token whose signature and form are right, with what was found out when it was last shown."""
+    """A token whose signature and form are right, with what was found out when it was last shown.
+
+    `audiences` are those that it is meant for; `own`, which of them are this API's.
+    """
 
     claims: Claims
     user: UserInfo
+    audiences: Sequence[str]
+    own: Sequence[str]
     seen: list[Bearer | None]
 
 
@@ -65,42 +71,71 @@ class ServiceAccountTokens:
     """
 
     def __init__(
-        self, settings: AccountTokens, objects: Objects, seconds: Callable[[], float], key: bytes
+        self,
+        settings: AccountTokens,
+        objects: Objects,
+        seconds: Callable[[], float],
+        key: bytes,
+        metrics: AuthenticationMetrics,
     ) -> None:
+        self._metrics = metrics
         self._naming = settings.naming
         self._keys = settings.keys
         self._issuers = frozenset(settings.issuers)
-        self._audiences = frozenset(settings.audiences)
+        self._audiences = tuple(settings.audiences)
+        translate = settings.naming.translate
+        self._legacy = translate("authentication.orch.io/legacy-token")
+        self._stale = translate("authentication.orch.io/stale-token")
         self._looks_up = settings.lookup
         self._objects = objects
         self._seconds = seconds
         self._key = key
         self._known: dict[bytes, _Known] = {}
 
-    def find(self, token: str) -> UserInfo | None | Awaitable[UserInfo | None]:
+    def find(self, shown: Shown) -> UserInfo | None | Awaitable[UserInfo | None]:
         """The account; None for what is no token of our issuers.
 
         Raises Unauthorized (401) for one that is, and does not count (any more).
         """
+        token = shown.token
         digest = hashlib.blake2b(token.encode("utf-8", "surrogateescape"), key=self._key, digest_size=32).digest()
         known = self._known.get(digest) or self._learn(token, digest)
         if known is None:
             return None
+        accepted = known.own if shown.audiences == self._audiences else common(known.audiences, shown.audiences)
+        if not accepted:
+            raise Unauthorized("the service account token is for other audiences")
+        shown.accepted = accepted
         self._check_times(known.claims)
         if self._holds(known, token):
-            return known.user
+            return self._used(known, shown)
         waits = [due for each in known.claims.references if (due := self._objects.due(each.plural)) is not None]
         if not waits:
             raise Unauthorized(INVALIDATED)
-        return self._look_again(known, token, waits)
+        return self._look_again(known, shown, waits)
 
-    async def _look_again(self, known: _Known, token: str, waits: Sequence[Awaitable[None]]) -> UserInfo:
+    def _used(self, known: _Known, shown: Shown) -> UserInfo:
+        """Note for audit what should not be used any more (reference AUTHN-27)."""
+        claims = known.claims
+        if claims.kept_in_secret:
+            self._metrics.legacy_tokens += 1
+            shown.annotations[self._legacy] = known.user.name
+        elif claims.warns and (now := self._seconds()) > claims.warns:
+            late_s = int(now) - int(claims.warns)
+            self._metrics.stale_tokens += 1
+            text = f"subject: {known.user.name}, seconds after warning threshold: {late_s}"
+            shown.annotations[self._stale] = text
+        elif claims.warns:
+            self._metrics.valid_tokens += 1
+        return known.user
+
+    async def _look_again(self, known: _Known, shown: Shown, waits: Sequence[Awaitable[None]]) -> UserInfo:
         """What another process has just written counts too, though the caches may not know of it yet."""
         for each in waits:
             await each
-        if not self._holds(known, token):
+        if not self._holds(known, shown.token):
             raise Unauthorized(INVALIDATED)
-        return known.user
+        return self._used(known, shown)
 
     def _learn(self, token: str, digest: bytes) -> _Known | None:
         issuer = unverified_issuer(token)
@@ -109,11 +144,11 @@ class ServiceAccountTokens:
             return None
         signed = verified(token, self._keys)
         claims = (legacy_claims if legacy else bound_claims)(signed, self._naming)
-        if claims.audiences is not None and self._audiences.isdisjoint(claims.audiences):
-            raise Unauthorized("the service account token is for other audiences")
         if len(self._known) >= KEPT:
             self._known.pop(next(iter(self._known)))
-        known = _Known(claims, _user(claims, self._naming), [None] * len(claims.references))
+        audiences = self._audiences if claims.audiences is None else claims.audiences
+        own = common(audiences, self._audiences)
+        known = _Known(claims, _user(claims, self._naming), audiences, own, [None] * len(claims.references))
         self._known[digest] = known
         return known
 
@@ -171,4 +206,4 @@ def _user(claims: Claims, naming: Naming) -> UserInfo:
 
 def from_flags(host: Host, config: Config) -> ServiceAccountTokens:
     """The tokens that this server issues, and those by its other keys and issuers."""
-    return ServiceAccountTokens(host.accounts, Lookup(host.targets), host.seconds, host.key)
+    return ServiceAccountTokens(host.accounts, Lookup(host.targets), host.seconds, host.key, host.metrics)

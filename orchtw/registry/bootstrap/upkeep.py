@@ -34,7 +34,7 @@ class Upkeep:
     def __init__(self, steps: Sequence[Step], clock: IReactorTime) -> None:
         self._steps = tuple(steps)
         self._clock = clock
-        self._stopped = False
+        self._stopped = self._once_more = False
         self._next: IDelayedCall | None = None
         self._refused: set[str] = set()
 
@@ -47,6 +47,13 @@ class Upkeep:
         self._stopped = True
         if self._next is not None and self._next.active():
             self._next.cancel()
+
+    def look_soon(self) -> None:
+        """Look in the next turn of the reactor, or once more behind a look that is under way."""
+        if self._next is not None and self._next.active():
+            self._next.reset(0)
+        else:
+            self._once_more = True
 
     def _again(self) -> None:
         Deferred.fromCoroutine(self._look()).addErrback(self._failed)
@@ -71,5 +78,7 @@ class Upkeep:
         self._wait(RETRY_S if self._refused else INTERVAL_S)
 
     def _wait(self, seconds: float) -> None:
+        if self._once_more:
+            seconds, self._once_more = 0.0, False
         if not self._stopped:
             self._next = self._clock.callLater(seconds, self._again)

@@ -12,7 +12,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.emission_order import put
 from orchtw.registry.kind import Kind
-from orchtw.rules.causes import invalid, not_supported, required
+from orchtw.rules.causes import invalid, invalid_struct, not_supported, required
 from orchtw.rules.names import PATH_SEGMENT_NAME, dns_subdomain, path_segment
 from orchtw.rules.selectors import validate_selector_object
 from orchtw.schema.tables import cells_cluster
@@ -93,7 +93,8 @@ def _binding_causes(
     role, group = new.get("roleRef") or {}, naming.group(_GROUP)
     causes = _role_causes(role, kinds, group)
     if old is not None and old.get("roleRef") != new.get("roleRef"):
-        causes.append(invalid("roleRef", role, "cannot change roleRef"))
+        values = {"APIGroup": role.get("apiGroup", ""), "Kind": role.get("kind", ""), "Name": role.get("name", "")}
+        causes.append(invalid_struct("roleRef", "rbac.RoleRef", values, "cannot change roleRef"))
     for index, subject in enumerate(new.get("subjects") or ()):
         if len(causes) > MAX_CAUSES:
             break

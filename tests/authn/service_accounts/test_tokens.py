@@ -15,15 +15,19 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.authn.bearer import BearerTokens
+from orchtw.authn.method import Shown
+from orchtw.authn.metrics import AuthenticationMetrics
 from orchtw.authn.service_accounts import tokens as tokens_module
 from orchtw.authn.service_accounts.issuing import EXTENDED_S, AccountTokens
 from orchtw.authn.service_accounts.keys import Keys
 from orchtw.authn.service_accounts.lookup import Bearer
 from orchtw.authn.service_accounts.tokens import ServiceAccountTokens
+from orchtw.authn.websocket_tokens import WebSocketTokens
 from orchtw.errors import Unauthorized
 from orchtw.naming import Naming
 from orchtw.objects import Object
-from orchtw.request import UserInfo
+from orchtw.request import Peer, Request, UserInfo
 from orchtw.watch.entry import Entry
 from tests.properties import examples
 
@@ -84,8 +88,14 @@ class TokenCase(SynchronousTestCase):
         )
         self.method = self.made(self.settings)
 
+    def find(self, token: str, *audiences: str) -> UserInfo | None | Awaitable[UserInfo | None]:
+        """Who shows the token, for this API or for these audiences; `shown` has what is found out beside."""
+        self.shown = Shown(token=token, audiences=audiences or self.settings.audiences)
+        return self.method.find(self.shown)
+
     def made(self, settings: AccountTokens) -> ServiceAccountTokens:
-        return ServiceAccountTokens(settings, self.objects, lambda: self.now, b"k" * 32)
+        self.metrics = AuthenticationMetrics()
+        return ServiceAccountTokens(settings, self.objects, lambda: self.now, b"k" * 32, self.metrics)
 
     def bound(self, to: Object | None = None, audiences: tuple[str, ...] = ("api",), seconds: int = 600) -> str:
         return self.settings.bound(ACCOUNT, audiences, NOW, (seconds, 0), to)
@@ -101,10 +111,10 @@ class TokenCase(SynchronousTestCase):
         return {key: value for key, value in claims.items() if value is not None}
 
     def assertRefused(self, token: str) -> None:
-        self.assertRaises(Unauthorized, self.method.find, token)
+        self.assertRaises(Unauthorized, self.find, token)
 
     def user(self, token: str) -> UserInfo:
-        found = self.method.find(token)
+        found = self.find(token)
         assert isinstance(found, UserInfo)
         return found
 
@@ -187,18 +197,45 @@ class BoundTokenTests(TokenCase):
         for wrong in (None, 5, [5], {"api": 1}):
             self.assertRefused(self.signed(self.claims(aud=wrong)))
 
+    def test_asked_audiences(self) -> None:
+        """Who asks for other audiences is told those that the token names too, in its order (AUTHN-51, AUTHN-52)."""
+        token = self.bound(audiences=("x", "api", "y"))
+        for asked, accepted in (((), ("api",)), (("y", "z", "x"), ("x", "y")), (("api",), ("api",))):
+            self.find(token, *asked)
+            self.assertEqual(tuple(self.shown.accepted), accepted)
+        self.assertRaises(Unauthorized, self.find, token, "other")
+        foreign = self.bound(audiences=("x",))
+        self.assertRefused(foreign)
+        self.find(foreign, "x")
+        self.assertRefused(foreign)
+
+    def test_stale(self) -> None:
+        """Used after the time at which it should have been renewed, a token is noted for audit (AUTHN-27)."""
+        self.objects.put("pods", POD)
+        token = self.settings.bound(ACCOUNT, ["api"], NOW, (EXTENDED_S, 3607), POD)
+        self.now = NOW + 3607.0
+        self.user(token)
+        self.assertEqual(self.shown.annotations, {})
+        for _ in range(2):
+            self.now += 5.5
+            self.user(token)
+            late = int(self.now) - NOW - 3607
+            text = f"subject: system:serviceaccount:ns:sa, seconds after warning threshold: {late}"
+            self.assertEqual(self.shown.annotations, {"authentication.orch.io/stale-token": text})
+        self.assertEqual((self.metrics.valid_tokens, self.metrics.stale_tokens), (1, 2))
+
     def test_issuers(self) -> None:
         """Each issuer is accepted; a token of another one is left to other methods (AUTHN-24)."""
         self.user(self.signed(self.claims(iss="https://old")))
         for issuer in ("https://else", None):
-            self.assertIsNone(self.method.find(self.signed(self.claims(iss=issuer))))
+            self.assertIsNone(self.find(self.signed(self.claims(iss=issuer))))
 
     def test_other_process(self) -> None:
         """An account that another process has just made is waited for (AUTHN-25)."""
         token = self.bound(POD)
         self.objects.put("pods", POD, late=True)
         self.objects.shared = True
-        waited = self.method.find(token)
+        waited = self.find(token)
         assert waited is not None and not isinstance(waited, UserInfo)
         self.assertEqual(self.successResultOf(Deferred.fromCoroutine(waited)).uid, "u1")  # type: ignore[arg-type]
 
@@ -227,11 +264,15 @@ class LegacyTokenTests(TokenCase):
         self.objects.put("secrets", {"metadata": {"namespace": "ns", "name": name, "uid": "u3"}, "data": data})
 
     def test_secret(self) -> None:
-        """The token counts as long as its Secret is there and holds it (AUTHN-26)."""
+        """The token counts as long as its Secret is there and holds it, and its use is noted (AUTHN-26, AUTHN-27)."""
         token = self.settings.legacy(ACCOUNT, "s")
         self.assertRefused(token)
+        self.assertEqual(self.shown.annotations, {})
         self.keep(token)
         self.assertEqual(self.user(token).groups, GROUPS)
+        noted = {"authentication.orch.io/legacy-token": "system:serviceaccount:ns:sa"}
+        self.assertEqual(self.shown.annotations, noted)
+        self.assertEqual(self.metrics.legacy_tokens, 1)
         self.keep("else")
         self.assertRefused(token)
         self.keep(token)
@@ -239,11 +280,37 @@ class LegacyTokenTests(TokenCase):
         self.objects.drop("secrets", "s")
         self.assertRefused(token)
 
+    def test_audiences(self) -> None:
+        """A token that names no audience is meant for all of this API's, and for no other (AUTHN-51)."""
+        token = self.settings.legacy(ACCOUNT, "s")
+        self.keep(token)
+        self.find(token, "other", "x")
+        self.assertEqual(tuple(self.shown.accepted), ("other",))
+        self.assertRaises(Unauthorized, self.find, token, "x")
+
     def test_without_lookup(self) -> None:
         """With --service-account-lookup=false nothing needs to be there (AUTHN-26)."""
         self.method = self.made(attrs.evolve(self.settings, lookup=False))
         self.objects.drop("serviceaccounts", "sa")
         self.assertEqual(self.user(self.settings.legacy(ACCOUNT, "s")).uid, "u1")
+
+    def test_noted_of_request(self) -> None:
+        """What is noted belongs to the request, whichever way its token came (AUTHN-11, AUTHN-27)."""
+        token = self.settings.legacy(ACCOUNT, "s")
+        self.keep(token)
+        bearer = BearerTokens([self.method], self.settings.audiences)
+        encoded = base64.urlsafe_b64encode(token.encode()).decode().rstrip("=")
+        protocols = f"base64url.bearer.authorization.orch.io.{encoded}, a"
+        upgrade = {"connection": "upgrade", "upgrade": "websocket", "sec-websocket-protocol": protocols}
+        ways: list[tuple[Any, dict[str, str]]] = [
+            (bearer, {"authorization": f"Bearer {token}"}),
+            (WebSocketTokens(bearer, ["orch.io"]), upgrade),
+        ]
+        for method, headers in ways:
+            asked = Request(method="GET", path="/", headers=headers, peer=Peer(address="", port=0))
+            self.assertEqual(method.authenticate(asked).uid, "u1")
+            noted = {"authentication.orch.io/legacy-token": "system:serviceaccount:ns:sa"}
+            self.assertEqual(asked.annotations, noted)
 
     def test_claims_disagree(self) -> None:
         """Subject and claims must say the same, and all of them be there (AUTHN-25)."""
@@ -301,19 +368,19 @@ class HostileTokenTests(TokenCase):
         token = self.bound()
         for length in range(len(token)):
             try:
-                self.assertIsNone(self.method.find(token[:length]))
+                self.assertIsNone(self.find(token[:length]))
             except Unauthorized:
                 continue
 
     def test_large(self) -> None:
         """A token of 1 MiB is not looked at (AUTHN-24)."""
-        self.assertIsNone(self.method.find(self.signed(self.claims(more="x" * (1 << 20)))))
+        self.assertIsNone(self.find(self.signed(self.claims(more="x" * (1 << 20)))))
 
     def test_nested(self) -> None:
         """Nesting without end is refused, in the claims and in the header (AUTHN-24)."""
         nested = b"[" * 10_000
         claims = base64.urlsafe_b64encode(b'{"iss":"https://a.b","x":' + nested).decode()
-        self.assertIsNone(self.method.find(f"e30.{claims}.AA"))
+        self.assertIsNone(self.find(f"e30.{claims}.AA"))
         good = self.bound().split(".")
         header = base64.urlsafe_b64encode(b'{"alg":"ES256","x":' + nested).decode()
         self.assertRefused(f"{header}.{good[1]}.{good[2]}")
@@ -333,4 +400,4 @@ class HostileTokenTests(TokenCase):
     @given(st.text(max_size=80) | st.binary(max_size=80).map(payload))
     def test_anything(self, text: str) -> None:
         """Any other text is no token of ours (AUTHN-24)."""
-        self.assertIsNone(self.method.find(text))
+        self.assertIsNone(self.find(text))

@@ -1,0 +1,18 @@
+"""Which kind a plugin's configuration must be of (reference ADM-12)."""
+
+from __future__ import annotations
+
+from orchtw.outbound.fields import Fields
+from orchtw.rules.causes import go_quote
+
+
+def check_kind(file: Fields, kind: str, api_version: str) -> None:
+    """Raises ConfigError unless a configuration says that it is of the kind."""
+    given, version = file.text("kind"), file.text("apiVersion")
+    if not version:
+        raise file.wrong("", "Object 'apiVersion' is missing")
+    if not given:
+        raise file.wrong("", "Object 'Kind' is missing")
+    if (given, version) != (kind, api_version):
+        what = f"no kind {go_quote(given)} is registered for version {go_quote(version)}"
+        raise file.wrong("", f"{what}: use {kind} of {api_version}")

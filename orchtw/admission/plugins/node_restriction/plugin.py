@@ -1,0 +1,69 @@
+"""Plugin NodeRestriction (reference PLUG-41)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.host import Host
+from orchtw.admission.plugins.node_restriction.nodes import NodeRules
+from orchtw.admission.plugins.node_restriction.others import (
+    why_no_claim,
+    why_no_csi_node,
+    why_no_lease,
+    why_no_token,
+)
+from orchtw.admission.plugins.node_restriction.pods import Lookup, PodRules
+from orchtw.admission.plugins.node_restriction.records import Records
+from orchtw.authz.node import GROUP, PREFIX
+from orchtw.naming import Naming
+from orchtw.rules.causes import go_quote
+from orchtw.schema.catalogue import ResourceType
+
+Rule = Callable[[Attributes, str], str | Awaitable[str]]
+"""Why a node may not write this; empty: it may."""
+
+
+class NodeRestriction:
+    """Looks at the writes of group `system:nodes`; which of its own kinds a node can write at all is for the
+    authorizer to say.
+    """
+
+    def __init__(self, naming: Naming, lookup: Lookup) -> None:
+        leases = naming.node_lease_namespace
+        self._rules: Mapping[str, Rule] = {
+            "pods": PodRules(lookup, naming.translate("orch.io/config.mirror")).why_not,
+            "nodes": NodeRules(naming).why_not,
+            "persistentvolumeclaims": why_no_claim,
+            "serviceaccounts": lambda attributes, node: why_no_token(attributes, node, lookup),
+            f"leases.{naming.group('coordination.orch.io')}": lambda attributes, node: why_no_lease(
+                attributes, node, leases
+            ),
+            f"csinodes.{naming.group('storage.orch.io')}": why_no_csi_node,
+        }
+
+    @classmethod
+    def of(cls, host: Host) -> NodeRestriction:
+        """The plugin over the server's own pods and nodes."""
+        return cls(host.naming, Records(host.targets))
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """All writes: who is in the group and is no node may make none."""
+        return operation != "CONNECT"
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Forbidden (403): the node may not write this."""
+        user = attributes.user
+        if GROUP not in user.groups:
+            return
+        node = user.name.removeprefix(PREFIX)
+        if not node or node == user.name:
+            raise attributes.forbidden(f"could not determine node from user {go_quote(user.name)}")
+        rule = self._rules.get(attributes.resource.qualified)
+        if rule is None:
+            return
+        why = rule(attributes, node)
+        if not isinstance(why, str):
+            why = await why
+        if why:
+            raise attributes.forbidden(why)

@@ -1,0 +1,121 @@
+"""What a node may do to pods (reference PLUG-42)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Final, Protocol
+
+from orchtw.admission.attributes import Attributes
+from orchtw.admission.plugins.mountable_secrets import secret_names
+from orchtw.admission.plugins.node_restriction.records import PodRecord
+from orchtw.authz.node_references import CLAIMS, CONFIG_MAPS, of_pod
+from orchtw.errors import NotFound
+from orchtw.objects import Object
+from orchtw.rules.causes import go_quote
+
+_STATUS, _EVICTION = "status", "eviction"
+_TO_ITSELF: Final = "with spec.nodeName set to itself"
+
+
+class Lookup(Protocol):
+    """What is stored."""
+
+    def pod(self, namespace: str, name: str) -> Awaitable[PodRecord | None]:
+        """A pod, or None."""
+
+    def node_uid(self, name: str) -> Awaitable[str | None]:
+        """A node's uid; None: there is no such node."""
+
+
+class PodRules:
+    """A pod that a node makes is one that it already runs, shown to others: it refers to nothing."""
+
+    def __init__(self, lookup: Lookup, mirror: str) -> None:
+        self._lookup = lookup
+        self._mirror = mirror
+
+    async def why_not(self, attributes: Attributes, node: str) -> str:
+        """Why a node may not write this. Raises NotFound (404) for a pod or node that is not there."""
+        if attributes.subresource == _STATUS:
+            return _status(attributes, node)
+        if attributes.subresource == _EVICTION:
+            return await self._eviction(attributes, node)
+        if attributes.subresource:
+            allowed = f"only '{_STATUS}' and '{_EVICTION}' are allowed"
+            return f"unexpected pod subresource {go_quote(attributes.subresource)}, {allowed}"
+        if attributes.operation == "CREATE":
+            return await self._create(attributes, node)
+        if attributes.operation == "DELETE":
+            own = _node_of(attributes.old) == node
+            return "" if own else f"node {go_quote(node)} can only delete pods {_TO_ITSELF}"
+        operation = go_quote(attributes.operation)
+        return f"unexpected operation {operation}, node {go_quote(node)} can only create and delete mirror pods"
+
+    async def _create(self, attributes: Attributes, node: str) -> str:
+        pod: Object = attributes.obj or {}
+        meta, who = pod.get("metadata") or {}, f"node {go_quote(node)}"
+        if self._mirror not in (meta.get("annotations") or {}):
+            return f"pod does not have {go_quote(self._mirror)} annotation, {who} can only create mirror pods"
+        if _node_of(pod) != node:
+            return f"{who} can only create pods {_TO_ITSELF}"
+        owners = meta.get("ownerReferences") or ()
+        return await self._owner(owners, node) or _references(pod.get("spec") or {}, who)
+
+    async def _owner(self, owners: Sequence[Object], node: str) -> str:
+        """Why these are not as they must be: one, the node, that waits for nothing."""
+        who = f"node {go_quote(node)}"
+        if len(owners) > 1:
+            return f"{who} can only create pods with a single owner reference set to itself"
+        if not owners or [owners[0].get(key) for key in ("apiVersion", "kind", "name")] != ["v1", "Node", node]:
+            return f"{who} can only create pods with an owner reference set to itself"
+        if not owners[0].get("controller"):
+            return f"{who} can only create pods with a controller owner reference set to itself"
+        if owners[0].get("blockOwnerDeletion"):
+            return f"{who} must not set blockOwnerDeletion on an owner reference"
+        uid, given = await self._lookup.node_uid(node), owners[0].get("uid", "")
+        if uid is None:
+            raise NotFound.of("nodes", "", node)
+        return "" if uid == given else f"node {node} UID mismatch: expected {given} got {uid}"
+
+    async def _eviction(self, attributes: Attributes, node: str) -> str:
+        if attributes.operation != "CREATE":
+            return f"unexpected operation {attributes.operation}"
+        name = attributes.name or ((attributes.obj or {}).get("metadata") or {}).get("name", "")
+        if not name:
+            return "could not determine pod from request data"
+        found = await self._lookup.pod(attributes.namespace, name)
+        if found is None:
+            raise NotFound.of("pods", "", name)
+        return "" if found.node == node else f"node {node} can only evict pods {_TO_ITSELF}"
+
+
+def _status(attributes: Attributes, node: str) -> str:
+    who = f"node {go_quote(node)}"
+    if attributes.operation != "UPDATE":
+        return f"unexpected operation {go_quote(attributes.operation)}"
+    if _node_of(attributes.old) != node:
+        return f"{who} can only update pod status for pods {_TO_ITSELF}"
+    same = _labels(attributes.old) == _labels(attributes.obj)
+    return "" if same else f"{who} cannot update labels through pod status"
+
+
+def _references(spec: Object, who: str) -> str:
+    if spec.get("serviceAccountName"):
+        return f"{who} can not create pods that reference a service account"
+    if next(secret_names(spec), None) is not None:
+        return f"{who} can not create pods that reference secrets"
+    found = {resource for resource, _, _ in of_pod({"metadata": {"namespace": "", "name": ""}, "spec": spec})}
+    for resource in (CONFIG_MAPS, CLAIMS):
+        if resource in found:
+            return f"{who} can not create pods that reference {resource}"
+    return ""
+
+
+def _node_of(pod: Object | None) -> str:
+    node: str = ((pod or {}).get("spec") or {}).get("nodeName", "")
+    return node
+
+
+def _labels(pod: Object | None) -> Object:
+    labels: Object = ((pod or {}).get("metadata") or {}).get("labels") or {}
+    return labels

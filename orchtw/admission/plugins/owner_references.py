@@ -1,0 +1,122 @@
+"""OwnerReferencesPermissionEnforcement: who lets an object go with another may delete it, and who makes an owner wait
+may touch the owner's finalizers (reference PLUG-4, PLUG-83).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.host import Host
+from orchtw.authz.decision import Authorizer, Decision
+from orchtw.objects import Object
+from orchtw.registry.served_kinds import ServedKinds
+from orchtw.request import RequestInfo
+from orchtw.rules.causes import go_quote
+from orchtw.schema.catalogue import ResourceType
+
+_NOTHING: Final = "<nil>"
+_NO_MAPPING: Final = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for"
+_NO_FINALIZERS: Final = (
+    "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on"
+)
+MOST: Final = 100
+"""References that make their owners wait and that one write may bring: each is a question to the authorizer."""
+
+References = Sequence[Object]
+
+
+class Kinds(Protocol):
+    """What kinds are."""
+
+    def find(self, api_version: str, kind: str) -> Sequence[ResourceType]:
+        """The resources of a kind."""
+
+
+class OwnerReferencesPermissionEnforcement:
+    """The status of a pod is left out: its owners cannot change there."""
+
+    def __init__(self, authorizer: Authorizer, kinds: Kinds) -> None:
+        self._authorizer = authorizer
+        self._kinds = kinds
+
+    @classmethod
+    def of(cls, host: Host) -> OwnerReferencesPermissionEnforcement:
+        """The plugin over the server's own authorizer."""
+        return cls(host.authorizer, ServedKinds(host.targets))
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates and updates."""
+        return operation in ("CREATE", "UPDATE") and (resource.qualified, subresource) != ("pods", "status")
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Forbidden (403): the user has not the rights that the new references need."""
+        new, old = _owners(attributes.obj), _owners(attributes.old)
+        if new == old:
+            return
+        if attributes.operation != "CREATE":
+            await self._check_deletion(attributes)
+        blocking = list(_newly_blocking(new, old))
+        if len(blocking) > MOST:
+            raise attributes.forbidden(f"at most {MOST} ownerReferences can begin to block deletion at once")
+        for reference in blocking:
+            await self._check_finalizers(attributes, reference)
+
+    async def _check_deletion(self, attributes: Attributes) -> None:
+        resource = attributes.resource
+        why = await self._refused(
+            attributes, "delete", resource, attributes.subresource, attributes.namespace, attributes.name
+        )
+        if why:
+            raise attributes.forbidden(f"cannot set an ownerRef on a resource you can't delete: {why}")
+
+    async def _check_finalizers(self, attributes: Attributes, reference: Object) -> None:
+        version, kind = reference.get("apiVersion", ""), reference.get("kind", "")
+        found = self._kinds.find(version, kind)
+        if not found:
+            why = f"no matches for kind {go_quote(kind)} in version {go_quote(version)}"
+            raise attributes.forbidden(f"{_NO_MAPPING} APIVersion {version} Kind {kind}: {why}")
+        for owner in found:
+            namespace = attributes.namespace if owner.namespaced else ""
+            name = reference.get("name", "")
+            why = await self._refused(attributes, "update", owner, "finalizers", namespace, name)
+            if why:
+                raise attributes.forbidden(f"{_NO_FINALIZERS}: {why}")
+
+    async def _refused(
+        self,
+        attributes: Attributes,
+        verb: str,
+        resource: ResourceType,
+        subresource: str,
+        namespace: str,
+        name: str,
+    ) -> str:
+        """Why the user may not do this: the authorizer's reason and error; empty: they may."""
+        asked = RequestInfo(
+            is_resource=True,
+            verb=verb,
+            path="",
+            group=resource.group,
+            version=resource.version,
+            resource=resource.plural,
+            subresource=subresource,
+            namespace=namespace,
+            name=name,
+        )
+        decision = self._authorizer.authorize(attributes.user, asked)
+        if not isinstance(decision, Decision):
+            decision = await decision
+        return "" if decision.allowed else f"{decision.reason}, {decision.error or _NOTHING}"
+
+
+def _owners(obj: Object | None) -> References:
+    owners: References = ((obj or {}).get("metadata") or {}).get("ownerReferences") or []
+    return owners
+
+
+def _newly_blocking(new: References, old: References) -> Iterator[Object]:
+    """The references that keep an owner from being deleted, and did not before."""
+    before = {each.get("uid"): each.get("blockOwnerDeletion") for each in old}
+    return (each for each in new if each.get("blockOwnerDeletion") and not before.get(each.get("uid")))

@@ -1,0 +1,143 @@
+"""PodNodeSelector: where the pods of a namespace run (reference PLUG-17, PLUG-81)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import Final, Protocol
+
+import attrs
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.configuration import UNVERSIONED, Given
+from orchtw.admission.host import Host
+from orchtw.errors import ConfigError, NotFound
+from orchtw.objects import Object
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
+from orchtw.registry.namespace_settings import NamespaceSettings
+from orchtw.rules.names import label_value, qualified_name
+from orchtw.schema.catalogue import ResourceType
+
+FIELD: Final = UNVERSIONED["PodNodeSelector"]
+ANNOTATION: Final = "scheduler.alpha.orch.io/node-selector"
+_DEFAULT: Final = "clusterDefaultNodeSelector"
+
+Selector = Mapping[str, str]
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Selectors:
+    """What the configuration says: the selector of namespaces that have none, and what is allowed in each."""
+
+    default: Selector = attrs.field(factory=dict)
+    allowed: Mapping[str, Selector] = attrs.field(factory=dict)
+
+
+@attrs.frozen(slots=True)
+class Annotated:
+    """What a namespace says: a selector (None: nothing), or why what it says is none."""
+
+    selector: Selector | None = None
+    wrong: str = ""
+
+
+class Lookup(Protocol):
+    """What namespaces say."""
+
+    def find(self, namespace: str) -> Annotated | None:
+        """Of one of them; None: it is not there."""
+
+    def due(self) -> Awaitable[None] | None:
+        """What to await before a namespace is said to be missing; None: nothing."""
+
+
+class PodNodeSelector:
+    """A pod is given the selector of its namespace; with a list of what is allowed it may have nothing else."""
+
+    def __init__(self, selectors: Selectors, namespaces: Lookup) -> None:
+        self._selectors = selectors
+        self._namespaces = namespaces
+
+    @classmethod
+    def of(cls, host: Host, given: Given | None) -> PodNodeSelector:
+        """The plugin over the server's own namespaces. Raises ConfigError."""
+        annotation = host.naming.translate(ANNOTATION)
+        return cls(read(given), NamespaceSettings(host.targets, lambda found: annotated(found.get(annotation))))
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates of pods."""
+        return operation == "CREATE" and not subresource and resource.qualified == "pods"
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Give a pod its namespace's selector. Forbidden (403): as `validate` says."""
+        pod: Object = attributes.obj or {}
+        spec = pod.get("spec") or {}
+        wanted, own = await self._selector(attributes), spec.get("nodeSelector") or {}
+        self._check(attributes, wanted, own)
+        both = {**wanted, **own}
+        if both != own:
+            spec = dict(spec)
+            put(spec, "nodeSelector", dict(sorted(both.items())), POD_SPEC_TAIL)
+            attributes.fill({**pod, "spec": spec})
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Forbidden (403): the pod wants what its namespace does not."""
+        spec = (attributes.obj or {}).get("spec") or {}
+        self._check(attributes, await self._selector(attributes), spec.get("nodeSelector") or {})
+
+    def _check(self, attributes: Attributes, wanted: Selector, own: Selector) -> None:
+        if any(own.get(key, value) != value for key, value in wanted.items()):
+            raise attributes.forbidden("pod node label selector conflicts with its namespace node label selector")
+        allowed = self._selectors.allowed.get(attributes.namespace)
+        if allowed and not {**wanted, **own}.items() <= allowed.items():
+            raise attributes.forbidden("pod node label selector labels conflict with its namespace whitelist")
+
+    async def _selector(self, attributes: Attributes) -> Selector:
+        found = self._namespaces.find(attributes.namespace)
+        if found is None and (due := self._namespaces.due()) is not None:
+            await due
+            found = self._namespaces.find(attributes.namespace)
+        if found is None:
+            raise NotFound.of("namespaces", "", attributes.namespace)
+        if found.wrong:
+            raise attributes.forbidden(found.wrong)
+        return self._selectors.default if found.selector is None else found.selector
+
+
+def annotated(text: str | None) -> Annotated:
+    """What an annotation says; None: there is none."""
+    try:
+        return Annotated() if text is None else Annotated(parse(text))
+    except ValueError as error:
+        return Annotated(wrong=str(error))
+
+
+def read(given: Given | None) -> Selectors:
+    """The configuration. Raises ConfigError for one that is missing or wrong."""
+    if given is None:
+        raise ConfigError("PodNodeSelector: no config specified")
+    file = given.fields()
+    file.only(*UNVERSIONED.values())
+    section = file.section(FIELD)
+    found = {}
+    for name in section.value:
+        try:
+            found[name] = parse(section.text(name))
+        except ValueError as error:
+            raise section.wrong(name, str(error)) from None
+    default = found.pop(_DEFAULT, {})
+    return Selectors(default=default, allowed=found)
+
+
+def parse(text: str) -> Selector:
+    """Labels as `a=b,c=d`. Raises ValueError with one line."""
+    found = {}
+    for part in text.split(",") if text else ():
+        key, equals, value = part.partition("=")
+        key, value = key.strip(), value.strip()
+        if not equals or "=" in value:
+            raise ValueError(f"invalid selector: [{part}]")
+        for problem in (*qualified_name(key), *label_value(value)):
+            raise ValueError(f"invalid selector: [{part}]: {problem}")
+        found[key] = value
+    return found

@@ -1,0 +1,197 @@
+"""PodTolerationRestriction: what the pods of a namespace tolerate, and may (reference PLUG-18, PLUG-80, PLUG-82)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import attrs
+import orjson
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.configuration import Given
+from orchtw.admission.configured_kinds import check_kind
+from orchtw.admission.host import Host
+from orchtw.errors import NotFound
+from orchtw.objects import Object
+from orchtw.registry.emission_order import put
+from orchtw.registry.groups.core.pod_templates import POD_SPEC_TAIL
+from orchtw.registry.groups.core.pods import qos_class
+from orchtw.registry.groups.core.scheduling_terms import check_toleration
+from orchtw.registry.namespace_settings import NamespaceSettings
+from orchtw.rules.tolerations import MOST, Cover, merged
+from orchtw.schema.catalogue import ResourceType
+
+KIND: Final = "Configuration"
+API_VERSION: Final = "podtolerationrestriction.admission.orch.io/v1alpha1"
+DEFAULTS: Final = "scheduler.alpha.orch.io/defaultTolerations"
+WHITELIST: Final = "scheduler.alpha.orch.io/tolerationsWhitelist"
+PRESSURE: Final = "node.orch.io/memory-pressure"
+
+_TEXTS: Final = ("key", "operator", "value", "effect")
+_SECONDS: Final = "tolerationSeconds"
+
+Tolerations = Sequence[Object]
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Restriction:
+    """What is added, and what is allowed (empty: everything). None: that is for the cluster's to say."""
+
+    default: Tolerations | None = None
+    allowed: Tolerations | None = None
+    wrong: str = ""
+
+
+class Lookup(Protocol):
+    """What namespaces say."""
+
+    def find(self, namespace: str) -> Restriction | None:
+        """Of one of them; None: it is not there."""
+
+    def due(self) -> Awaitable[None] | None:
+        """What to await before a namespace is said to be missing; None: nothing."""
+
+
+class PodTolerationRestriction:
+    """A namespace's own word counts before that of the configuration, each of the two lists for itself."""
+
+    def __init__(self, cluster: Restriction, namespaces: Lookup, pressure: str) -> None:
+        self._cluster = cluster
+        self._namespaces = namespaces
+        self._pressure: Object = {"key": pressure, "operator": "Exists", "effect": "NoSchedule"}
+
+    @classmethod
+    def of(cls, host: Host, given: Given | None) -> PodTolerationRestriction:
+        """The plugin over the server's own namespaces. Raises ConfigError."""
+        translate = host.naming.translate
+        names = translate(DEFAULTS), translate(WHITELIST)
+        namespaces = NamespaceSettings(host.targets, lambda found: annotated(found, *names))
+        return cls(read(given), namespaces, translate(PRESSURE))
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates and updates of pods."""
+        return operation in ("CREATE", "UPDATE") and not subresource and resource.qualified == "pods"
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Add what pods here tolerate: new ones, and in times of little memory all that have asked for some.
+
+        Forbidden (403): as `validate` says.
+        """
+        pod: Object = attributes.obj or {}
+        spec = pod.get("spec") or {}
+        here = await self._find(attributes)
+        more: list[Object] = []
+        if attributes.operation == "CREATE":
+            more += (self._cluster.default if here.default is None else here.default) or ()
+        if qos_class(spec) != "BestEffort":
+            more.append(self._pressure)
+        own = spec.get("tolerations") or []
+        try:
+            both = merged(own, more) if more else own
+        except ValueError as error:
+            raise attributes.forbidden(str(error)) from None
+        if both != own:
+            spec = dict(spec)
+            put(spec, "tolerations", [dict(each) for each in both], POD_SPEC_TAIL)
+            attributes.fill({**pod, "spec": spec})
+        self._check(attributes, here, both)
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Forbidden (403): the pod tolerates what is not allowed."""
+        spec = (attributes.obj or {}).get("spec") or {}
+        self._check(attributes, await self._find(attributes), spec.get("tolerations") or ())
+
+    def _check(self, attributes: Attributes, here: Restriction, tolerations: Tolerations) -> None:
+        allowed, whose = here.allowed, "namespace"
+        if allowed is None:
+            allowed, whose = self._cluster.allowed, "cluster"
+        if not allowed:
+            return
+        if len(tolerations) > MOST:
+            raise attributes.forbidden(f"at most {MOST} tolerations can be checked, not {len(tolerations)}")
+        cover = Cover(allowed)
+        if not all(cover.covers(each) for each in tolerations):
+            merging = "pod tolerations (possibly merged with namespace default tolerations)"
+            raise attributes.forbidden(f"{merging} conflict with its {whose} whitelist")
+
+    async def _find(self, attributes: Attributes) -> Restriction:
+        found = self._namespaces.find(attributes.namespace)
+        if found is None and (due := self._namespaces.due()) is not None:
+            await due
+            found = self._namespaces.find(attributes.namespace)
+        if found is None:
+            raise NotFound.of("namespaces", "", attributes.namespace)
+        if found.wrong:
+            raise attributes.forbidden(found.wrong)
+        return found
+
+
+def annotated(annotations: Mapping[str, str], defaults: str, whitelist: str) -> Restriction:
+    """What annotations say: lists as JSON; an empty one is a list as well."""
+    try:
+        return Restriction(
+            default=_parsed(defaults, annotations.get(defaults)),
+            allowed=_parsed(whitelist, annotations.get(whitelist)),
+        )
+    except ValueError as error:
+        return Restriction(wrong=str(error))
+
+
+def _parsed(name: str, text: str | None) -> Tolerations | None:
+    if text is None:
+        return None
+    try:
+        found = orjson.loads(text) if text else []
+    except ValueError:
+        raise ValueError(f"annotation {name} is not JSON") from None
+    if found is None:
+        return None
+    if not isinstance(found, list) or len(found) > MOST:
+        raise ValueError(f"annotation {name} must be a list of up to {MOST} tolerations")
+    for index, each in enumerate(found):
+        if why := _mistyped(each):
+            raise ValueError(f"annotation {name}: [{index}]{why}")
+    return [_clean(each) for each in found]
+
+
+def _mistyped(toleration: Any) -> str:
+    """Where a value has no type of a toleration, and what it must be; empty: nowhere."""
+    if not isinstance(toleration, dict):
+        return ": must be a toleration"
+    for name in _TEXTS:
+        if not isinstance(toleration.get(name) or "", str):
+            return f".{name}: must be a string"
+    given = toleration.get(_SECONDS)
+    whole = isinstance(given, int) and not isinstance(given, bool) and -(2**63) <= given < 2**63
+    return "" if given is None or whole else f".{_SECONDS}: must be an integer"
+
+
+def _clean(toleration: Object) -> Object:
+    """As the API shows it."""
+    found = {name: toleration[name] for name in _TEXTS if toleration.get(name)}
+    return found if toleration.get(_SECONDS) is None else {**found, _SECONDS: toleration[_SECONDS]}
+
+
+def read(given: Given | None) -> Restriction:
+    """The configuration, without one no restriction. Raises ConfigError for one that is wrong."""
+    if given is None:
+        return Restriction()
+    file = given.fields()
+    check_kind(file, KIND, API_VERSION)
+    file.only("apiVersion", "kind", "default", "whitelist")
+    return Restriction(default=_listed(given, "default"), allowed=_listed(given, "whitelist"))
+
+
+def _listed(given: Given, name: str) -> Tolerations:
+    found = []
+    for each in given.fields().sections(name):
+        each.only(*_TEXTS, _SECONDS)
+        if why := _mistyped(each.value):
+            raise each.wrong(*why.removeprefix(".").split(": ", 1))
+        for cause in check_toleration(each.value, None):
+            raise each.wrong(cause.field, cause.message)
+        found.append(_clean(each.value))
+    if len(found) > MOST:
+        raise given.fields().wrong(name, f"has more than {MOST} tolerations")
+    return found

@@ -1,0 +1,89 @@
+"""The store behind the keys of `--encryption-provider-config` (reference STORE-14)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from orchtw.errors import ConfigError
+from orchtw.naming import Naming
+from orchtw.registry.targets import REGISTRY
+from orchtw.storage.encryption.configuration import FLAG, KmsPlugin, read
+from orchtw.storage.encryption.kms import Kms, KmsHealth
+from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
+from orchtw.storage.encryption.transformer import Transformer, Transformers
+from orchtw.storage.interface import Translation
+
+NOTHING: Final = Transformers({})
+"""Where there is no such file."""
+
+
+@attrs.frozen(slots=True)
+class Sealing:
+    """What seals each resource, and the checks of the services that this takes, by name."""
+
+    transformers: Transformers
+    checks: Mapping[str, Callable[[], Awaitable[None]]]
+
+
+def sealing(path: Path, naming: Naming, reactor: Any) -> Sealing:
+    """What the file at `path` says. Raises ConfigError with one line for what is wrong with it.
+
+    A resource that is named twice has the providers of both places, in their order.
+    """
+    found: dict[str, list[Provider]] = {}
+    checks: dict[str, Callable[[], Awaitable[None]]] = {}
+    for section in read(path):
+        providers: list[Provider] = []
+        for each in section.providers:
+            if isinstance(each, KmsPlugin):
+                service = _service(each, reactor)
+                checks[f"kms-provider-{len(checks)}"] = KmsHealth(service, reactor)
+                providers.append(service)
+            else:
+                providers.append(each)
+        for resource in section.resources:
+            found.setdefault(_prefix(resource, naming), []).extend(providers)
+    return Sealing(Transformers({prefix: Transformer(each) for prefix, each in found.items()}), checks)
+
+
+def _service(plugin: KmsPlugin, reactor: Any) -> Kms:
+    try:
+        from orchtw.storage.encryption.kms_client import KmsClient  # its library is an extra
+    except ImportError:
+        raise ConfigError(f"{FLAG}: provider kms needs grpcio: pip install 'orchtw[kms]'") from None
+    return Kms(plugin.name, KmsClient(plugin.endpoint, plugin.timeout_s, reactor), plugin.cache_size)
+
+
+def _prefix(resource: str, naming: Naming) -> str:
+    """Where the objects of `plural` or `plural.group` lie; the group's name may be of either vocabulary."""
+    plural, _, group = resource.partition(".")
+    neutral = Naming.kubernetes().neutral(naming.neutral(group))
+    return f"{REGISTRY}{neutral}/{plural}/" if group else f"{REGISTRY}{plural}/"
+
+
+class SealedTranslation:
+    """Rewrites a store whose values are sealed: each is opened, renamed and sealed for its new place."""
+
+    def __init__(self, inner: Translation, sealing: Transformers) -> None:
+        self._inner = inner
+        self._sealing = sealing
+
+    def key(self, key: str) -> str:
+        """See `Translation`, as `value`."""
+        return self._inner.key(key)
+
+    def value(self, key: str, value: bytes) -> bytes:
+        """Raises ConfigError besides: half of a store must not stay behind in the old names."""
+        try:
+            opened = self._sealing.of(key).open(value, key.encode()).value
+            new, place = self._inner.value(key, opened), self._inner.key(key)
+            return self._sealing.of(place).seal(new, place.encode())
+        except Unreadable as problem:
+            raise ConfigError(f"{FLAG}: {key} cannot be read, so the store cannot be rewritten: {problem}") from None
+        except KeyMissing:
+            why = "a store whose keys a service keeps cannot be rewritten for another vocabulary"
+            raise ConfigError(f"{FLAG}: {why}") from None

@@ -1,0 +1,172 @@
+"""Groups that stand elsewhere: an ID token may name a place that tells them
+(reference AUTHN-57, AUTHN-58).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import attrs
+from twisted.application.service import MultiService
+from twisted.internet.defer import DeferredSemaphore
+
+from orchtw.authn.compact import CHARACTERS, Compact, compact
+from orchtw.authn.oidc_claims import BadToken
+from orchtw.authn.oidc_keys import CALL_S, IssuerKeys, Provider, is_https
+from orchtw.authn.oidc_rules import UNSIGNED, TokenRules, is_signed
+from orchtw.objects import Object
+from orchtw.outbound.caller import Caller, CallFailed, Question
+from orchtw.outbound.policy import TLSPolicy
+from orchtw.outbound.remote import Remote
+from orchtw.rules.causes import go_quote
+
+CALLS: Final = 100
+"""At a time; further tokens wait."""
+
+ISSUERS: Final = 16
+"""Of such claims whose keys are kept."""
+
+_PREFIX: Final = "oidc: could not expand distributed claims: "
+_SHOWN: Final = 200
+
+
+@attrs.frozen(slots=True)
+class Source:
+    """Where a claim is told, and the bearer token that is to be shown there (empty: none)."""
+
+    url: str
+    access_token: str
+
+
+def source_of(claims: Object, claim: str) -> Source | None:
+    """Where the claim is told; None if it stands in the token, or nowhere. Raises BadToken for what is no place."""
+    if not claim or claim in claims or "_claim_names" not in claims:
+        return None
+    names, sources = claims["_claim_names"], claims.get("_claim_sources")
+    if not isinstance(names, dict) or not all(isinstance(each, str) for each in names.values()):
+        raise _bad("oidc: error parsing distributed claim names")
+    if sources is None:
+        raise _bad("oidc: no claim sources")
+    if not isinstance(sources, dict):
+        raise _bad("oidc: could not parse claim sources")
+    if claim not in names:
+        return None
+    source = names[claim]
+    if source not in sources:
+        raise _bad(f"id token _claim_names contained a source {source[:_SHOWN]} missing in _claims_sources")
+    return _source(sources[source])
+
+
+def _source(found: Any) -> Source | None:
+    """None for an aggregated claim, which brings a token of its own and no place."""
+    url = found.get("endpoint", "") if isinstance(found, dict) else None
+    access_token = found.get("access_token", "") if isinstance(found, dict) else None
+    if not isinstance(url, str) or not isinstance(access_token, str):
+        raise _bad("oidc: could not parse claim sources")
+    if not url:
+        return None
+    if not is_https(url):
+        raise _bad(f"the endpoint {go_quote(url[:_SHOWN])} is no https URL")
+    if not access_token.isascii() or not access_token.isprintable():
+        raise _bad("oidc: could not parse claim sources")
+    return Source(url, access_token)
+
+
+class OtherIssuers:
+    """Keys of those who sign such claims: fetched when first needed, kept up for the ISSUERS that were asked last."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        authorities: bytes,
+        clock: Any,
+        services: MultiService,
+        known: tuple[str, IssuerKeys],
+    ) -> None:
+        """`known` is the issuer of ID tokens, whose keys are kept up by others."""
+        self._own = known
+        self._caller = caller
+        self._authorities = authorities
+        self._clock = clock
+        self._services = services
+        self._keys: OrderedDict[str, IssuerKeys] = OrderedDict()
+
+    def keys_of(self, issuer: str) -> IssuerKeys:
+        """The issuer's keys, which may yet have to come."""
+        if issuer == self._own[0]:
+            return self._own[1]
+        if (known := self._keys.get(issuer)) is None:
+            while len(self._keys) >= ISSUERS:
+                self._keys.popitem(last=False)[1].disownServiceParent()  # type: ignore[no-untyped-call]
+            provider = Provider(self._caller, issuer, self._authorities)
+            known = self._keys[issuer] = IssuerKeys(provider.fetch, self._clock)
+            known.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self._keys.move_to_end(issuer)
+        return known
+
+
+class DistributedClaims:
+    """Asks for a claim and believes the answer as it believes an ID token: signed, for this client, in time."""
+
+    def __init__(
+        self, claim: str, caller: Caller, authorities: bytes, rules: TokenRules, issuers: OtherIssuers
+    ) -> None:
+        self._claim = claim
+        self._caller = caller
+        self._tls = TLSPolicy(authorities=authorities)
+        self._rules = rules
+        self._issuers = issuers
+        self._seats = DeferredSemaphore(CALLS)
+
+    async def value(self, source: Source) -> Any:
+        """The claim. Raises BadToken."""
+        await self._seats.acquire()
+        try:
+            token = compact(await self._asked(source))
+        finally:
+            self._seats.release()
+        if token is None:
+            raise self._failed("the answer is no signed token")
+        try:
+            self._rules.check(token)
+        except BadToken as problem:
+            raise _bad(f"verify distributed claim token: {problem}") from None
+        await self._verify(token)
+        if self._claim not in token.claims:
+            url = source.url[:_SHOWN]
+            raise _bad(
+                f"jwt returned by distributed claim endpoint {url} did not contain claim: {self._claim}"
+            )
+        return token.claims[self._claim]
+
+    async def _asked(self, source: Source) -> str:
+        parts = urlsplit(source.url)
+        remote = Remote(url=parts._replace(query="", fragment="").geturl(), tls=self._tls)
+        headers = {"Authorization": f"Bearer {source.access_token}"} if source.access_token else {}
+        question = Question(query=parts.query, headers=headers)
+        try:
+            answer = await self._caller.ask(remote, question, timeout_s=CALL_S, limit_bytes=CHARACTERS)
+        except CallFailed as problem:
+            raise self._failed(str(problem)) from None
+        if not 200 <= answer.code <= 299:
+            raise self._failed(f"error while getting distributed claim JWT: the status is {answer.code}")
+        return answer.body.decode("ascii", "replace").strip()
+
+    async def _verify(self, token: Compact) -> None:
+        issuer = token.claims.get("iss")
+        if not isinstance(issuer, str) or not is_https(issuer):
+            raise _bad(f"verifier unavailable for untrusted issuer {str(issuer)[:_SHOWN]}")
+        keys = self._issuers.keys_of(issuer)
+        if keys.keys is None or not is_signed(token, keys.keys):
+            await keys.refreshed()
+        if not is_signed(token, keys.keys or ()):
+            raise _bad(f"verify distributed claim token: {UNSIGNED}")
+
+    def _failed(self, why: str) -> BadToken:
+        return _bad(f"while getting distributed claim {go_quote(self._claim)}: {why}")
+
+
+def _bad(why: str) -> BadToken:
+    return BadToken(_PREFIX + why)

@@ -1,0 +1,72 @@
+"""AES in two modes: CBC, which hides, and GCM, which also shows whether a value was tampered with or moved."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CBC
+
+from orchtw.storage.encryption.provider import Unreadable, prefix
+
+KEY_SIZES: Final = (16, 24, 32)
+"""In bytes."""
+
+_BLOCK: Final = 16
+_NONCE: Final = 12
+_TAG: Final = 16
+
+
+class AesCbc:
+    """PKCS#7 padding behind a random first block."""
+
+    def __init__(self, name: str, key: bytes) -> None:
+        self.prefix = prefix("aescbc", name)
+        self._key = AES(key)
+
+    def seal(self, plain: bytes, place: bytes) -> bytes:
+        """See `Provider`, as `open`."""
+        padding = _BLOCK - len(plain) % _BLOCK
+        first = os.urandom(_BLOCK)
+        encryptor = Cipher(self._key, CBC(first)).encryptor()
+        return first + encryptor.update(plain + bytes([padding]) * padding) + encryptor.finalize()
+
+    def open(self, sealed: bytes, place: bytes) -> bytes:
+        if len(sealed) < _BLOCK:
+            raise Unreadable("the stored data was shorter than the required size")
+        if len(sealed) % _BLOCK:
+            raise Unreadable("the stored data is not a multiple of the block size")
+        decryptor = Cipher(self._key, CBC(sealed[:_BLOCK])).decryptor()
+        padded = decryptor.update(sealed[_BLOCK:]) + decryptor.finalize()
+        padding = padded[-1] if padded else 0
+        if not 0 < padding <= _BLOCK or padded[-padding:] != bytes([padding]) * padding:
+            raise Unreadable("invalid padding on input")
+        return padded[:-padding]
+
+
+class AesGcm:
+    """A random nonce in front, a tag behind; the value belongs to its key in the store.
+
+    Keys must be changed after some 2^32 writes, since nonces are drawn at random.
+    """
+
+    def __init__(self, name: str, key: bytes) -> None:
+        self.prefix = prefix("aesgcm", name)
+        self._aead = AESGCM(key)
+
+    def seal(self, plain: bytes, place: bytes) -> bytes:
+        """See `Provider`, as `open`."""
+        nonce = os.urandom(_NONCE)
+        return nonce + self._aead.encrypt(nonce, plain, place)
+
+    def open(self, sealed: bytes, place: bytes) -> bytes:
+        if len(sealed) < _NONCE + _TAG:
+            raise Unreadable("the stored data was shorter than the required size")
+        try:
+            return self._aead.decrypt(sealed[:_NONCE], sealed[_NONCE:], place)
+        except InvalidTag:
+            raise Unreadable("cipher: message authentication failed") from None

@@ -1,0 +1,102 @@
+"""Changes on their way to one subscriber, in their order, also where one has to wait for a data key."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import attrs
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from orchtw.storage.encryption.provider import KeyMissing, Unreadable
+from orchtw.storage.interface import Change, Locked, Subscription
+
+
+class Deliveries(Subscription):
+    """Opens batches and hands them on; `ended` is called with it once it is stopped."""
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        open_change: Callable[[Change], Change],
+        deliver: Callable[[Sequence[Change]], None],
+        ended: Callable[[Deliveries], None],
+    ) -> None:
+        self._open = open_change
+        self._deliver = deliver
+        self._ended = ended
+        self._inner: Subscription | None = None
+        self._stopped = False
+        self._waiting: deque[Sequence[Change]] = deque()
+        self._told: list[Deferred[None]] = []
+
+    @property
+    def busy(self) -> bool:
+        """Whether something waits."""
+        return bool(self._waiting)
+
+    def of(self, inner: Subscription) -> Subscription:
+        """Itself, as the handle of the other store's feed."""
+        self._inner = inner
+        if self._stopped:
+            inner.stop()
+        return self
+
+    def take(self, changes: Sequence[Change]) -> None:
+        """Hand a batch on at once, or behind what waits."""
+        if self._stopped:
+            return
+        if not self._waiting:
+            try:
+                opened = [self._open(change) for change in changes]
+            except KeyMissing:
+                self._waiting.append(changes)
+                Deferred.fromCoroutine(self._catch_up())
+            else:
+                self._deliver(opened)
+            return
+        self._waiting.append(changes)
+
+    async def _catch_up(self) -> None:
+        while self._waiting and not self._stopped:
+            opened = [await self._opened(change) for change in self._waiting[0]]
+            self._hand_on(opened)
+            self._waiting.popleft()
+        self._waiting.clear()
+        told, self._told = self._told, []
+        for each in told:
+            each.callback(None)
+
+    async def _opened(self, change: Change) -> Change:
+        while True:
+            try:
+                return self._open(change)
+            except KeyMissing as missing:
+                try:
+                    await missing.fetch()
+                except Unreadable as problem:
+                    return attrs.evolve(change, note=Locked(str(problem)))
+
+    def _hand_on(self, changes: Sequence[Change]) -> None:
+        """A subscriber that raises is logged and keeps its place, as feeds have it."""
+        if not self._stopped:
+            try:
+                self._deliver(changes)
+            except Exception:  # noqa: BLE001 - a subscriber's bug is logged
+                self._log.failure("a subscriber failed at revision {revision}", revision=changes[-1].revision)
+
+    async def told(self) -> None:
+        """Return when nothing waits any more."""
+        if self._waiting:
+            waiting: Deferred[None] = Deferred()
+            self._told.append(waiting)
+            await waiting
+
+    def stop(self) -> None:
+        """See `Subscription`."""
+        self._stopped = True
+        if self._inner is not None:
+            self._inner.stop()
+        self._ended(self)

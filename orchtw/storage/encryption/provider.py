@@ -1,0 +1,49 @@
+"""What an encryption provider does with one value."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
+
+MARK: Final = b"k8s:enc:"
+"""What every sealed value begins with, in every vocabulary: stores can be read by the original's tools, and theirs
+here.
+"""
+
+
+NOT_PLAIN: Final = "identity transformer tried to read encrypted data"
+"""Why a sealed value cannot be read where values are plain."""
+
+
+class Unreadable(ValueError):
+    """A value cannot be opened; the text says why and is fit for clients."""
+
+
+class KeyMissing(Exception):
+    """A data key has to come from elsewhere first: await `fetch()`, which raises Unreadable, and ask again."""
+
+    def __init__(self, fetch: Callable[[], Awaitable[None]]) -> None:
+        super().__init__()
+        self.fetch = fetch
+
+
+class Provider(Protocol):
+    """One key of one kind, or a service that keeps keys: both methods of the latter may raise KeyMissing.
+
+    `prefix` is what its values begin with; empty for one that does not seal.
+    """
+
+    @property
+    def prefix(self) -> bytes:
+        """What marks its values."""
+
+    def seal(self, plain: bytes, place: bytes) -> bytes:
+        """The sealed form of a value, without the prefix; `place` is its key in the store."""
+
+    def open(self, sealed: bytes, place: bytes) -> bytes:
+        """The value of a sealed form without its prefix. Raises Unreadable."""
+
+
+def prefix(provider: str, key: str) -> bytes:
+    """The prefix of values that `key` of a provider seals."""
+    return MARK + f"{provider}:v1:{key}:".encode()

@@ -1,0 +1,232 @@
+"""A store over another one, which sees sealed values only (reference STORE-14)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TypeVar
+
+import attrs
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.python.failure import Failure
+
+from orchtw.errors import InternalError
+from orchtw.storage.encryption.deliveries import Deliveries
+from orchtw.storage.encryption.provider import KeyMissing, Unreadable
+from orchtw.storage.encryption.transformer import PLAIN, Opened, Transformer, Transformers
+from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Op, Outcome, Page, Store, Subscription
+
+T = TypeVar("T")
+
+
+async def with_keys(work: Callable[[], T]) -> T:
+    """What `work` returns once all the keys that it needs have come. Raises Unreadable."""
+    while True:
+        try:
+            return work()
+        except KeyMissing as missing:
+            await missing.fetch()
+
+
+class EncryptedStore(Store):
+    """Seals what is written and opens what is read; everything else is the other store's business.
+
+    A value that no provider can open is not lost and not damaged: `get` says so, `list` counts it among the damaged
+    with a reason, and a Change has it as it is stored.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        transformers: Transformers,
+        dependencies: Mapping[str, Callable[[], Awaitable[None]]] = MappingProxyType({}),
+    ) -> None:
+        self._store = store
+        self._services = dependencies
+        self._transformers = transformers
+        self._written: dict[str, list[tuple[bytes, bytes]]] = {}
+        """By key: sealed and plain values of writes that are under way, so that feeds need not open them."""
+        self._order: dict[str, DeferredLock] = {}
+        """By key: writes that wait for a data key, in their order."""
+        self._stale: set[str] = set()
+        self._deliveries: set[Deliveries] = set()
+
+    @property
+    def shared(self) -> bool:
+        """See `Store`, as all of these."""
+        return self._store.shared
+
+    @property
+    def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        return {**self._store.dependencies, **self._services}
+
+    def probe(self) -> None:
+        self._store.probe()
+
+    def release(self) -> None:
+        self._store.release()
+
+    def size_bytes(self) -> int:
+        return self._store.size_bytes()
+
+    async def start(self) -> None:
+        await self._store.start()
+
+    async def stop(self) -> None:
+        await self._store.stop()
+
+    async def revision(self) -> int:
+        return await self._store.revision()
+
+    async def compact(self, revision: int) -> None:
+        await self._store.compact(revision)
+
+    async def check(self) -> None:
+        await self._store.check()
+
+    async def alive(self) -> None:
+        await self._store.alive()
+
+    def outdated(self, key: str) -> bool:
+        return key in self._stale
+
+    async def get(self, key: str, revision: int = 0) -> KeyValue | None:
+        found = await self._store.get(key, revision)
+        if found is None:
+            return None
+        try:
+            opened = await with_keys(partial(self._open, key, found.value))
+        except Unreadable as problem:
+            raise InternalError.unreadable(key, str(problem)) from None
+        self._note(key, opened)
+        return attrs.evolve(found, value=opened.value)
+
+    async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
+        page = await self._store.list(prefix, revision=revision, limit=limit, start=start)
+        items, closed = [], []
+        for item in page.items:
+            try:
+                opened = await with_keys(partial(self._open, item.key, item.value))
+            except Unreadable as problem:
+                closed.append(Damaged(item.key, item.revision, str(problem)))
+            else:
+                self._note(item.key, opened)
+                items.append(attrs.evolve(item, value=opened.value))
+        return attrs.evolve(page, items=items, damaged=(*page.damaged, *closed))
+
+    def commit(self, op: Op) -> Deferred[Outcome]:
+        transformer = self._transformers.of(op.key)
+        if transformer is PLAIN:
+            return self._hand_on(op, None)
+        if op.key not in self._order:
+            try:
+                return self._commit(op, self._sealed(transformer, op))
+            except KeyMissing:
+                pass
+        return Deferred.fromCoroutine(self._commit_in_turn(transformer, op))
+
+    async def _commit_in_turn(self, transformer: Transformer, op: Op) -> Outcome:
+        """For a write that needs a data key; later ones of its key wait for it, so that their order stays."""
+        lock = self._order.setdefault(op.key, DeferredLock())
+        await lock.acquire()
+        try:
+            sealed = await with_keys(partial(self._sealed, transformer, op))
+            answer = self._commit(op, sealed)
+        except Unreadable as problem:
+            raise InternalError.unreadable(op.key, str(problem)) from None
+        finally:
+            if not lock.waiting:
+                del self._order[op.key]
+            lock.release()
+        return await answer
+
+    @staticmethod
+    def _sealed(transformer: Transformer, op: Op) -> bytes | None:
+        return None if op.value is None else transformer.seal(op.value, op.key.encode())
+
+    def _commit(self, op: Op, sealed: bytes | None) -> Deferred[Outcome]:
+        """Hand a sealed write on."""
+        if sealed is None or op.value is None:
+            return self._hand_on(op, None)
+        pair = (sealed, op.value)
+        self._written.setdefault(op.key, []).append(pair)
+        return self._hand_on(Op(op.key, sealed, op.expected, op.note, op.ttl_s), pair)
+
+    def _hand_on(self, op: Op, pair: tuple[bytes, bytes] | None) -> Deferred[Outcome]:
+        answer = self._store.commit(op)
+        answer.addBoth(self._ended, op.key, pair)
+        return answer
+
+    def _ended(
+        self, outcome: Outcome | Failure, key: str, pair: tuple[bytes, bytes] | None
+    ) -> Outcome | Failure | Deferred[Outcome]:
+        if pair is not None:
+            pairs = self._written[key]
+            pairs.remove(pair)
+            if not pairs:
+                del self._written[key]
+        if isinstance(outcome, Failure):
+            return outcome
+        if outcome.revision:
+            self._stale.discard(key)
+        # Feeds are told before the writer is answered, also where they wait for data keys.
+        busy = [each for each in self._deliveries if each.busy]
+        if not busy and outcome.current is None:
+            return outcome
+        return Deferred.fromCoroutine(self._answer(outcome, busy))
+
+    async def _answer(self, outcome: Outcome, busy: Sequence[Deliveries]) -> Outcome:
+        for deliveries in busy:
+            await deliveries.told()
+        if outcome.current is None:
+            return outcome
+        current = outcome.current
+        try:
+            value = (await with_keys(partial(self._open, current.key, current.value))).value
+        except Unreadable:
+            value = b""
+        return Outcome(outcome.revision, attrs.evolve(current, value=value))
+
+    async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
+        deliveries = Deliveries(self._opened_change, deliver, self._deliveries.discard)
+        self._deliveries.add(deliveries)
+        try:
+            return deliveries.of(await self._store.subscribe(after_revision, deliveries.take))
+        except BaseException:
+            deliveries.stop()
+            raise
+
+    def _opened_change(self, change: Change) -> Change:
+        """Raises KeyMissing."""
+        key, value, previous = change.key, change.value, change.previous
+        note = change.note
+        if previous is not None and previous.value:
+            try:
+                previous = attrs.evolve(previous, value=self._opened(key, previous.value).value)
+            except Unreadable:
+                previous = attrs.evolve(previous, value=b"")
+        opened = Opened(b"", stale=False)
+        if value is not None:
+            try:
+                opened = self._opened(key, value)
+                value = opened.value
+            except Unreadable as problem:
+                note = Locked(str(problem))
+        self._note(key, opened)
+        return Change(change.revision, key, value, previous, note)
+
+    def _opened(self, key: str, value: bytes) -> Opened:
+        for sealed, plain in self._written.get(key, ()):
+            if sealed == value:
+                return Opened(plain, stale=False)
+        return self._open(key, value)
+
+    def _open(self, key: str, value: bytes) -> Opened:
+        return self._transformers.of(key).open(value, key.encode())
+
+    def _note(self, key: str, opened: Opened) -> None:
+        if opened.stale:
+            self._stale.add(key)
+        elif self._stale:
+            self._stale.discard(key)
