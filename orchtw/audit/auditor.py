@@ -21,7 +21,7 @@ from orchtw.errors import StatusError, TooManyRequests
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
-from orchtw.request import Request
+from orchtw.request import Decided, Request
 from orchtw.schema.codec.codecs import Codecs
 
 _STATUS: Final = ("status", "message", "reason", "details", "code")
@@ -152,12 +152,14 @@ class Record:
             members["responseObject"] = self._response_object
         members["requestReceivedTimestamp"] = self._received
         members["stageTimestamp"] = stamp(self._auditor.seconds())
-        if request.annotations or request.decision is not None or self._truncated:
-            members["annotations"] = self._annotations()
+        # Of a request that is refused by its head, the decision is known before its first event.
+        decision = None if self.status is None else request.decision
+        if request.annotations or decision is not None or self._truncated:
+            members["annotations"] = self._annotations(decision)
         return members
 
-    def _annotations(self) -> dict[str, str]:
-        naming, decision = self._auditor.naming, self._request.decision
+    def _annotations(self, decision: Decided | None) -> dict[str, str]:
+        naming = self._auditor.naming
         found = dict(self._request.annotations)
         if decision is not None:
             found[naming.decision_annotation] = "allow" if decision.allowed else "forbid"

@@ -64,6 +64,7 @@ class Batches:
         self._bytes = 0
         self._due = 0
         self._timer: Any = None
+        self._pause: Any = None
         self._bucket = _Bucket(settings.qps, settings.burst, clock.seconds) if settings.qps else None
         self._ending = False
 
@@ -89,7 +90,7 @@ class Batches:
         if len(self._waiting) >= settings.max_size:
             self._hand_over()
         elif self._timer is None:
-            self._wait(settings.max_wait_s)
+            self._timer = self._clock.callLater(settings.max_wait_s, self._waited)
         return True
 
     def start(self) -> None:
@@ -100,18 +101,21 @@ class Batches:
         """Hand everything over at once, and wait for where it goes."""
         self._ending = True
         self._hand_over()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        for timer in (self._timer, self._pause):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._pause = None
         await self._delivery.stop()
-
-    def _wait(self, seconds: float) -> None:
-        self._timer = self._clock.callLater(seconds, self._waited)
 
     def _waited(self) -> None:
         """What is there now is due."""
         self._timer = None
         self._due = len(self._waiting)
+        self._hand_over()
+
+    def _paused(self) -> None:
+        """The throttle lets another batch through."""
+        self._pause = None
         self._hand_over()
 
     def _hand_over(self) -> None:
@@ -120,12 +124,11 @@ class Batches:
             full = len(self._waiting) >= settings.max_size
             if not full and self._due <= 0 and not self._ending:
                 if self._timer is None:
-                    self._wait(settings.max_wait_s)
+                    self._timer = self._clock.callLater(settings.max_wait_s, self._waited)
                 return
             if self._bucket is not None and not self._ending and (wait_s := self._bucket.take()):
-                if self._timer is not None:
-                    self._timer.cancel()
-                self._wait(wait_s)
+                if self._pause is None:
+                    self._pause = self._clock.callLater(wait_s, self._paused)
                 return
             batch = self._next()
             self._due -= len(batch)

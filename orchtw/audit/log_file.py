@@ -17,6 +17,7 @@ MEGABYTE: Final = 1 << 20
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 _MODE: Final = 0o600
 STANDARD_OUTPUT: Final = "-"
+STANDARD_OUTPUT_FD = 1
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -85,7 +86,7 @@ class LogFile:
 
     def _open(self) -> int:
         if self._settings.path == STANDARD_OUTPUT:
-            return 1
+            return STANDARD_OUTPUT_FD
         with suppress(FileExistsError):  # as a file: the next line says so
             self._path.parent.mkdir(mode=0o700, parents=True)
         fd = os.open(self._path, _FLAGS, _MODE)

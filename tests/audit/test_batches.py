@@ -81,6 +81,7 @@ class BatchesTests(SynchronousTestCase):
     def test_throttled(self) -> None:
         """A burst at once, then so many a second; nothing is lost by it."""
         batches = self.made(max_size=1, qps=2.0, burst=2)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
         self.give(batches, 1, 2, 3, 4)
         self.assertEqual(len(self.delivered.batches), 2)
         self.clock.advance(0.5)

@@ -103,6 +103,21 @@ class LogFileTests(SynchronousTestCase):
             file.write(LINE)
         self.assertEqual((self.names(), self.path.read_bytes()), (["audit.log"], LINE * 3))
 
+    def test_standard_output(self) -> None:
+        """Standard output is written to, never rotated, opened again or closed."""
+        read_fd, write_fd = os.pipe()
+        self.addCleanup(os.close, read_fd)
+        self.addCleanup(os.close, write_fd)
+        with mock.patch("orchtw.audit.log_file.STANDARD_OUTPUT_FD", write_fd):
+            file = LogFile(LogSettings(path="-", max_bytes=1), lambda: 0.0, self.said.append)
+            self.assertFalse(file.regular)
+            for each in (b"1\n", b"2\n"):
+                file.write(each)
+                file.reopen_later()
+            file.close()
+        self.assertEqual(os.read(read_fd, 100), b"1\n2\n")
+        os.fstat(write_fd)
+
     def test_full_disk(self) -> None:
         """A line of which only a part could be written does not spoil the next."""
         file = self.opened()

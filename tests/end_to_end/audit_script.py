@@ -245,6 +245,17 @@ def users(namespace: str, name: str) -> Iterator[Step]:
     )
     refused: Any = {**common, "stages": (STARTED,), "user": {}, "annotations": {}, "answers": False}
     yield Step(who="unknown", code=401, status={"message": "Authentication failed, attempted: bearer"}, **refused)
+    large = {"metadata": {"name": name}, "data": {"a": "x" * 20_000}}
+    many: Any = {"method": "POST", "path": f"/api/v1/namespaces/{namespace}/configmaps", "verb": "create",
+                 "body": large, "ref": ref("configmaps", namespace)}
+    why = f'cannot create resource "configmaps" in API group "" in the namespace "{namespace}"'
+    barred = failure("Forbidden", f'configmaps is forbidden: User "system:anonymous" {why}', kind="configmaps")
+    yield Step(
+        who="anonymous", user=ANONYMOUS, code=403, annotations=FORBIDDEN, status=barred, **{**common, **many}
+    )
+    yield Step(
+        who="unknown", code=401, status={"message": "Authentication failed, attempted: bearer"}, **{**refused, **many}
+    )
     late = {**refused, "path": f"{path}?timeout=soon"}
     yield Step(code=400, status={"message": "invalid timeout specified in the request URL"}, **late)
     yield Step(who="quiet", path="/version", verb="get", level="None", stages=())
