@@ -6,24 +6,26 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 import attrs
-import orjson
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchtw.audit.bodies import as_json, may_be_status, object_json, parsed, patch_json
 from orchtw.audit.counts import Counts
-from orchtw.audit.event import TRUNCATED, Event, stamp
-from orchtw.audit.policy import LEVELS, NONE, REQUEST, REQUEST_RESPONSE, Outcome, Policy
+from orchtw.audit.event import TRUNCATED, Event, stamp, text
+from orchtw.audit.policy import LEVELS, NONE, REQUEST, REQUEST_RESPONSE, STAGES, Outcome, Policy
+from orchtw.audit.policy_file import GROUP
 from orchtw.audit.senders import source_ips, user_agent, user_object
 from orchtw.audit.sink import Sink, Stored
 from orchtw.errors import StatusError, TooManyRequests
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
-from orchtw.request import Decided, Request
+from orchtw.request import Decided, Request, UserInfo
 from orchtw.schema.codec.codecs import Codecs
 
+_LEADS: Final = tuple(f'{{"level":"{level}","auditID":'.encode() for level in LEVELS)
+_STAGE_BYTES: Final = {stage: stage.encode() for stage in STAGES}
 _STATUS: Final = ("status", "message", "reason", "details", "code")
 _DELETES: Final = ("delete", "deletecollection")
 _log = Logger()
@@ -81,37 +83,41 @@ class Record:
     """What is known of one request, from which an event is made at each of its stages."""
 
     __slots__ = (
-        "_agent",
         "_auditor",
-        "_ips",
+        "_lead",
         "_object",
         "_outcome",
         "_received",
         "_request",
         "_request_object",
         "_response_object",
+        "_sender",
+        "_told",
         "_truncated",
-        "_uri",
-        "_user",
         "status",
     )
 
     def __init__(self, auditor: Auditor, request: Request, outcome: Outcome) -> None:
+        info = request.info
         self._auditor = auditor
         self._request = request
         self._outcome = outcome
+        self._lead = _LEADS[outcome.level] + text(request.audit_id)
         self._received = stamp(request.received_s or auditor.seconds())
-        self._uri = f"{request.path}?{request.query}" if request.query else request.path
-        self._user = user_object(request.authenticated)
-        self._ips = source_ips(request)
-        self._agent = user_agent(request)
+        # Noted now: stages behind this one change headers and users.
+        self._sender = (
+            f"{request.path}?{request.query}" if request.query else request.path,
+            info.verb if info is not None else request.method.lower(),
+            user_object(request.authenticated),
+            source_ips(request),
+            user_agent(request),
+        )
         self._object = _reference(request)
-        self._request_object: orjson.Fragment | None = None
-        self._response_object: orjson.Fragment | None = None
+        self._told: tuple[UserInfo | None, bytes] | None = None
+        self._request_object = self._response_object = b""
         self._truncated = False
         self.status: Object | None = None
         """`responseStatus`, once it is known."""
-        request.on_decoded = self._take_decoded
 
     @property
     def wants_answer(self) -> bool:
@@ -124,39 +130,41 @@ class Record:
             return True
         auditor = self._auditor
         auditor.counts.events += 1
-        return auditor.sink.process(Event(self._members(stage)))
+        return auditor.sink.process(Event(self._json(stage), self._outcome.level))
 
-    def _members(self, stage: str) -> Object:
-        request = self._request
-        members: Object = {
-            "level": LEVELS[self._outcome.level],
-            "auditID": request.audit_id,
-            "stage": stage,
-            "requestURI": self._uri,
-            "verb": request.info.verb if request.info is not None else request.method.lower(),
-            "user": self._user,
-        }
-        if request.user is not request.authenticated:
-            members["impersonatedUser"] = user_object(request.user)
-        if self._ips:
-            members["sourceIPs"] = self._ips
-        if self._agent:
-            members["userAgent"] = self._agent
-        if self._object is not None:
-            members["objectRef"] = self._object
-        if self.status is not None:
-            members["responseStatus"] = self.status
-        if self._request_object is not None:
-            members["requestObject"] = self._request_object
-        if self._response_object is not None:
-            members["responseObject"] = self._response_object
-        members["requestReceivedTimestamp"] = self._received
-        members["stageTimestamp"] = stamp(self._auditor.seconds())
+    def _json(self, stage: str) -> bytes:
+        """The event's text, joined: most of it is the same at each stage, and two stages of each request count."""
+        request, told = self._request, self._told
+        if told is None or told[0] is not request.user:
+            told = self._told = request.user, self._common()
+        known = b"" if self.status is None else b',"responseStatus":' + text(self.status)
+        if self._request_object:
+            known += b',"requestObject":' + self._request_object
+        if self._response_object:
+            known += b',"responseObject":' + self._response_object
         # Of a request that is refused by its head, the decision is known before its first event.
         decision = None if self.status is None else request.decision
+        annotations = b""
         if request.annotations or decision is not None or self._truncated:
-            members["annotations"] = self._annotations(decision)
-        return members
+            annotations = b',"annotations":' + text(self._annotations(decision))
+        now = stamp(self._auditor.seconds())
+        return b'%b,"stage":"%b",%b%b,"requestReceivedTimestamp":"%b","stageTimestamp":"%b"%b}' % (
+            self._lead, _STAGE_BYTES[stage], told[1], known, self._received, now, annotations
+        )
+
+    def _common(self) -> bytes:
+        """What is the same at all stages as long as neither the user nor the object becomes another."""
+        uri, verb, user, ips, agent = self._sender
+        members: Object = {"requestURI": uri, "verb": verb, "user": user}
+        if self._request.user is not self._request.authenticated:
+            members["impersonatedUser"] = user_object(self._request.user)
+        if ips:
+            members["sourceIPs"] = ips
+        if agent:
+            members["userAgent"] = agent
+        if self._object is not None:
+            members["objectRef"] = self._object
+        return text(members)[1:-1]
 
     def _annotations(self, decision: Decided | None) -> dict[str, str]:
         naming = self._auditor.naming
@@ -165,19 +173,19 @@ class Record:
             found[naming.decision_annotation] = "allow" if decision.allowed else "forbid"
             found[naming.reason_annotation] = decision.reason
         if self._truncated:
-            found[f"{naming.group('audit.orch.io')}/{TRUNCATED}"] = "true"
+            found[f"{naming.group(GROUP)}/{TRUNCATED}"] = "true"
         return found
 
     # What becomes known on the way
 
-    def _take_decoded(self, obj: Object) -> None:
+    def take_decoded(self, obj: Object) -> None:
         """The request's object: what it says of itself completes the reference, and it is kept from level Request."""
         meta = obj.get("metadata")
         if self._object is not None and isinstance(meta, dict):
             self._object = _completed(self._object, meta)
+            self._told = None
         if self._outcome.level >= REQUEST:
-            text = object_json(obj, managed_fields=not self._outcome.omit_managed_fields)
-            self._request_object = None if text is None else orjson.Fragment(text)
+            self._request_object = object_json(obj, managed_fields=not self._outcome.omit_managed_fields) or b""
 
     async def take_patch(self) -> None:
         """The body of a patch as it was sent, which nobody decodes to an object."""
@@ -187,8 +195,7 @@ class Record:
             return
         if info is None or not info.is_resource or request.passed_on:
             return
-        text = await self._worked(len(request.body), lambda: patch_json(request.body))
-        self._request_object = None if text is None else orjson.Fragment(text)
+        self._request_object = await self._worked(len(request.body), lambda: patch_json(request.body)) or b""
 
     async def take_body(self, body: bytes | None, content_type: str) -> None:
         """The answer's object, at level RequestResponse; None: it is too long, which is noted."""
@@ -197,8 +204,7 @@ class Record:
         elif body:
             codecs, managed = self._auditor.codecs, not self._outcome.omit_managed_fields
             work: Any = lambda: as_json(body, content_type, codecs, managed_fields=managed)  # noqa: E731
-            text = await self._worked(len(body), work)
-            self._response_object = None if text is None else orjson.Fragment(text)
+            self._response_object = await self._worked(len(body), work) or b""
 
     async def _worked(self, size: int, work: Callable[[], bytes | None]) -> bytes | None:
         """What `work` makes of so many bytes; nothing, which is noted, where too much waits for the thread."""
@@ -222,8 +228,7 @@ class Record:
         status = error.to_status()
         self.status = _status(status)
         if self.wants_answer:
-            text = object_json(status, managed_fields=True)
-            self._response_object = None if text is None else orjson.Fragment(text)
+            self._response_object = object_json(status, managed_fields=True) or b""
 
 
 def _status(found: Object) -> Object:

@@ -20,29 +20,35 @@ _OBJECTS: Final = ("requestObject", "responseObject")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
-@attrs.define(slots=True, eq=False)
+@attrs.frozen(slots=True, eq=False)
 class Event:
-    """The members of an Event but kind and apiVersion, in the order in which they are shown.
+    """The members of an Event but kind and apiVersion, as JSON on one line; `level` is what it may hold."""
 
-    Objects in it may be `orjson.Fragment`s. `json` is the text of `members`, without a line's end.
-    """
+    json: bytes
+    level: int
 
-    members: Object
-    json: bytes = b""
+    @classmethod
+    def of(cls, members: Object) -> Event:
+        """An event of members in the order in which they are shown; objects in it may be `orjson.Fragment`s."""
+        return cls(text(members), LEVELS.index(members["level"]))
 
-    def __attrs_post_init__(self) -> None:
-        self.json = _json(self.members)
+    @property
+    def members(self) -> Object:
+        """The same as an object."""
+        found: Object = orjson.loads(self.json)
+        return found
 
     @property
     def has_objects(self) -> bool:
         """Whether its level lets it carry objects."""
-        return LEVELS.index(self.members["level"]) >= REQUEST
+        return self.level >= REQUEST
 
     def without_objects(self, group: str) -> Event:
         """The same without what the request and the answer held, which an annotation of API group `group` says."""
-        kept = {name: value for name, value in self.members.items() if name not in _OBJECTS}
+        members = self.members
+        kept = {name: value for name, value in members.items() if name not in _OBJECTS}
         kept["annotations"] = {**kept.get("annotations", {}), f"{group}/{TRUNCATED}": "true"}
-        return Event(kept)
+        return Event(text(kept), self.level)
 
     def line(self, head: bytes) -> bytes:
         """A line of a log, with `head`: the opening brace, kind and apiVersion."""
@@ -54,22 +60,23 @@ def line_head(api_version: str) -> bytes:
     return orjson.dumps({"kind": "Event", "apiVersion": api_version})[:-1]
 
 
-def stamp(seconds: float) -> str:
+def stamp(seconds: float) -> bytes:
     """A time since the epoch with six fractional digits."""
     whole = int(seconds)
-    return f"{_second(whole)}.{int((seconds - whole) * 1e6):06}Z"
+    return b"%b.%06dZ" % (_second(whole), (seconds - whole) * 1e6)
 
 
 @lru_cache(maxsize=16)
-def _second(seconds: int) -> str:
-    return (time_text(seconds) or "")[:-1]
+def _second(seconds: int) -> bytes:
+    return (time_text(seconds) or "")[:-1].encode()
 
 
-def _json(members: Object) -> bytes:
+def text(value: Any) -> bytes:
+    """A value as JSON; what is no UTF-8 in it is replaced."""
     try:
-        return orjson.dumps(members)
+        return orjson.dumps(value)
     except TypeError:
-        return orjson.dumps(_plain(members))
+        return orjson.dumps(_plain(value))
 
 
 def _plain(value: Any) -> Any:

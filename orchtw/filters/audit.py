@@ -74,6 +74,7 @@ class AuditStage:
         return proceed(request) if record is None else self._audited(request, record, proceed)
 
     async def _audited(self, request: Request, record: Record, proceed: Proceed) -> Response:
+        request.on_decoded = record.take_decoded
         stored = record.at(RECEIVED)
         if stored is not True and not await _settled(stored):
             return self._rejected(request)
@@ -94,10 +95,18 @@ class AuditStage:
             }
             await _settled(record.at(PANIC))
             raise
-        if response.stream is None and response.parts is None and response.upgrade is None:
-            await self._answered(request, record, response)
-        else:
+        finally:
+            request.on_decoded = None  # it leads back here: requests leave no reference cycles
+        if response.stream is not None or response.parts is not None or response.upgrade is not None:
             await self._begun(request, record, response)
+            return response
+        body = response.body
+        record.answered(response.code, body if isinstance(body, bytes) else None, response.content_type)
+        if record.wants_answer or request.method == "PATCH" or _runs_long(request):
+            await self._answered(request, record, response)
+        elif (stored := record.at(COMPLETE)) is not True:
+            # Here rather than in a coroutine of its own: most requests wait for nothing.
+            await _settled(stored)
         return response
 
     def _rejected(self, request: Request) -> Response:
@@ -117,8 +126,6 @@ class AuditStage:
         await _settled(record.at(COMPLETE))
 
     async def _answered(self, request: Request, record: Record, response: Response) -> None:
-        body = response.body
-        record.answered(response.code, body if isinstance(body, bytes) else None, response.content_type)
         if record.wants_answer and not _runs_long(request):
             await record.take_body(whole_body(response), response.content_type)
         await self._ended(request, record)

@@ -32,7 +32,7 @@ def members(**more: Any) -> Object:
 
 def numbered(number: int, size: int = 0) -> Event:
     """An event whose id says which it is, of at least `size` bytes."""
-    return Event(members(auditID=f"id-{number}", userAgent="x" * size))
+    return Event.of(members(auditID=f"id-{number}", userAgent="x" * size))
 
 
 class Kept:

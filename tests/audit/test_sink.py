@@ -60,9 +60,9 @@ class SinkTests(SynchronousTestCase):
         big = {"x": "y" * 2000}
         for event, stored in (
             (numbered(1), True),
-            (Event(members(level="Request", requestObject=big)), True),
+            (Event.of(members(level="Request", requestObject=big)), True),
             (numbered(2, 2000), False),
-            (Event(members(level="Request", requestObject=big, userAgent="x" * 2000)), False),
+            (Event.of(members(level="Request", requestObject=big, userAgent="x" * 2000)), False),
         ):
             self.assertIs(truncating.process(event), stored)
         self.assertEqual([each.get("annotations") for each in kept.shown],
