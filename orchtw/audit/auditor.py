@@ -27,6 +27,15 @@ from orchtw.schema.codec.codecs import Codecs
 _LEADS: Final = tuple(f'{{"level":"{level}","auditID":'.encode() for level in LEVELS)
 _STAGE_BYTES: Final = {stage: stage.encode() for stage in STAGES}
 _STATUS: Final = ("status", "message", "reason", "details", "code")
+_SUCCESSES: Final = {code: text({"metadata": {}, "code": code}) for code in (200, 201, 202)}
+_CODE_ONLY: Final = 2
+
+MOST_DECISIONS: Final = 1000
+"""Whose annotations are kept as text; there are as many as bindings that are used."""
+
+LONG_REASON: Final = 1000
+"""Characters of a reason that is not kept."""
+
 _DELETES: Final = ("delete", "deletecollection")
 _log = Logger()
 
@@ -42,6 +51,8 @@ class Auditor:
     codecs: Codecs
     offload: Offload
     seconds: Callable[[], float]
+    decisions: dict[tuple[bool | None, str], bytes] = attrs.field(factory=dict, init=False)
+    """What events say of them, as JSON."""
     _finishing: set[Deferred[None]] = attrs.field(factory=set, init=False)
 
     def begin(self, request: Request) -> Record | None:
@@ -137,7 +148,7 @@ class Record:
         request, told = self._request, self._told
         if told is None or told[0] is not request.user:
             told = self._told = request.user, self._common()
-        known = b"" if self.status is None else b',"responseStatus":' + text(self.status)
+        known = b"" if self.status is None else b',"responseStatus":' + _status_text(self.status)
         if self._request_object:
             known += b',"requestObject":' + self._request_object
         if self._response_object:
@@ -145,8 +156,10 @@ class Record:
         # Of a request that is refused by its head, the decision is known before its first event.
         decision = None if self.status is None else request.decision
         annotations = b""
-        if request.annotations or decision is not None or self._truncated:
+        if request.annotations or self._truncated:
             annotations = b',"annotations":' + text(self._annotations(decision))
+        elif decision is not None:
+            annotations = self._decision(decision)
         now = stamp(self._auditor.seconds())
         return b'%b,"stage":"%b",%b%b,"requestReceivedTimestamp":"%b","stageTimestamp":"%b"%b}' % (
             self._lead, _STAGE_BYTES[stage], told[1], known, self._received, now, annotations
@@ -165,6 +178,18 @@ class Record:
         if self._object is not None:
             members["objectRef"] = self._object
         return text(members)[1:-1]
+
+    def _decision(self, decision: Decided) -> bytes:
+        """The annotations where there are no others: the same texts again and again."""
+        known, key = self._auditor.decisions, (decision.allowed, decision.reason)
+        found = known.get(key)
+        if found is None:
+            found = b',"annotations":' + text(self._annotations(decision))
+            if len(known) >= MOST_DECISIONS:
+                known.clear()
+            if len(decision.reason) <= LONG_REASON:
+                known[key] = found
+        return found
 
     def _annotations(self, decision: Decided | None) -> dict[str, str]:
         naming = self._auditor.naming
@@ -216,12 +241,12 @@ class Record:
 
     def answered(self, code: int, body: bytes | None = None, content_type: str = "") -> None:
         """The code of the answer; if that is a Status, as deletions have, what it says."""
-        found: Object = {}
-        request = self._request
-        verb = request.info.verb if request.info is not None else ""
-        if body is not None and verb in _DELETES and may_be_status(body):
+        info = self._request.info
+        if body is not None and info is not None and info.verb in _DELETES and may_be_status(body):
             found = parsed(body, content_type, self._auditor.codecs) or {}
-        self.status = _status({**found, "code": code})
+            self.status = _status({**found, "code": code})
+        else:
+            self.status = {"metadata": {}, "code": code}
 
     def refused(self, error: StatusError) -> None:
         """The answer will be this Status."""
@@ -229,6 +254,11 @@ class Record:
         self.status = _status(status)
         if self.wants_answer:
             self._response_object = object_json(status, managed_fields=True) or b""
+
+
+def _status_text(status: Object) -> bytes:
+    known = _SUCCESSES.get(status["code"]) if len(status) == _CODE_ONLY else None
+    return known or text(status)
 
 
 def _status(found: Object) -> Object:

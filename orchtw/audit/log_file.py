@@ -59,14 +59,19 @@ class LogFile:
             self._open_again()
         if self._limit and self._size and self._size + len(data) > self._limit:
             self._rotate()
-        if self._torn:
+        if self._torn:  # a part of a line is there, to which the next must not be joined
             data = b"\n" + data
-        view = memoryview(data)
+        written = os.write(self._fd, data)
+        self._size += written
+        if written < len(data):
+            self._torn = True
+            self._write_rest(memoryview(data)[written:])
+        self._torn = False
+
+    def _write_rest(self, view: memoryview) -> None:
         while view:
             written = os.write(self._fd, view)
             self._size += written
-            # What follows a line of which a part could not be written begins on a line of its own.
-            self._torn = written < len(view)
             view = view[written:]
 
     def reopen_later(self) -> None:

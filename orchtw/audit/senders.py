@@ -39,7 +39,9 @@ def _address(text: str) -> str:
 
 def user_agent(request: Request) -> str:
     """What the client calls itself, cut where it is long."""
-    agent = utf8_text(request.headers.get("user-agent", ""))
+    agent = request.headers.get("user-agent", "")
+    if not agent.isascii():
+        agent = utf8_text(agent)
     return agent if len(agent) <= AGENT_CHARACTERS else agent[:AGENT_CHARACTERS] + _CUT
 
 
