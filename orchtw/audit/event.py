@@ -20,7 +20,7 @@ _OBJECTS: Final = ("requestObject", "responseObject")
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
-@attrs.frozen(slots=True, eq=False)
+@attrs.define(slots=True, eq=False)
 class Event:
     """The members of an Event but kind and apiVersion, as JSON on one line; `level` is what it may hold."""
 
@@ -63,7 +63,7 @@ def line_head(api_version: str) -> bytes:
 def stamp(seconds: float) -> bytes:
     """A time since the epoch with six fractional digits."""
     whole = int(seconds)
-    return b"%b.%06dZ" % (_second(whole), (seconds - whole) * 1e6)
+    return b"%b.%06dZ" % (_second(whole), int((seconds - whole) * 1e6))
 
 
 @lru_cache(maxsize=16)

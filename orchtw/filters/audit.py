@@ -31,10 +31,11 @@ class RefusedRequests:
 
     def __init__(self, auditor: Auditor) -> None:
         self._auditor = auditor
+        self._seconds = auditor.seconds
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """What `proceed` answers."""
-        request.received_s = self._auditor.seconds()
+        request.received_s = self._seconds()
         try:
             answer = proceed(request)
         except (Unauthorized, BadRequest) as error:
