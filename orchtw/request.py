@@ -95,11 +95,13 @@ class Request:
     `path` is the raw path without the query, `query` the raw query string. `headers` maps lower-case
     names to values (several lines of one name joined by ", "), in which each character is a byte: see `utf8_text`.
     `repeated` has the lines of names that came more than once, where the edge knows them: see `lines`.
-    `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
+    `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event, and
+    `detailed_annotations` to one that shows the request's body.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
-    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it.
+    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
+    is when its time is over, on the reactor's clock; None: it has no limit.
     `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
-    `on_decoded` is told of the object in its body. The last three are for the audit.
+    `on_decoded` is told of the object in its body. These three are for the audit.
     """
 
     method: str
@@ -112,6 +114,7 @@ class Request:
     audit_id: str = ""
     warnings: list[str] = attrs.field(factory=list)
     annotations: dict[str, str] = attrs.field(factory=dict)
+    detailed_annotations: dict[str, str] = attrs.field(factory=dict)
     info: RequestInfo | None = None
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
@@ -119,12 +122,30 @@ class Request:
     received_s: float = 0.0
     decision: Decided | None = None
     on_decoded: Callable[[Object], None] | None = None
+    ends_at_s: float | None = None
+    client_gone: bool = attrs.field(default=False, init=False)
+    _on_leave: dict[Callable[[], None], None] | None = attrs.field(default=None, init=False)
     _params: dict[str, list[str]] | None = None
 
     @property
     def ends_with_client(self) -> bool:
         """Whether nobody needs the outcome of this request when its client has left: it writes nothing here."""
         return self.passed_on or self.method in ("GET", "HEAD")
+
+    def on_leave(self, tell: Callable[[], None]) -> Callable[[], None]:
+        """Have `tell` called if the client leaves before it is answered; what comes back ends that."""
+        if self._on_leave is None:
+            self._on_leave = {}
+        waiting = self._on_leave
+        waiting[tell] = None
+        return lambda: waiting.pop(tell, None)
+
+    def left(self) -> None:
+        """The client has left."""
+        self.client_gone = True
+        waiting, self._on_leave = self._on_leave, None
+        for tell in tuple(waiting or ()):
+            tell()
 
     @property
     def params(self) -> dict[str, list[str]]:

@@ -8,10 +8,14 @@ from typing import Any
 
 import attrs
 
+from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.authz.decision import Authorizer
 from orchtw.naming import Naming
 from orchtw.outbound.caller import Caller
+from orchtw.quota.unsettled import Unsettled
+from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
+from orchtw.storage.interface import Store
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -19,7 +23,9 @@ class Host:
     """What plugins get of the server; the caches behind `targets` are filled before the first write.
 
     `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. By `caller`
-    others are asked. `make_namespace` creates one as the server, unless it is there; it raises as a create does.
+    others are asked; what plugins count of that goes to `metrics`. `make_namespace` creates one as the server, unless
+    it is there; it raises as a create does. `store` is for those that keep account of something, `offload` for work
+    on large objects; `unsettled` is where they say what is charged for writes on their way.
     """
 
     naming: Naming
@@ -29,3 +35,7 @@ class Host:
     authorizer: Authorizer
     caller: Caller
     make_namespace: Callable[[str], Awaitable[None]]
+    store: Store
+    offload: Offload
+    unsettled: Unsettled = attrs.field(factory=Unsettled)
+    metrics: AdmissionMetrics = attrs.field(factory=AdmissionMetrics)

@@ -11,6 +11,7 @@ import attrs
 from prometheus_client.registry import Collector
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.admission.metrics import BARE_COUNTERS
 from orchtw.assembly.resources import Resources
 from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
@@ -89,8 +90,9 @@ class API:
             resources.offload,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
-        self._metrics = Metrics()
+        self._metrics = Metrics(resources.offload)
         self._metrics.count_damaged(lambda: resources.cacher.damaged)
+        self._metrics.show(parts.admissions.metrics, BARE_COUNTERS)
         for metrics in parts.metrics:
             self._metrics.registry.register(metrics)
         reading, writing = self._reading(), self._writing()

@@ -38,7 +38,7 @@ from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
 from orchtw.controllers.certificates.signing import Means
-from orchtw.controllers.embedded import ControllerIdentity, embedded
+from orchtw.controllers.embedded import ControllerIdentity, QuotaCharges, embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
@@ -200,6 +200,7 @@ class Instance:
             authorizer=authorizer,
             identity=ControllerIdentity(tokens=self._accounts, root_ca_pem=self._ca_pem),
             signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
+            charges=QuotaCharges(unsettled=resources.unsettled, shared=resources.store.shared),
         )
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         return made

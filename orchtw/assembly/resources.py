@@ -8,6 +8,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchtw.config import Config
 from orchtw.naming import Naming
+from orchtw.quota.unsettled import Unsettled
 from orchtw.registry.checks import checks, consequences
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
@@ -22,7 +23,8 @@ from orchtw.watch.log import HISTORY_S
 class Resources:
     """What everything else works on; `store` is what `claim_store` returned.
 
-    `offload` are the threads for computations that take long.
+    `offload` are the threads for computations that take long; `unsettled` is what quotas are charged for writes on
+    their way.
     """
 
     def __init__(self, config: Config, naming: Naming, reactor: Any, store: Store) -> None:
@@ -30,6 +32,7 @@ class Resources:
         self.clock: IReactorTime = reactor
         self.store = store
         self.offload = Offload(reactor)
+        self.unsettled = Unsettled()
         self.catalogue = Catalogue.load(naming)
         self.codecs = Codecs(
             self.catalogue, checks(naming, allow_privileged=config.allow_privileged), consequences()

@@ -156,8 +156,9 @@ class Record:
         # Of a request that is refused by its head, the decision is known before its first event.
         decision = None if self.status is None else request.decision
         annotations = b""
-        if request.annotations or self._truncated:
-            annotations = b',"annotations":' + text(self._annotations(decision))
+        if request.annotations or request.detailed_annotations or self._truncated:
+            found = self._annotations(decision)
+            annotations = b',"annotations":' + text(found) if found else b""
         elif decision is not None:
             annotations = self._decision(decision)
         now = stamp(self._auditor.seconds())
@@ -194,6 +195,8 @@ class Record:
     def _annotations(self, decision: Decided | None) -> dict[str, str]:
         naming = self._auditor.naming
         found = dict(self._request.annotations)
+        if self._outcome.level >= REQUEST:
+            found |= self._request.detailed_annotations
         if decision is not None:
             found[naming.decision_annotation] = "allow" if decision.allowed else "forbid"
             found[naming.reason_annotation] = decision.reason

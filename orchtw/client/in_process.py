@@ -279,7 +279,8 @@ class InProcessClient:
     async def create(self, resource: Resource, namespace: str, obj: Object) -> Object:
         target = self._index.target(resource)
         write = self._write(target, namespace, obj.get("metadata", {}).get("name", ""))
-        return target.load(await self._registry.writes.create(write, _canonical(target, obj)))
+        writes = self._registry.writes
+        return await writes.read(target, await writes.create(write, _canonical(target, obj)))
 
     async def update(
         self, resource: Resource, namespace: str, name: str, obj: Object, subresource: str = ""
@@ -287,7 +288,7 @@ class InProcessClient:
         target = self._index.target(resource)
         write = self._write(target, namespace, name, subresource)
         written = await self._registry.writes.update(write, lambda live: _canonical(target, obj))
-        return target.load(written.entry)
+        return await self._registry.writes.read(target, written.entry)
 
     async def patch(
         self, resource: Resource, namespace: str, name: str, changes: Object, subresource: str = ""
@@ -303,7 +304,7 @@ class InProcessClient:
 
         write = self._write(target, namespace, name, subresource, from_live=True)
         written = await self._registry.writes.update(write, apply)
-        return target.load(written.entry)
+        return await self._registry.writes.read(target, written.entry)
 
     async def apply(
         self, resource: Resource, namespace: str, name: str, wanted: Object, manager: str, size_bytes: int = 0

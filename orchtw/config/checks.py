@@ -144,6 +144,8 @@ def _numbers(config: Config) -> list[str]:
         ("concurrent-gc-syncs", config.concurrent_gc_syncs),
         ("concurrent-serviceaccount-token-syncs", config.concurrent_serviceaccount_token_syncs),
         ("namespace-sync-period", config.namespace_sync_period_s),
+        ("concurrent-resource-quota-syncs", config.concurrent_resource_quota_syncs),
+        ("resource-quota-sync-period", config.resource_quota_sync_period_s),
         ("cluster-signing-duration", config.cluster_signing_duration_s),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]

@@ -38,6 +38,12 @@ class Controllers:
     namespace_sync_period_s: float = attrs.field(
         default=300.0, metadata=about("Controllers", "Time between looks at all namespaces.", DURATION)
     )
+    concurrent_resource_quota_syncs: int = attrs.field(
+        default=5, metadata=about("Controllers", "Quotas that are counted at a time.", INTEGER)
+    )
+    resource_quota_sync_period_s: float = attrs.field(
+        default=300.0, metadata=about("Controllers", "Time between looks at all quotas.", DURATION)
+    )
     leader_elect: bool = attrs.field(
         default=False,
         metadata=about("Controllers", "Run the controllers only while holding a Lease.", BOOLEAN),

@@ -18,6 +18,7 @@ from orchtw.controllers.controller import Controller, Host
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Settings
 from orchtw.controllers.namespace import NamespaceController
+from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
 from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
@@ -33,6 +34,9 @@ CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     "garbagecollector": lambda host, settings: GarbageCollector(host, settings.concurrent_gc_syncs),
     "namespace": lambda host, settings: NamespaceController(
         host, settings.concurrent_namespace_syncs, resync_s=settings.namespace_sync_period_s
+    ),
+    "resourcequota": lambda host, settings: ResourceQuotaController(
+        host, settings.concurrent_quota_syncs, settings.quota_sync_period_s
     ),
     "serviceaccount-token": lambda host, settings: TokenController(
         host,

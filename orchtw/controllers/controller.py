@@ -15,6 +15,7 @@ from twisted.internet.interfaces import IReactorTime
 from orchtw.client.interface import Client
 from orchtw.client.work_queue import CONTROLLER, Backoff, NoMetrics, QueueMetrics, WorkQueue
 from orchtw.naming import Naming
+from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
 
 T = TypeVar("T")
@@ -61,7 +62,8 @@ class Host:
 
     `client_for` makes the client of the service account of that name; `now` is the time in seconds since the epoch;
     `metrics_for` gives the metrics of a controller's queue; `access` tells what others may do; `run` is where large
-    objects are read.
+    objects are read. `unsettled` is what quotas are charged for writes of this process on their way, and
+    `foreign_charges_s` how long the charges of other processes may be without an object, 0: there are none.
     """
 
     client_for: Callable[[str], Client]
@@ -72,6 +74,8 @@ class Host:
     metrics_for: Callable[[str], QueueMetrics] = no_metrics
     access: Access = attrs.field(factory=NoAccess)
     run: Run = at_once
+    unsettled: Unsettled = attrs.field(factory=Unsettled)
+    foreign_charges_s: float = 0.0
 
 
 class Source(Protocol):

@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable
 from random import SystemRandom
+from typing import Final
 from uuid import uuid4
 
 import attrs
@@ -27,12 +28,17 @@ from orchtw.controllers.controller import Host
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.controllers.namespace import NamespaceController
+from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
 from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_accounts.tokens import TokenController
 from orchtw.controllers.volume_protection import VolumeProtection
 from orchtw.naming import Naming
+from orchtw.quota.unsettled import Unsettled
 from orchtw.request import RequestInfo, UserInfo
+
+FOREIGN_CHARGES_S: Final = 5.0
+"""Within which another server has stored, or given up, what it has charged a quota for."""
 
 _FOLLOWED = ("namespaces", "serviceaccounts", "secrets", "configmaps")
 _STORAGE = ("persistentvolumeclaims", "persistentvolumes", "pods")
@@ -46,6 +52,14 @@ class ControllerIdentity:
     root_ca_pem: str = ""
 
 
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class QuotaCharges:
+    """What quotas are charged for writes on their way in this process; `shared`: others charge them too."""
+
+    unsettled: Unsettled
+    shared: bool
+
+
 def embedded(
     config: Config,
     naming: Naming,
@@ -56,16 +70,23 @@ def embedded(
     authorizer: Authorizer,
     identity: ControllerIdentity,
     signing: Means,
+    charges: QuotaCharges,
 ) -> Manager:
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
     host = attrs.evolve(
-        host_of(naming, registry, clock), access=AskedAccess(authorizer), run=signing.offload.run
+        host_of(naming, registry, clock),
+        access=AskedAccess(authorizer),
+        run=signing.offload.run,
+        unsettled=charges.unsettled,
+        foreign_charges_s=FOREIGN_CHARGES_S if charges.shared else 0.0,
     )
     settings = Settings(
         enabled=chosen(config.controllers) - _idle(config, naming, registry, identity),
         concurrent_namespace_syncs=config.concurrent_namespace_syncs,
         concurrent_gc_syncs=config.concurrent_gc_syncs,
         namespace_sync_period_s=config.namespace_sync_period_s,
+        concurrent_quota_syncs=config.concurrent_resource_quota_syncs,
+        quota_sync_period_s=config.resource_quota_sync_period_s,
         concurrent_token_syncs=config.concurrent_serviceaccount_token_syncs,
         legacy_token=identity.tokens.legacy,
         generates_secrets=not config.gates["LegacyServiceAccountTokenNoAutoGeneration"],
@@ -108,6 +129,8 @@ def _idle(config: Config, naming: Naming, registry: Registry, identity: Controll
         idle.add(ClusterRoleAggregationController.name)
     if registry.targets.find(naming.group("certificates.orch.io"), "v1", "certificatesigningrequests") is None:
         idle.update((Approver.name, Cleaner.name, Signer.name))
+    if registry.targets.find("", "v1", "resourcequotas") is None:
+        idle.add(ResourceQuotaController.name)
     if not config.enable_garbage_collector:
         idle.add(GarbageCollector.name)
     if any(registry.targets.find("", "v1", plural) is None for plural in _STORAGE):

@@ -29,6 +29,8 @@ class Settings:
     concurrent_namespace_syncs: int = 10
     concurrent_gc_syncs: int = 20
     namespace_sync_period_s: float = 300.0
+    concurrent_quota_syncs: int = 5
+    quota_sync_period_s: float = 300.0
     concurrent_token_syncs: int = 5
     legacy_token: LegacyToken | None = None
     generates_secrets: bool = False

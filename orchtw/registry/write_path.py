@@ -78,6 +78,10 @@ class WritePath:
         """Who owns which field at an endpoint."""
         return self._ownership.of(target, subresource)
 
+    async def read(self, target: Target, entry: Entry) -> Object:
+        """What a write has stored, in the version of the target."""
+        return await self._run(len(entry.raw), lambda: target.load(entry))
+
     async def permit(self, asked: Submission, codec: KindCodec) -> Object:
         """See `Admissions.permit`: the admission of a request whose own object is not stored."""
         return await self._admissions.permit(asked, codec)
@@ -111,8 +115,7 @@ class WritePath:
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
-            if hold is not None:
-                hold.end()
+            _end(hold, admission)
         if not outcome.revision:
             raise self._exists(write, prepared, generated=generated)
         return target.as_written(self._entry(stored, prepared, outcome.revision), new)
@@ -202,8 +205,7 @@ class WritePath:
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(op, hold)
         finally:
-            if hold is not None:
-                hold.end()
+            _end(hold, admission)
         if not outcome.revision:
             _lost_race(write, asked_version, outcome.current)
             return None
@@ -304,6 +306,13 @@ class WritePath:
         """The entry that the cache made of the commit, or one of our own where a later write has replaced it."""
         entry = stored.cache.get(prepared.key)
         return prepared.entry(revision) if entry is None or entry.revision != revision else entry
+
+
+def _end(hold: Hold | None, admission: Admission | None) -> None:
+    if hold is not None:
+        hold.end()
+    if admission is not None:
+        admission.end()
 
 
 def _check_open(stored: Stored) -> None:

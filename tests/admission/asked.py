@@ -19,7 +19,7 @@ from orchtw.registry.surface import ServedSurface
 from orchtw.registry.targets import Targets
 from orchtw.request import Peer, Request, UserInfo
 from orchtw.schema.catalogue import ResourceType
-from tests.client.world import surface
+from tests.client.world import MemoryStore, surface
 
 NAMING, CATALOGUE, CODECS = surface("orch")
 SURFACE = ServedSurface(Targets(CATALOGUE, CODECS, CATALOGUE.resources), NAMING, Offload(None))
@@ -66,6 +66,8 @@ def host(**more: Any) -> Host:
         "authorizer": AlwaysDeny(),
         "caller": None,
         "make_namespace": make_namespace,
+        "store": MemoryStore(Clock()),
+        "offload": Offload(None),
         **more,
     }
     return Host(**given)
@@ -79,9 +81,4 @@ def configured(obj: Object, directory: str = "/etc/orch") -> Given:
 def pass_chain(chain: Chain, asked: Attributes) -> Deferred[None]:
     """Run both halves."""
     plan = chain.plan(asked.operation, asked.resource, asked.subresource)
-
-    async def both() -> None:
-        for step in (*plan.mutating, *plan.validating):
-            await step(asked)
-
-    return Deferred.fromCoroutine(both())
+    return Deferred.fromCoroutine(plan.both(asked))

@@ -158,6 +158,17 @@ class AuditStageTests(SynchronousTestCase):
         )
         self.assertEqual((self.counts.events, self.counts.levels), (2, [0, 1, 0, 0]))
 
+    def test_detailed_annotations(self) -> None:
+        """What shows a part of the object is annotated from level Request on (reference AUDIT-3)."""
+
+        async def handler(request: Request) -> Response:
+            request.detailed_annotations["patch"] = "{}"
+            return Response()
+
+        for level, expected in ((METADATA, None), (REQUEST, {"patch": "{}"})):
+            self.successResultOf(self.serve(handler, level=level))
+            self.assertEqual(self.last.get("annotations"), expected)
+
     def test_not_heeded(self) -> None:
         """A request that the policy does not heed leaves no event, and is counted."""
         self.successResultOf(self.serve(_answers(b""), level=NONE))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from orchtw.admission.attributes import Attributes
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.chain import Plugin
 from orchtw.objects import Object
-from orchtw.schema.catalogue import GroupVersionKind
+from orchtw.schema.catalogue import GroupVersionKind, ResourceType
 from tests.verbs.served import APPLY, MERGE, ServedCase
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -89,6 +90,13 @@ class ObjectTests(AdmissionCase):
             self.send("GET", path)
         self.assertEqual((self.plugin.admitted, self.plugin.validated), ([], []))
 
+    def test_measured(self) -> None:
+        """What admission of it takes is among the server's metrics (reference ADM-15)."""
+        self.done("POST", "configmaps", config_map())
+        text = self.send("GET", "/metrics").body.decode()
+        labels = 'name="AlwaysAdmit",operation="CREATE",rejected="false",type="validate"'
+        self.assertIn(f"\napiserver_admission_controller_admission_duration_seconds_count{{{labels}}} ", text)
+
     def test_no_op(self) -> None:
         """A write that changes nothing has been admitted all the same."""
         self.done("POST", "configmaps", config_map())
@@ -100,14 +108,14 @@ class ObjectTests(AdmissionCase):
 
         def note(attributes: Attributes) -> None:
             attributes.warn("do not")
-            attributes.annotate("key", "value")
+            attributes.annotate("a.b/key", "value")
 
         self.plugin.mutate = note
         answer = self.send("POST", "configmaps", config_map())
         self.assertEqual((answer.code, answer.headers["warning"]), (201, '299 - "do not"'))
         request = self.plugin.only().request
         assert request is not None
-        self.assertEqual(request.annotations, {"key": "value"})
+        self.assertEqual(request.annotations, {"a.b/key": "value"})
         self.plugin.mutate = self.refuse
         answer = self.send("DELETE", "configmaps/x")
         self.assertEqual((answer.code, answer.headers["warning"]), (403, '299 - "refused"'))
@@ -284,6 +292,17 @@ class ConnectTests(AdmissionCase):
             self.assertEqual(asked.obj, {"kind": kind, "apiVersion": "v1", **expected})
             self.assertEqual((asked.old, asked.options, asked.dry_run), (None, None, False))
 
+    def test_changed(self) -> None:
+        """What a plugin makes of the options is what is connected with."""
+
+        async def choose(attributes: Attributes) -> None:
+            (await attributes.edit())["container"] = "other"
+
+        self.pod(node="n")
+        self.plugin.mutate = choose
+        answer = self.send("GET", "pods/p/exec?container=c")
+        self.assertEqual((answer.code, answer.json["message"]), (400, "container other is not valid for pod p"))
+
     def test_methods(self) -> None:
         """Every method connects."""
         self.pod(node="n")
@@ -328,3 +347,52 @@ class ReviewTests(AdmissionCase):
         body["spec"]["resourceAttributes"]["namespace"] = "nope"
         path = f"{REVIEWS}/namespaces/nope/localsubjectaccessreviews"
         self.assertEqual(self.code("POST", path, body), 201)
+
+
+class EndTests(ServedCase):
+    """Who validates may hear of the end of a write."""
+
+    def make_plugin(self) -> Plugin:
+        self.ended: list[str] = []
+        return Watcher(self)
+
+    def test_ends(self) -> None:
+        """It has ended when it is stored, has failed, was refused, or was a dry run; each try of it ends once."""
+        for method, path, body, code in (
+            ("POST", "configmaps", config_map(), 201),
+            ("POST", "configmaps", config_map(), 409),
+            ("POST", "configmaps?dryRun=All", config_map("y"), 201),
+            ("PATCH", "configmaps/x", {"data": {"a": "b"}}, 200),
+            ("PATCH", "configmaps/x", {"data": {"a": "b"}}, 200),
+            ("PATCH", "configmaps/x", {"metadata": {"labels": {"refused": "yes"}}}, 403),
+        ):
+            self.ended = []
+            self.assertEqual(self.code(method, path, body, MERGE if method == "PATCH" else None), code)
+            self.assertEqual(len(self.ended), 1, (method, path))
+
+    def test_stored(self) -> None:
+        """What has been stored can be seen then."""
+        self.ended = []
+        self.done("POST", "configmaps", config_map())
+        self.assertEqual(self.ended, ["old"])
+
+
+class Watcher:
+    """Notes what is there when a write of a ConfigMap by people has ended."""
+
+    def __init__(self, test: EndTests) -> None:
+        self._test = test
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        return resource.qualified == "configmaps" and operation != "DELETE"
+
+    async def validate(self, attributes: Attributes) -> None:
+        obj = attributes.obj or {}
+        attributes.on_end(lambda: self._test.ended.append(self._seen(attributes.name)))
+        if (obj["metadata"].get("labels") or {}).get("refused"):
+            raise attributes.forbidden("refused")
+
+    def _seen(self, name: str) -> str:
+        stored = self._test.server.instance.resources.targets.stored_target("", "v1", "configmaps").stored
+        entry = stored.get("default", name)
+        return "" if entry is None else str(stored.load(entry)["data"]["key"])

@@ -11,6 +11,14 @@ from orchtw.rules.causes import forbidden, invalid
 
 LONGEST_BYTES: Final = 253
 
+SAFE: Final = frozenset(
+    (
+        *("kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies"),
+        *("net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start"),
+    )
+)
+"""Those that concern nobody but the pod that sets them."""
+
 _PATTERN = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]"
 _matches = re.compile(_PATTERN).fullmatch
 _FORM = f"must have at most {LONGEST_BYTES} characters and match regex {_PATTERN}"

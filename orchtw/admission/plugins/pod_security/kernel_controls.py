@@ -1,0 +1,27 @@
+"""What of the kernel pods may see and set."""
+
+from __future__ import annotations
+
+from orchtw.admission.plugins.pod_security.subject import Subject
+from orchtw.admission.plugins.pod_security.violations import Violation, containers, cut, listed, quoted
+from orchtw.registry.groups.policy.sysctls import SAFE
+
+
+def proc_mount(pod: Subject) -> Violation | None:
+    """Parts of /proc that are hidden from containers."""
+    bad, kinds = [], set()
+    for name, _, security in pod.containers:
+        kind = security.get("procMount", "Default")
+        if kind != "Default":
+            bad.append(name)
+            kinds.add(kind)
+    if not bad:
+        return None
+    detail = f"{containers(bad)} must not set securityContext.procMount to {quoted(sorted(kinds))}"
+    return Violation("procMount", detail)
+
+
+def sysctls(pod: Subject) -> Violation | None:
+    """Settings that concern others on the node."""
+    bad = [cut(each["name"]) for each in pod.security.get("sysctls") or () if each["name"] not in SAFE]
+    return Violation("forbidden sysctls", listed(bad)) if bad else None

@@ -1,0 +1,119 @@
+"""What a namespace asks for: a level in a version for each mode, as its labels say (reference PLUG-35)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from orchtw.errors import Cause
+from orchtw.naming import Naming
+from orchtw.rules.causes import invalid
+
+PRIVILEGED: Final = "privileged"
+BASELINE: Final = "baseline"
+RESTRICTED: Final = "restricted"
+LEVELS: Final = (PRIVILEGED, BASELINE, RESTRICTED)
+"""From the loosest to the strictest."""
+
+LATEST: Final = "latest"
+MODES: Final = ("enforce", "audit", "warn")
+NO_LEVEL: Final = f"must be one of {', '.join(LEVELS)}"
+NO_VERSION: Final = 'must be "latest" or "v1.x"'
+
+_VERSION: Final = re.compile(r"v1\.(0|[1-9][0-9]*)")
+_INT64: Final = 1 << 63
+
+
+@attrs.frozen(slots=True)
+class Standard:
+    """A level of the standards as of a version: "latest", or "v1." and a number."""
+
+    level: str
+    version: str = LATEST
+
+    def __str__(self) -> str:
+        return f"{self.level}:{self.version}"
+
+    @property
+    def minor(self) -> int | None:
+        """The number of the version; None: the latest."""
+        return None if self.version == LATEST else int(self.version.partition(".")[2])
+
+
+LOOSEST: Final = Standard(PRIVILEGED)
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Policy:
+    """What holds in a namespace. `problems` are those of its labels, which are taken for the strictest then."""
+
+    enforce: Standard = LOOSEST
+    audit: Standard = LOOSEST
+    warn: Standard = LOOSEST
+    problems: tuple[Cause, ...] = ()
+    templates_pass: bool = attrs.field(init=False)
+    """Nothing is said about pod templates."""
+
+    pods_pass: bool = attrs.field(init=False)
+    """Nothing is said about pods either."""
+
+    @templates_pass.default
+    def _templates_pass(self) -> bool:
+        return not self.problems and self.audit.level == self.warn.level == PRIVILEGED
+
+    @pods_pass.default
+    def _pods_pass(self) -> bool:
+        return self.templates_pass and self.enforce.level == PRIVILEGED
+
+
+def is_level(text: str) -> bool:
+    """Whether there is such a level."""
+    return text in LEVELS
+
+
+def is_version(text: str) -> bool:
+    """Whether `text` may name a version, be it one that is yet to come."""
+    if text == LATEST:
+        return True
+    found = _VERSION.fullmatch(text)
+    return found is not None and int(found[1]) < _INT64
+
+
+def stricter(new: Standard, old: Standard) -> bool:
+    """Whether pods that `old` lets in may be refused by `new`."""
+    if new == old or new.level == PRIVILEGED:
+        return False
+    return new.version != old.version or LEVELS.index(new.level) > LEVELS.index(old.level)
+
+
+class Labels:
+    """The labels of one vocabulary, and what holds where they are not there."""
+
+    def __init__(self, naming: Naming, defaults: Policy) -> None:
+        self._defaults = defaults
+        names = [(mode, f"pod-security.orch.io/{mode}") for mode in MODES]
+        translate = naming.translate
+        self._names = [(mode, translate(name), translate(f"{name}-version")) for mode, name in names]
+
+    def read(self, labels: Mapping[str, str]) -> Policy:
+        """The policy of a namespace with these labels.
+
+        A wrong level is taken for the strictest where pods are refused, else for the loosest; a wrong version for
+        the latest.
+        """
+        standards: dict[str, Any] = {}
+        problems: list[Cause] = []
+        for mode, level_name, version_name in self._names:
+            found: Standard = getattr(self._defaults, mode)
+            level, version = labels.get(level_name, found.level), labels.get(version_name, found.version)
+            if not is_level(level):
+                problems.append(invalid(f"metadata.labels[{level_name}]", level, NO_LEVEL))
+                level = RESTRICTED if mode == "enforce" else PRIVILEGED
+            if not is_version(version):
+                problems.append(invalid(f"metadata.labels[{version_name}]", version, NO_VERSION))
+                version = LATEST
+            standards[mode] = Standard(level, version)
+        return Policy(problems=tuple(problems), **standards)

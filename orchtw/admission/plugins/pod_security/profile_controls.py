@@ -1,0 +1,119 @@
+"""Profiles that confine containers: AppArmor, SELinux, system calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from orchtw.admission.plugins.pod_security.subject import NOTHING, Subject
+from orchtw.admission.plugins.pod_security.violations import (
+    Violation,
+    containers,
+    cut,
+    listed,
+    plural,
+    quoted,
+    setters,
+)
+from orchtw.objects import Object
+from orchtw.registry.groups.core.seccomp import DEFAULT, LOCAL, OLD_DEFAULT
+from orchtw.rules.causes import go_quote
+
+_LABEL_TYPES: Final = frozenset(("", "container_t", "container_init_t", "container_kvm_t"))
+_CONFINING: Final = ("Localhost", "RuntimeDefault")
+_SECCOMP: Final = "seccompProfile"
+
+
+def app_armor(pod: Subject) -> Violation | None:
+    """Profiles that the node does not have for everybody."""
+    prefix = pod.keys.container_apparmor
+    bad = [
+        _annotation(key, profile)
+        for key, profile in pod.annotations.items()
+        if key.startswith(prefix) and profile not in ("", DEFAULT) and not profile.startswith(LOCAL)
+    ]
+    if not bad:
+        return None
+    one = "forbidden AppArmor profile"
+    return Violation(plural(one, f"{one}s", len(bad)), listed(sorted(bad)))
+
+
+def selinux(pod: Subject) -> Violation | None:
+    """Types other than containers', users and roles."""
+    own = pod.security.get("seLinuxOptions") or NOTHING
+    options = [(name, each["seLinuxOptions"]) for name, _, each in pod.containers if "seLinuxOptions" in each]
+    bad = [name for name, each in options if _breaks_out(each)]
+    if not bad and not _breaks_out(own):
+        return None
+    wrong = [own, *(each for _, each in options)]
+    types = {each.get("type", "") for each in wrong} - _LABEL_TYPES
+    details = [f"{plural('type', 'types', len(types))} {quoted(sorted(types))}"] if types else []
+    details += [f"{key} may not be set" for key in ("user", "role") if any(each.get(key) for each in wrong)]
+    who = setters(_breaks_out(own), bad)
+    return Violation("seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(details)}")
+
+
+def seccomp_annotations(pod: Subject) -> Violation | None:
+    """Profiles of system calls that confine nothing, as they were named before there was a field."""
+    if not pod.annotations:
+        return None
+    keys = [pod.keys.seccomp, *(pod.keys.container_seccomp + name for name, _, _ in pod.containers)]
+    bad = {_annotation(key, pod.annotations[key]) for key in keys if _is_loose(pod.annotations.get(key))}
+    if not bad:
+        return None
+    word = plural("annotation", "annotations", len(bad))
+    return Violation(_SECCOMP, f"forbidden {word} {listed(sorted(bad))}")
+
+
+def seccomp(pod: Subject) -> Violation | None:
+    """Profiles of system calls that confine nothing."""
+    return _profiles(pod)[0]
+
+
+def required_seccomp(pod: Subject) -> Violation | None:
+    """A profile of system calls is named by the pod or by each container, and none that confines nothing."""
+    wrong, unsaid = _profiles(pod)
+    if wrong is not None or not unsaid:
+        return wrong
+    must = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+    return Violation(_SECCOMP, f"pod or {containers(unsaid)} {must}")
+
+
+def _profiles(pod: Subject) -> tuple[Violation | None, Sequence[str]]:
+    """What is wrong with the profiles that are named, and the containers that are left without."""
+    own = pod.security.get(_SECCOMP)
+    types = set() if own is None or _confines(own) else {_type(own)}
+    own_is_bad = bool(types)
+    bad, unsaid = [], []
+    for name, _, security in pod.containers:
+        profile = security.get(_SECCOMP)
+        if profile is None:
+            if own is None or own_is_bad:
+                unsaid.append(name)
+        elif not _confines(profile):
+            bad.append(name)
+            types.add(_type(profile))
+    if not types:
+        return None, unsaid
+    must = f"must not set securityContext.seccompProfile.type to {quoted(sorted(types))}"
+    return Violation(_SECCOMP, f"{setters(own_is_bad, bad)} {must}"), unsaid
+
+
+def _type(profile: Object) -> str:
+    return str(profile.get("type", ""))
+
+
+def _confines(profile: Object) -> bool:
+    return profile.get("type") in _CONFINING
+
+
+def _breaks_out(options: Object) -> bool:
+    return options.get("type", "") not in _LABEL_TYPES or bool(options.get("user")) or bool(options.get("role"))
+
+
+def _is_loose(profile: str | None) -> bool:
+    return profile is not None and profile not in (DEFAULT, OLD_DEFAULT) and not profile.startswith(LOCAL)
+
+
+def _annotation(key: str, value: str) -> str:
+    return f"{cut(key)}={go_quote(value)}"

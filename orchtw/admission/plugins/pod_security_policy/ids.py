@@ -1,0 +1,68 @@
+"""Which users and groups a policy lets containers run as, and which it gives them (reference PLUG-105)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from orchtw.errors import Cause
+from orchtw.objects import Object
+
+MUST: Final = "MustRunAs"
+MAY: Final = "MayRunAs"
+NOT_ROOT: Final = "MustRunAsNonRoot"
+ANY: Final = "RunAsAny"
+
+
+@attrs.frozen(slots=True)
+class Ids:
+    """A rule, and the ranges it is about."""
+
+    rule: str = ANY
+    ranges: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """Whether anybody can keep to the rule."""
+        return bool(self.ranges) or self.rule not in (MUST, MAY)
+
+    @property
+    def default(self) -> int | None:
+        """What is given to who has none; None: nothing is."""
+        return self.ranges[0][0] if self.rule == MUST else None
+
+    def allow(self, number: int) -> bool:
+        """Whether it is in one of the ranges."""
+        return any(low <= number <= high for low, high in self.ranges)
+
+    @property
+    def shown(self) -> str:
+        """The ranges as refusals tell them."""
+        return f"[{' '.join(f'{{{low} {high}}}' for low, high in self.ranges)}]"
+
+
+def ids(options: Object | None) -> Ids:
+    """The strategy of a policy; one that is not there allows everything."""
+    if options is None:
+        return Ids()
+    ranges = tuple((each.get("min", 0), each.get("max", 0)) for each in options.get("ranges") or ())
+    return Ids(options.get("rule", ANY), ranges)
+
+
+def group_causes(field: str, rule: Ids, groups: Sequence[int] | None) -> list[Cause]:
+    """What is wrong with the groups at `field`; None: there are none."""
+    if rule.rule not in (MUST, MAY):
+        return []
+    shown = "[]int64(nil)" if groups is None else f"[]int64{{{', '.join(map(str, groups))}}}"
+    causes = []
+    if rule.rule == MUST and not groups:
+        causes.append(wrong(field, shown, "unable to validate empty groups against required ranges"))
+    bad = [group for group in groups or () if not rule.allow(group)]
+    return causes + [wrong(field, shown, f"group {group} must be in the ranges: {rule.shown}") for group in bad]
+
+
+def wrong(field: str, shown: str, detail: str) -> Cause:
+    """A cause for a value that is shown as it stands."""
+    return Cause("FieldValueInvalid", f"Invalid value: {shown}: {detail}", field)

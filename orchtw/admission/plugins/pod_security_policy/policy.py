@@ -1,0 +1,82 @@
+"""A policy as it lies in the store, made ready to be held against pods (reference PLUG-19, PLUG-104)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+from orchtw.admission.plugins.pod_security_policy.ids import MUST, Ids, ids
+from orchtw.admission.plugins.pod_security_policy.profiles import Profiles, profiles, with_both_names
+from orchtw.naming import Naming
+from orchtw.objects import Object
+
+SECCOMP: Final = "seccomp.security.alpha.orch.io/"
+APP_ARMOR: Final = "apparmor.security.beta.orch.io/"
+
+_LISTS: Final = (
+    *("defaultAddCapabilities", "requiredDropCapabilities", "allowedCapabilities", "allowedProcMountTypes"),
+    *("forbiddenSysctls", "allowedUnsafeSysctls", "volumes"),
+)
+_DRIVERS: Final = {"allowedFlexVolumes": "driver", "allowedCSIDrivers": "name"}
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Policy:
+    """`spec` is the policy's own; `selinux` are the options that pods must have, or None.
+
+    `authorities` is the name of the ConfigMap that every namespace has.
+    """
+
+    name: str
+    spec: Object
+    users: Ids
+    groups: Ids
+    supplemental: Ids
+    file_groups: Ids
+    selinux: Object | None
+    seccomp: Profiles
+    app_armor: Profiles
+    authorities: str
+    usable: bool
+    _names: Mapping[str, frozenset[str]]
+
+    def says(self, key: str) -> bool:
+        """A field that is true or not."""
+        return bool(self.spec.get(key))
+
+    @property
+    def allows_escalation(self) -> bool:
+        """Whether processes may gain rights."""
+        return self.spec.get("allowPrivilegeEscalation") is not False
+
+    def names(self, key: str) -> frozenset[str]:
+        """A list of names."""
+        return self._names[key]
+
+
+def policy(obj: Object, naming: Naming) -> Policy:
+    """The policy that an object is. `usable` False: a strategy of it lacks what it is about."""
+    spec, annotations = obj["spec"], obj["metadata"].get("annotations") or {}
+    rules = {
+        "users": ids(spec.get("runAsUser")),
+        "groups": ids(spec.get("runAsGroup")),
+        "supplemental": ids(spec.get("supplementalGroups")),
+        "file_groups": ids(spec.get("fsGroup")),
+    }
+    labels = spec.get("seLinux") or {}
+    must = labels.get("rule") == MUST
+    options = labels.get("seLinuxOptions")
+    return Policy(
+        name=obj["metadata"]["name"],
+        spec=spec,
+        selinux=options if must else None,
+        seccomp=with_both_names(profiles(annotations, SECCOMP, naming)),
+        app_armor=profiles(annotations, APP_ARMOR, naming),
+        authorities=naming.root_ca_config_map,
+        names={key: frozenset(spec.get(key) or ()) for key in _LISTS}
+        | {key: frozenset(each.get(inner, "") for each in spec.get(key) or ()) for key, inner in _DRIVERS.items()},
+        usable=all(rule.usable for rule in rules.values()) and not (must and options is None),
+        **rules,
+    )

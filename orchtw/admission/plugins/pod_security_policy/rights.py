@@ -1,0 +1,51 @@
+"""Who may use which policy: the maker of a pod, or the account that it runs as (reference PLUG-104)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from orchtw.authz.decision import Authorizer, Decision
+from orchtw.request import RequestInfo, UserInfo
+
+_GROUPS: Final = ("policy", "extensions")
+_ACCOUNTS: Final = "system:serviceaccounts"
+
+
+class Rights:
+    """Asks the authorizer for verb `use`, in the group that policies are in and in the one that they were in."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    async def allow(self, users: Sequence[UserInfo], namespace: str, policy: str) -> bool:
+        """Whether one of the users may use the policy in the namespace."""
+        for user in users:
+            for group in _GROUPS:
+                if await self._allows(user, namespace, policy, group):
+                    return True
+        return False
+
+    async def _allows(self, user: UserInfo, namespace: str, policy: str, group: str) -> bool:
+        asked = RequestInfo(
+            is_resource=True,
+            verb="use",
+            path="",
+            group=group,
+            version="*",
+            resource="podsecuritypolicies",
+            namespace=namespace,
+            name=policy,
+        )
+        decision = self._authorizer.authorize(user, asked)
+        if not isinstance(decision, Decision):
+            decision = await decision
+        return bool(decision.allowed)
+
+
+def users_of(user: UserInfo, namespace: str, account: str) -> Sequence[UserInfo]:
+    """Whose rights count: those of the pod's account first, which most pods are made with."""
+    if not account:
+        return (user,)
+    groups = (_ACCOUNTS, f"{_ACCOUNTS}:{namespace}")
+    return UserInfo(name=f"system:serviceaccount:{namespace}:{account}", groups=groups), user

@@ -1,0 +1,104 @@
+"""Who charges quotas for writes: an account for each namespace in which there are writes to charge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from twisted.internet.defer import Deferred
+from twisted.internet.defer import TimeoutError as DeferredTimeout
+from twisted.internet.interfaces import IReactorTime
+
+from orchtw.admission.plugins.resource_quota.rounds import Account, Waiter, Write
+from orchtw.errors import InternalError
+from orchtw.quota.quotas import Asked, Quota, Unknown
+from orchtw.quota.unsettled import Unsettled
+from orchtw.registry.by_namespace import ByNamespace, Run
+
+EVALUATION_S: Final = 10.0
+UNKNOWN_S: Final = 2.0
+"""How long a write waits for the first count of a quota that has just been made."""
+
+MakeIndex = Callable[[Callable[[str], None]], ByNamespace[Quota]]
+
+
+class Charging:
+    """`quotas` makes the index of quotas, which is to tell when those of a namespace have changed."""
+
+    def __init__(
+        self, quotas: MakeIndex, write: Write, unsettled: Unsettled, clock: IReactorTime, run: Run
+    ) -> None:
+        self.quotas = quotas(self._changed)
+        self._write = write
+        self._unsettled = unsettled
+        self._clock = clock
+        self._run = run
+        self._accounts: dict[str, Account] = {}
+        self._counts: dict[str, list[Deferred[None]]] = {}
+
+    async def charge(
+        self, namespace: str, asked: Asked, on_end: Callable[[Callable[[], None]], None], *, dry_run: bool
+    ) -> None:
+        """Charge a write, which says by `on_end` when it has ended; a dry run is only checked.
+
+        Raises Refused, Conflict (409), and InternalError (500) after EVALUATION_S.
+        """
+        until = self._clock.seconds() + UNKNOWN_S
+        while True:
+            waiter = Waiter(asked, namespace, self._unsettled, dry_run=dry_run)
+            on_end(waiter.end)
+            try:
+                return await self._decided(namespace, waiter)
+            except Unknown:
+                if not await self._counted(namespace, until - self._clock.seconds()):
+                    raise
+
+    async def _decided(self, namespace: str, waiter: Waiter) -> None:
+        account = self._accounts.get(namespace)
+        if account is None:
+            account = Account(namespace, self.quotas, self._write, self._clock, self._run, self._close)
+            self._accounts[namespace] = account
+        account.add(waiter)
+        waiter.decided.addTimeout(EVALUATION_S, self._clock)
+        try:
+            await waiter.decided
+        except DeferredTimeout:
+            waiter.end()
+            raise InternalError.of("resource quota evaluation timed out") from None
+        except BaseException:
+            waiter.end()
+            raise
+
+    def _close(self, namespace: str) -> None:
+        del self._accounts[namespace]
+
+    async def _counted(self, namespace: str, within_s: float) -> bool:
+        """Wait until a quota of the namespace has changed; False: it has not."""
+        if within_s <= 0:
+            return False
+        waiting: Deferred[None] = Deferred()
+        self._counts.setdefault(namespace, []).append(waiting)
+        waiting.addTimeout(within_s, self._clock)
+        try:
+            await waiting
+        except DeferredTimeout:
+            return False
+        finally:
+            waiters = self._counts.get(namespace, [])
+            if waiting in waiters:
+                waiters.remove(waiting)
+            if not waiters:
+                self._counts.pop(namespace, None)
+        return True
+
+    def _changed(self, namespace: str) -> None:
+        """Let those go on who wait for a count, when the quotas' followers have all been told."""
+        for waiting in self._counts.pop(namespace, ()):
+            self._clock.callLater(0, _go_on, waiting)
+
+
+def _go_on(waiting: Deferred[None]) -> None:
+    if not waiting.called:
+        waiting.callback(None)
+
+

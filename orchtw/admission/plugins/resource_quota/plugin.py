@@ -1,0 +1,121 @@
+"""The plugin: which writes concern quotas, and what they ask for (reference PLUG-25 to PLUG-31)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from orchtw.admission.attributes import Attributes, Operation
+from orchtw.admission.configuration import Given
+from orchtw.admission.host import Host
+from orchtw.admission.plugins.resource_quota.charging import Charging
+from orchtw.admission.plugins.resource_quota.configuration import read
+from orchtw.objects import Object
+from orchtw.quota.amounts import NOTHING, Amounts, growth, texts
+from orchtw.quota.evaluators import Evaluators
+from orchtw.quota.quotas import Asked, Limited, Quota, Refused
+from orchtw.quota.usage import Usage
+from orchtw.registry.by_namespace import ByNamespace
+from orchtw.registry.field_ownership import FieldOwnership
+from orchtw.registry.stored import Prepared
+from orchtw.registry.system_metadata import ordered, rfc3339
+from orchtw.schema.catalogue import ResourceType
+from orchtw.storage.interface import Op, Outcome
+from orchtw.watch.entry import Entry
+
+
+class ResourceQuota:
+    """`limited` is what nobody may use without a quota for it."""
+
+    def __init__(self, evaluators: Evaluators, charging: Charging, limited: Sequence[Limited]) -> None:
+        self._evaluators = evaluators
+        self._charging = charging
+        self._quotas = charging.quotas
+        self._limited = limited
+
+    @classmethod
+    def of(cls, host: Host, given: Given | None) -> ResourceQuota:
+        """The plugin over the server's own quotas. Raises ConfigError."""
+        stored = host.targets.stored_target("", "v1", "resourcequotas").stored
+        charging = Charging(
+            partial(ByNamespace, stored, Quota.of),
+            Statuses(host, time.time).write,
+            host.unsettled,
+            host.clock,
+            host.offload.run,
+        )
+        return cls(Evaluators(host.naming), charging, read(given))
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Creates in namespaces, and updates of what may grow by them."""
+        if subresource or not resource.namespaced or operation not in ("CREATE", "UPDATE"):
+            return False
+        evaluator = self._evaluators.of((resource.group, resource.plural))
+        return evaluator is not None and (operation == "CREATE" or evaluator.grows)
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Charge the write. Forbidden (403) where it uses too much; Conflict (409), InternalError (500)."""
+        limited = self._rules(attributes.resource) if self._limited else ()
+        if not limited and not self._quotas.has(attributes.namespace):
+            return
+        asked = await self._asked(attributes, limited)
+        try:
+            await self._charging.charge(
+                attributes.namespace, asked, attributes.on_end, dry_run=attributes.dry_run
+            )
+        except Refused as refused:
+            raise attributes.forbidden(str(refused)) from None
+
+    def _rules(self, resource: ResourceType) -> Sequence[Limited]:
+        return [each for each in self._limited if (each.group, each.plural) == (resource.group, resource.plural)]
+
+    async def _asked(self, attributes: Attributes, limited: Sequence[Limited]) -> Asked:
+        resource, obj, old = attributes.resource, attributes.obj or {}, attributes.old
+        evaluator = self._evaluators.of((resource.group, resource.plural))
+        assert evaluator is not None
+
+        def measure() -> tuple[Usage, Amounts, set[str]]:
+            before = NOTHING if old is None else evaluator.usage(old).amounts(0)
+            return evaluator.usage(obj), before, evaluator.missing(obj)
+
+        usage, before, missing = await attributes.surface.run(attributes.size_bytes, measure)
+        used = usage.amounts(0)
+        return Asked(
+            evaluator=evaluator,
+            usage=usage,
+            used=used,
+            grows=growth(used, before),
+            missing=missing,
+            limited=limited,
+        )
+
+
+class Statuses:
+    """Writes what is used of quotas, as the server's own; `now` is the time in seconds since the epoch."""
+
+    def __init__(self, host: Host, now: Callable[[], float]) -> None:
+        self._target = host.targets.stored_target("", "v1", "resourcequotas")
+        self._store = host.store
+        self._run = host.offload.run
+        self._manager = host.naming.api_server
+        self._ownership = FieldOwnership(host.targets, host.naming)
+        self._now = now
+
+    async def write(self, entry: Entry, used: Amounts) -> Outcome:
+        """Store a quota with another use of some entries, if it is still as `entry` has it."""
+        prepared = await self._run(len(entry.raw), lambda: self._prepared(entry, used))
+        key = self._target.stored.prefix + entry.key
+        return await self._store.commit(Op(key, prepared.value, entry.revision, prepared))
+
+    def _prepared(self, entry: Entry, used: Amounts) -> Prepared:
+        stored = self._target.stored
+        live = stored.load(entry)
+        known: dict[str, str] = live["status"].get("used") or {}
+        all_used = dict(sorted({**known, **texts(used)}.items()))
+        new: Object = {**live, "status": {**live["status"], "used": all_used}}
+        fields = self._ownership.of(self._target, "status")
+        owners = fields.on_update(live, new, self._manager, rfc3339(int(self._now())))
+        meta = {key: value for key, value in live["metadata"].items() if key != "managedFields"}
+        new["metadata"] = ordered({**meta, "managedFields": owners} if owners else meta)
+        return stored.prepare(new)

@@ -1,0 +1,121 @@
+"""Exact amounts of resources, by the name of the resource."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from orchtw.schema.quantity import Quantity, quantity
+
+_NANO: Final = -9
+_LARGEST_EXPONENT: Final = 400
+"""Amounts beyond 10^400 count as that: an exponent of nine characters could otherwise take any time."""
+
+_LARGEST_BINARY: Final = (2**63 - 1) * 10**9
+"""More than that cannot be read again in binary units."""
+
+
+class Amount(NamedTuple):
+    """`nanos` billionths; `family` is how it is written: "decimal", "binary" or "exponent"."""
+
+    nanos: int
+    family: str
+
+    def plus(self, other: Amount) -> Amount:
+        """The sum, in this one's family unless it is 0."""
+        return Amount(self.nanos + other.nanos, self.family if self.nanos else other.family)
+
+    @property
+    def text(self) -> str:
+        """The canonical quantity."""
+        return _text(self)
+
+
+Amounts = Mapping[str, Amount]
+"""By the name of the resource."""
+
+NOTHING: Final[Amounts] = {}
+ZERO: Final = Amount(0, "decimal")
+ONE: Final = Amount(10**-_NANO, "decimal")
+
+
+@lru_cache(maxsize=8192)  # clusters use the same few amounts over and over
+def amount(text: str) -> Amount:
+    """The amount of a quantity."""
+    found = quantity(text)
+    scale = min(found.exponent, _LARGEST_EXPONENT) - _NANO
+    return Amount(int(found.mantissa * 10**scale), found.family)
+
+
+@lru_cache(maxsize=8192)  # as above
+def _text(found: Amount) -> str:
+    family = "decimal" if abs(found.nanos) > _LARGEST_BINARY else found.family
+    return Quantity(found.nanos, _NANO, family).canonical()
+
+
+def whole(number: int) -> Amount:
+    """That many of something."""
+    return Amount(number * ONE.nanos, "decimal")
+
+
+def rounded_up(found: Amount) -> Amount:
+    """The next whole amount."""
+    return Amount(-(-found.nanos // ONE.nanos) * ONE.nanos, found.family)
+
+
+def amounts(texts: Mapping[str, str] | None) -> Amounts:
+    """A resource list as it stands in objects."""
+    return {name: amount(text) for name, text in texts.items()} if texts else NOTHING
+
+
+def texts(found: Amounts) -> dict[str, str]:
+    """A resource list as it stands in objects, in the order of the names."""
+    return {name: found[name].text for name in sorted(found)}
+
+
+def total(left: Amounts, right: Amounts) -> Amounts:
+    """What is in both, and what is in either."""
+    if not left or not right:
+        return left or right
+    found = dict(left)
+    for name, more in right.items():
+        known = found.get(name)
+        found[name] = more if known is None else known.plus(more)
+    return found
+
+
+def times(found: Amounts, count: int) -> Amounts:
+    """That many times as much."""
+    return {name: Amount(each.nanos * count, each.family) for name, each in found.items()}
+
+
+def largest(left: Amounts, right: Amounts) -> Amounts:
+    """Of each the larger one."""
+    found = dict(left)
+    for name, other in right.items():
+        known = found.get(name)
+        if known is None or known.nanos <= other.nanos:
+            found[name] = other
+    return found
+
+
+def growth(new: Amounts, old: Amounts) -> Amounts:
+    """By how much each is more in `new`; nothing of what is not."""
+    found = {name: Amount(each.nanos - old.get(name, ZERO).nanos, each.family) for name, each in new.items()}
+    return {name: each for name, each in found.items() if each.nanos > 0}
+
+
+def only(found: Amounts, names: Collection[str]) -> dict[str, Amount]:
+    """Those of these names."""
+    return {name: each for name, each in found.items() if name in names}
+
+
+def shown(found: Amounts) -> str:
+    """As refusals show them."""
+    return ",".join(f"{name}={found[name].text}" for name in sorted(found))
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as refusals show them."""
+    return ",".join(sorted(names))

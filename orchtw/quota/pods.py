@@ -1,0 +1,91 @@
+"""What pods use: themselves, and what their containers ask for and are limited to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.quota.amounts import NOTHING, ONE, Amount, Amounts, amounts, largest, total
+from orchtw.quota.scopes import traits
+from orchtw.quota.usage import Usage
+from orchtw.rules.resource_names import is_extended, is_huge_pages, is_native
+from orchtw.schema.times import parse_time
+
+_COUNT: Final = "count/pods"
+_REQUESTS: Final = "requests."
+_LIMITS: Final = "limits."
+_COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
+_NAMES: Final = frozenset(
+    (_COUNT, "pods", *_COMPUTE, *(f"{prefix}{name}" for prefix in (_REQUESTS, _LIMITS) for name in _COMPUTE))
+)
+_REQUIRED: Final = frozenset(f"{prefix}{name}" for prefix in ("", _REQUESTS, _LIMITS) for name in ("cpu", "memory"))
+"""What every container has to say where a quota limits it."""
+
+_ENDED: Final = ("Succeeded", "Failed")
+
+
+class PodEvaluator:
+    """See `Evaluator`. What is limited holds a pod until it has ended; the number of objects, until it is gone."""
+
+    grows = False
+    fixed: Usage | None = None
+    names = _NAMES
+
+    def __init__(self, naming: Naming) -> None:
+        self._naming = naming
+
+    def counts(self, name: str) -> bool:
+        """See `Evaluator`, as all of these."""
+        asked = name.removeprefix(_REQUESTS)
+        return name in _NAMES or is_huge_pages(asked) or asked != name and not is_native(name, self._naming)
+
+    def usage(self, obj: Object) -> Usage:
+        meta, spec = obj["metadata"], obj["spec"]
+        present = frozenset({(_COUNT, ONE)})
+        if (obj.get("status") or {}).get("phase") in _ENDED:
+            return Usage(present, traits(spec))
+        used = total({_COUNT: ONE}, self._held(*_asked(spec)))
+        ends, grace_s = meta.get("deletionTimestamp"), meta.get("deletionGracePeriodSeconds")
+        until = parse_time(ends)[0] + grace_s if ends and grace_s is not None else None
+        return Usage(frozenset(used.items()), traits(spec), until, present)
+
+    def missing(self, obj: Object) -> set[str]:
+        found: set[str] = set()
+        for key in ("containers", "initContainers"):
+            for container in obj["spec"].get(key) or ():
+                found |= _REQUIRED.difference(self._held(*_resources(container)))
+        return found
+
+    def _held(self, requests: Amounts, limits: Amounts) -> dict[str, Amount]:
+        """What is asked for and limited, by all the names that quotas have for it."""
+        held = {"pods": ONE}
+        for name in _COMPUTE:
+            if name in requests:
+                held[name] = held[_REQUESTS + name] = requests[name]
+            if name in limits:
+                held[_LIMITS + name] = limits[name]
+        for name, asked in requests.items():
+            if is_huge_pages(name):
+                held[name] = held[_REQUESTS + name] = asked
+            elif is_extended(name, self._naming):
+                held[_REQUESTS + name] = asked
+        return held
+
+
+def _resources(container: Object) -> tuple[Amounts, Amounts]:
+    resources = container.get("resources") or {}
+    return amounts(resources.get("requests")), amounts(resources.get("limits"))
+
+
+def _asked(spec: Object) -> tuple[Amounts, Amounts]:
+    """What a pod asks for and is limited to: its containers together, or an init container if that is more."""
+    requests, limits = NOTHING, NOTHING
+    for container in spec.get("containers") or ():
+        more, most = _resources(container)
+        requests, limits = total(requests, more), total(limits, most)
+    for container in spec.get("initContainers") or ():
+        more, most = _resources(container)
+        requests, limits = largest(requests, more), largest(limits, most)
+    overhead = amounts(spec.get("overhead"))
+    return total(requests, overhead), total(limits, overhead)

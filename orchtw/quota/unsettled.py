@@ -1,0 +1,37 @@
+"""What has been charged for writes of this process that have not ended: their objects are not there to be counted."""
+
+from __future__ import annotations
+
+from orchtw.quota.amounts import NOTHING, Amount, Amounts
+
+Place = tuple[str, str]
+"""Namespace and name of a quota."""
+
+
+class Unsettled:
+    """Sums by quota. Each `add` is followed by one `end` with the same."""
+
+    def __init__(self) -> None:
+        self._sums: dict[Place, dict[str, int]] = {}
+        self._pending: dict[Place, int] = {}
+
+    def add(self, place: Place, charge: Amounts) -> None:
+        """A write is charged."""
+        self._change(place, charge, 1)
+
+    def end(self, place: Place, charge: Amounts) -> None:
+        """It has ended: if its object is stored, it can be seen."""
+        self._change(place, charge, -1)
+
+    def of(self, place: Place) -> Amounts:
+        """What is charged at present without an object that can be counted."""
+        sums = self._sums.get(place)
+        return {name: Amount(nanos, "decimal") for name, nanos in sums.items() if nanos} if sums else NOTHING
+
+    def _change(self, place: Place, charge: Amounts, sign: int) -> None:
+        pending = self._pending[place] = self._pending.get(place, 0) + sign
+        sums = self._sums.setdefault(place, {})
+        for name, each in charge.items():
+            sums[name] = sums.get(name, 0) + sign * each.nanos
+        if not pending:
+            del self._pending[place], self._sums[place]

@@ -1,0 +1,509 @@
+"""PodSecurity in a whole server (reference PLUG-35 to PLUG-38, PLUG-100, PLUG-103)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import orjson
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.admission.chain import Chain
+from orchtw.admission.metrics import AdmissionMetrics
+from orchtw.admission.plugins.pod_security import existing
+from orchtw.admission.plugins.pod_security.configuration import Settings
+from orchtw.admission.plugins.pod_security.metrics import PodSecurityMetrics
+from orchtw.admission.plugins.pod_security.plugin import PodSecurity
+from orchtw.admission.plugins.pod_security.policy import Policy, Standard
+from orchtw.admission.plugins.pod_security.workloads import PODS
+from orchtw.errors import ConfigError
+from orchtw.objects import Object
+from orchtw.testing.in_process import Answer
+from tests.admission import asked
+from tests.admission.plugins.pod_security.pods import container, good_pod
+from tests.verbs.served import MERGE, ServedCase
+
+PREFIX = "pod-security.orch.io/"
+NO_LEVEL = "must be one of privileged, baseline, restricted"
+PRIVILEGED = 'privileged (container "c" must not set securityContext.privileged=true)'
+_WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
+DEPLOYMENTS = "/apis/apps/v1/namespaces/{}/deployments"
+
+
+class PodSecurityCase(ServedCase):
+    """Namespaces with labels, and pods in them."""
+
+    more: ClassVar[Mapping[str, Any]] = {"allow_privileged": True}
+
+    def namespace(self, name: str, **labels: str) -> None:
+        self.done("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": self.labels(labels)}})
+
+    def labels(self, labels: Mapping[str, str]) -> Object:
+        return {PREFIX + key.replace("_", "-"): value for key, value in labels.items()}
+
+    def label(self, name: str, query: str = "", **labels: str) -> Answer:
+        """The answer to other labels of a namespace."""
+        body = {"metadata": {"labels": self.labels(labels)}}
+        return self.send("PATCH", f"/api/v1/namespaces/{name}{query}", body, MERGE)
+
+    def pods(self, namespace: str) -> str:
+        return f"/api/v1/namespaces/{namespace}/pods"
+
+    def bad_pod(self, name: str = "p", **spec: Any) -> Object:
+        """A privileged one."""
+        pod = good_pod(containers=[container("c", privileged=True, allowPrivilegeEscalation=None)], **spec)
+        pod["metadata"] = {"name": name}
+        return pod
+
+    def warnings(self, answer: Answer) -> list[str]:
+        """The texts of the Warning headers."""
+        texts = _WARNING.findall(answer.headers.get("warning", ""))
+        return [text.replace('\\"', '"') for text in texts]
+
+    def annotations(self) -> Object:
+        """What the last request of the administrator's has for the audit log of this plugin."""
+        request = self.plugin.admitted[-1].request
+        assert request is not None
+        found = request.annotations
+        return {key.removeprefix(PREFIX): value for key, value in found.items() if key.startswith(PREFIX)}
+
+
+class MetricsTests(PodSecurityCase):
+    """What is counted (reference PLUG-110)."""
+
+    def counted(self, name: str) -> dict[tuple[str, ...], float]:
+        """The samples of a counter by the values of their labels, which stand in the order of their names."""
+        lines = self.send("GET", "/metrics").body.decode().splitlines()
+        found = (re.fullmatch(rf"pod_security_{name}_total{{(.*)}} (.*)", line) for line in lines)
+        return {tuple(re.findall(r'"(.*?)"', each[1])): float(each[2]) for each in found if each}
+
+    def test_evaluations(self) -> None:
+        """What was held against which standard, in which mode and with which outcome."""
+        self.namespace("loose")
+        self.done("POST", self.pods("loose"), self.bad_pod())
+        self.namespace("n", enforce="baseline", enforce_version="v1.99", warn="restricted", audit="restricted")
+        self.send("POST", self.pods("n"), self.bad_pod())
+        self.done("POST", self.pods("n"), good_pod())
+        template = {"spec": self.bad_pod()["spec"]}
+        self.done("POST", "/api/v1/namespaces/n/podtemplates", {"metadata": {"name": "w"}, "template": template})
+        expected = {
+            ("allow", "enforce", "privileged", "latest", "create", "pod", ""): 1,
+            ("deny", "enforce", "baseline", "future", "create", "pod", ""): 1,
+            ("deny", "audit", "restricted", "latest", "create", "pod", ""): 1,
+            ("allow", "enforce", "baseline", "future", "create", "pod", ""): 1,
+            ("deny", "audit", "restricted", "latest", "create", "controller", ""): 1,
+            ("deny", "warn", "restricted", "latest", "create", "controller", ""): 1,
+        }
+        self.assertEqual(self.counted("evaluations"), expected)
+
+    def test_errors(self) -> None:
+        """Labels that cannot be read."""
+        self.namespace("n")
+        namespaces = self.server.instance.resources.targets.stored_target("", "v1", "namespaces").stored
+        entry = namespaces.get("", "n")
+        assert entry is not None
+        entry.labels = self.labels({"enforce": "x"})
+        self.send("POST", self.pods("n"), self.bad_pod())
+        self.assertEqual(self.counted("errors"), {("false", "create", "pod", ""): 1})
+
+
+class PodTests(PodSecurityCase):
+    """Pods, and the three modes."""
+
+    def test_unlabelled(self) -> None:
+        """Where nothing is asked for nothing is refused or told, and that is noted."""
+        self.namespace("n", enforce_version="v1.20")
+        answer = self.send("POST", self.pods("n"), self.bad_pod())
+        self.assertEqual((answer.code, self.warnings(answer)), (201, []))
+        self.assertEqual(self.annotations(), {"enforce-policy": "privileged:latest"})
+
+    def test_enforce(self) -> None:
+        """A pod that keeps to the standard is made, another refused with all reasons; both are noted."""
+        self.namespace("n", enforce="baseline", enforce_version="v1.24")
+        self.done("POST", self.pods("n"), good_pod())
+        self.assertEqual(self.annotations(), {"enforce-policy": "baseline:v1.24"})
+        answer = self.send("POST", self.pods("n"), self.bad_pod("q", hostPID=True))
+        self.assertEqual((answer.code, self.warnings(answer)), (403, []))
+        why = f'violates PodSecurity "baseline:v1.24": host namespaces (hostPID=true), {PRIVILEGED}'
+        self.assertEqual(answer.json["message"], f'pods "q" is forbidden: {why}')
+        self.assertEqual(answer.json["reason"], "Forbidden")
+        self.assertEqual(answer.json["details"], {"name": "q", "kind": "pods"})
+        self.assertEqual(self.annotations(), {"enforce-policy": "baseline:v1.24"})
+
+    def test_usual_pod(self) -> None:
+        """What everybody reads first."""
+        self.namespace("n", enforce="restricted")
+        pod = {"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        self.assertEqual(
+            self.send("POST", self.pods("n"), pod).json["message"],
+            'pods "q" is forbidden: violates PodSecurity "restricted:latest": '
+            'allowPrivilegeEscalation != false (container "c" must set '
+            "securityContext.allowPrivilegeEscalation=false), "
+            'unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), '
+            'runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true), '
+            'seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to '
+            '"RuntimeDefault" or "Localhost")',
+        )
+
+    def test_warn_and_audit(self) -> None:
+        """Who warns tells the client, who audits the log; neither refuses."""
+        self.namespace("n", warn="baseline", audit="restricted", audit_version="v1.7")
+        answer = self.send("POST", self.pods("n"), self.bad_pod())
+        self.assertEqual(answer.code, 201)
+        self.assertEqual(self.warnings(answer), [f'would violate PodSecurity "baseline:latest": {PRIVILEGED}'])
+        expected = {
+            "enforce-policy": "privileged:latest",
+            "audit-violations": f'would violate PodSecurity "restricted:v1.7": {PRIVILEGED}',
+        }
+        self.assertEqual(self.annotations(), expected)
+
+    def test_refused_is_not_warned(self) -> None:
+        """A refused pod is not warned of too; the log still has it."""
+        self.namespace("n", enforce="baseline", warn="restricted", audit="restricted")
+        answer = self.send("POST", self.pods("n"), self.bad_pod())
+        self.assertEqual((answer.code, self.warnings(answer)), (403, []))
+        self.assertIn("audit-violations", self.annotations())
+
+    def test_dry_run(self) -> None:
+        """A dry run is told the same."""
+        self.namespace("n", enforce="baseline")
+        self.assertEqual(self.code("POST", f"{self.pods('n')}?dryRun=All", self.bad_pod()), 403)
+
+    def test_labels_change(self) -> None:
+        """A namespace's labels count as they are when a pod comes."""
+        self.namespace("n")
+        self.done("POST", self.pods("n"), self.bad_pod("a"))
+        self.label("n", enforce="baseline")
+        self.assertEqual(self.code("POST", self.pods("n"), self.bad_pod("b")), 403)
+        self.label("n", enforce="privileged")
+        self.done("POST", self.pods("n"), self.bad_pod("b"))
+
+    def test_updates(self) -> None:
+        """An update is looked at if it may matter: images do, labels do not."""
+        self.namespace("n")
+        self.done("POST", self.pods("n"), self.bad_pod())
+        self.label("n", enforce="baseline")
+        path = f"{self.pods('n')}/p"
+        self.done("PATCH", path, {"metadata": {"labels": {"a": "b"}}}, MERGE)
+        self.assertEqual(self.annotations(), {})
+        status = {"status": {"phase": "Running"}}
+        self.done("PATCH", f"{path}/status", status, MERGE)
+        images = {"spec": {"containers": [{**self.bad_pod()["spec"]["containers"][0], "image": "j"}]}}
+        self.assertEqual(self.code("PATCH", path, images, MERGE), 403)
+
+    def test_ephemeral_containers(self) -> None:
+        """Those that come later are looked at like the others."""
+        self.namespace("n", enforce="baseline")
+        self.done("POST", self.pods("n"), good_pod())
+        path = f"{self.pods('n')}/p/ephemeralcontainers"
+        bad = {"spec": {"ephemeralContainers": [container("e", privileged=True, allowPrivilegeEscalation=None)]}}
+        answer = self.send("PATCH", path, bad, MERGE)
+        why = PRIVILEGED.replace('"c"', '"e"')
+        expected = f'pods "p" is forbidden: violates PodSecurity "baseline:latest": {why}'
+        self.assertEqual((answer.code, answer.json["message"]), (403, expected))
+        self.done("PATCH", path, {"spec": {"ephemeralContainers": [container("e")]}}, MERGE)
+
+    def test_wrong_labels(self) -> None:
+        """Labels that came in without being looked at refuse most, and the log says why."""
+        wrong = {"metadata": {"name": "n", "labels": self.labels({"enforce": "x", "warn": "y"})}}
+        namespaces = self.server.instance.resources.targets.stored_target("", "v1", "namespaces").stored
+        self.namespace("n")
+        entry = namespaces.get("", "n")
+        assert entry is not None
+        entry.labels = wrong["metadata"]["labels"]
+        answer = self.send("POST", self.pods("n"), self.bad_pod())
+        self.assertEqual(answer.code, 403)
+        self.assertIn('violates PodSecurity "restricted:latest"', answer.json["message"])
+        expected = (
+            f'Failed to parse policy: [metadata.labels[{PREFIX}enforce]: Invalid value: "x": {NO_LEVEL}, '
+            f'metadata.labels[{PREFIX}warn]: Invalid value: "y": {NO_LEVEL}]'
+        )
+        self.assertEqual(self.annotations()["error"], expected)
+
+
+class Namespaces:
+    """None, and n once `told` has fired."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Policy] = {}
+        self.told: Deferred[None] = Deferred()
+
+    def find(self, namespace: str) -> Policy | None:
+        return self.known.get(namespace)
+
+    def due(self) -> Deferred[None]:
+        return self.told
+
+
+class LateTests(SynchronousTestCase):
+    """Namespaces that the cache does not know yet."""
+
+    def test_other_process(self) -> None:
+        """A namespace is missing only once the cache holds what other processes have written (reference READ-10)."""
+        for known in ({"n": Policy(enforce=Standard("baseline"))}, {}):
+            namespaces = Namespaces()
+            metrics = PodSecurityMetrics(AdmissionMetrics())
+            plugin = PodSecurity(Settings(), asked.NAMING, namespaces, cast(Any, None), metrics)
+            pod = good_pod(hostPID=True)
+            done = asked.pass_chain(Chain([plugin]), asked.attributes("CREATE", PODS, namespace="n", obj=pod))
+            self.assertNoResult(done)
+            namespaces.known = known
+            namespaces.told.callback(None)
+            error = self.failureResultOf(done).value
+            expected = 'pods "x" is forbidden: violates' if known else 'namespaces "n" not found'
+            self.assertTrue(str(error).startswith(expected), error)
+
+
+class WorkloadTests(PodSecurityCase):
+    """What makes pods is warned of, and never refused."""
+
+    def test_kinds(self) -> None:
+        """Every kind with a pod template."""
+        self.namespace("n", enforce="restricted", audit="baseline", warn="baseline")
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": self.bad_pod()["spec"]}
+        job = {"template": {**template, "spec": {**template["spec"], "restartPolicy": "Never"}}}
+        selected = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+        cron = {"schedule": "* * * * *", "jobTemplate": {"spec": job}}
+        expected = f'would violate PodSecurity "baseline:latest": {PRIVILEGED}'
+        for group_version, plural, more in (
+            ("v1", "podtemplates", {"template": template}),
+            ("v1", "replicationcontrollers", {"spec": {"selector": {"a": "b"}, "template": template}}),
+            ("apps/v1", "replicasets", {"spec": selected}),
+            ("apps/v1", "deployments", {"spec": selected}),
+            ("apps/v1", "statefulsets", {"spec": {**selected, "serviceName": "s"}}),
+            ("apps/v1", "daemonsets", {"spec": selected}),
+            ("batch/v1", "jobs", {"spec": job}),
+            ("batch/v1", "cronjobs", {"spec": cron}),
+        ):
+            root = f"/apis/{group_version}" if "/" in group_version else "/api/v1"
+            path = f"{root}/namespaces/n/{plural}"
+            answer = self.send("POST", path, {"metadata": {"name": "w"}, **more})
+            self.assertEqual((plural, answer.code), (plural, 201), answer.body)
+            self.assertEqual(self.warnings(answer), [expected], plural)
+            self.assertEqual(self.annotations(), {"audit-violations": expected}, plural)
+            answer = self.send("PATCH", f"{path}/w", {"metadata": {"labels": {"x": "y"}}}, MERGE)
+            self.assertEqual((answer.code, self.warnings(answer)), (200, [expected]), plural)
+            answer = self.send("PATCH", f"{path}/w/status", {}, MERGE)
+            self.assertEqual(self.warnings(answer), [], plural)
+
+    def test_old_cron_job(self) -> None:
+        """In the version before too."""
+        self.namespace("n", warn="baseline")
+        job = {"template": {"spec": {**self.bad_pod()["spec"], "restartPolicy": "Never"}}}
+        cron = {"metadata": {"name": "w"}, "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": job}}}
+        answer = self.send("POST", "/apis/batch/v1beta1/namespaces/n/cronjobs", cron)
+        self.assertIn(f'would violate PodSecurity "baseline:latest": {PRIVILEGED}', self.warnings(answer))
+
+    def test_without_template(self) -> None:
+        """A kind that may be without a template passes without."""
+        self.namespace("n", warn="restricted")
+        answer = self.send(
+            "POST", "/api/v1/namespaces/n/podtemplates", {"metadata": {"name": "w"}, "template": good_pod()}
+        )
+        self.assertEqual((answer.code, self.warnings(answer)), (201, []))
+
+    def test_enforced_only(self) -> None:
+        """What is enforced says nothing of templates."""
+        self.namespace("n", enforce="restricted")
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": self.bad_pod()["spec"]}
+        body = {"metadata": {"name": "w"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
+        answer = self.send("POST", DEPLOYMENTS.format("n"), body)
+        self.assertEqual((answer.code, self.warnings(answer), self.annotations()), (201, [], {}))
+
+
+class NamespaceTests(PodSecurityCase):
+    """Labels of namespaces, and the pods that are there."""
+
+    def test_wrong_labels(self) -> None:
+        """Wrong labels are refused, on create and when they are new."""
+        bad = {"metadata": {"name": "n", "labels": self.labels({"enforce": "x", "warn_version": "1.2"})}}
+        answer = self.send("POST", "/api/v1/namespaces", bad)
+        level = f'metadata.labels[{PREFIX}enforce]: Invalid value: "x": {NO_LEVEL}'
+        version = f'metadata.labels[{PREFIX}warn-version]: Invalid value: "1.2": must be "latest" or "v1.x"'
+        expected = f'Namespace "n" is invalid: [{level}, {version}]'
+        self.assertEqual((answer.code, answer.json["message"]), (422, expected))
+        self.assertEqual(answer.json["details"]["causes"][0]["field"], f"metadata.labels[{PREFIX}enforce]")
+        self.namespace("n", enforce="restricted")
+        answer = self.label("n", enforce="x")
+        self.assertEqual((answer.code, answer.json["message"]), (422, f'Namespace "n" is invalid: {level}'))
+        self.assertEqual(self.label("n", enforce="x", **{"enforce_version": "v1"}).code, 422)
+
+    def test_wrong_labels_that_were_there(self) -> None:
+        """Wrong labels that nobody touches refuse no other change."""
+        self.namespace("n")
+        stored = self.server.instance.resources.targets.stored_target("", "v1", "namespaces").stored
+        old = self.done("GET", "/api/v1/namespaces/n")
+        labels = {**old["metadata"]["labels"], f"{PREFIX}enforce": "x"}
+        self.patch(
+            stored, "load", lambda entry, load=stored.load: self.relabelled(load(entry), labels)
+        )
+        answer = self.send("PATCH", "/api/v1/namespaces/n", {"metadata": {"annotations": {"a": "b"}}}, MERGE)
+        self.assertEqual(answer.code, 200, answer.body)
+
+    def relabelled(self, obj: Object, labels: Object) -> Object:
+        obj["metadata"]["labels"] = labels
+        return obj
+
+    def test_existing_pods(self) -> None:
+        """A stricter level tells which pods would not come in again, grouped by reasons, in a dry run too."""
+        self.namespace("n")
+        self.namespace("other")
+        for name in ("d", "c", "b"):
+            self.done("POST", self.pods("n"), self.bad_pod(name))
+        self.done("POST", self.pods("n"), self.bad_pod("a", hostPID=True))
+        for name in ("f", "e"):
+            pod = good_pod(hostNetwork=True)
+            pod["metadata"] = {"name": name}
+            self.done("POST", self.pods("n"), pod)
+        self.done("POST", self.pods("n"), good_pod())
+        self.done("POST", self.pods("other"), self.bad_pod("x"))
+        head = 'existing pods in namespace "n" violate the new PodSecurity enforce level "baseline:latest"'
+        expected = [
+            head,
+            "a: host namespaces, privileged",
+            "b (and 2 other pods): privileged",
+            "e (and 1 other pod): host namespaces",
+        ]
+        answer = self.label("n", "?dryRun=All", enforce="baseline")
+        self.assertEqual((answer.code, self.warnings(answer)), (200, expected))
+        self.assertNotIn(f"{PREFIX}enforce", self.done("GET", "/api/v1/namespaces/n")["metadata"]["labels"])
+        answer = self.label("n", enforce="baseline")
+        self.assertEqual((answer.code, self.warnings(answer)), (200, expected))
+        for labels in ({"enforce": "baseline", "warn": "restricted"}, {"enforce": "privileged"}):
+            self.assertEqual(self.warnings(self.label("n", **labels)), [])
+
+    def test_nothing_found(self) -> None:
+        """Where all pods keep to the new level nothing is told."""
+        self.namespace("n")
+        self.done("POST", self.pods("n"), good_pod())
+        answer = self.label("n", enforce="restricted", enforce_version="v1.22")
+        self.assertEqual((answer.code, self.warnings(answer)), (200, []))
+
+    def test_many_pods(self) -> None:
+        """Only so many are looked at, first one of each set of labels."""
+        self.patch(existing, "MOST_PODS", 3)
+        self.namespace("n")
+        for name in ("a", "b", "c"):
+            pod = good_pod()
+            pod["metadata"] = {"name": name, "labels": {"app": "web"}}
+            self.done("POST", self.pods("n"), pod)
+        self.done("POST", self.pods("n"), self.bad_pod("z"))
+        answer = self.label("n", enforce="baseline")
+        expected = [
+            "new PodSecurity enforce level only checked against the first 3 of 4 existing pods",
+            'existing pods in namespace "n" violate the new PodSecurity enforce level "baseline:latest"',
+            "z: privileged",
+        ]
+        self.assertEqual(self.warnings(answer), expected)
+
+    def test_time(self) -> None:
+        """After a second the rest is left."""
+        self.namespace("n")
+        for name in ("a", "b", "c"):
+            self.done("POST", self.pods("n"), self.bad_pod(name))
+        looked = existing.violations
+
+        def slowly(*arguments: Any) -> Any:
+            self.clock.advance(0.6)
+            return looked(*arguments)
+
+        self.patch(existing, "violations", slowly)
+        answer = self.label("n", enforce="baseline")
+        expected = [
+            "new PodSecurity enforce level only checked against the first 2 of 3 existing pods",
+            'existing pods in namespace "n" violate the new PodSecurity enforce level "baseline:latest"',
+            "a (and 1 other pod): privileged",
+        ]
+        self.assertEqual(self.warnings(answer), expected)
+
+
+class ConfiguredCase(PodSecurityCase):
+    """A server with a configuration of the plugin."""
+
+    configuration: ClassVar[Object] = {}
+
+    def setUp(self) -> None:
+        file = Path(self.mktemp())
+        kind = {"apiVersion": "pod-security.admission.config.orch.io/v1beta1", "kind": "PodSecurityConfiguration"}
+        plugin = {"name": "PodSecurity", "configuration": {**kind, **self.configuration}}
+        head = {"apiVersion": "apiserver.config.orch.io/v1", "kind": "AdmissionConfiguration"}
+        file.write_bytes(orjson.dumps({**head, "plugins": [plugin]}))
+        self.patch(type(self), "more", {**self.more, "admission_control_config_file": file})
+        super().setUp()
+
+
+class ConfiguredTests(ConfiguredCase):
+    """Defaults and exemptions."""
+
+    configuration: ClassVar[Object] = {
+        "defaults": {"enforce": "baseline", "enforce-version": "v1.20", "warn": "restricted"},
+        "exemptions": {"usernames": ["robot"], "namespaces": ["free"], "runtimeClasses": ["sandbox"]},
+    }
+
+    def test_defaults(self) -> None:
+        """What the configuration says holds in namespaces that say nothing else."""
+        self.namespace("n")
+        answer = self.send("POST", self.pods("n"), self.bad_pod())
+        self.assertEqual(answer.code, 403)
+        self.assertIn('violates PodSecurity "baseline:v1.20"', answer.json["message"])
+        self.namespace("loose", enforce="privileged")
+        answer = self.send("POST", self.pods("loose"), self.bad_pod())
+        self.assertEqual(answer.code, 201)
+        self.assertIn('would violate PodSecurity "restricted:latest": ', self.warnings(answer)[0])
+
+    def test_exempt_namespace(self) -> None:
+        """In such a namespace nothing holds, and its pods are not looked at."""
+        self.namespace("free")
+        self.done("POST", self.pods("free"), self.bad_pod())
+        self.assertEqual(self.annotations(), {"exempt": "namespace"})
+        answer = self.label("free", enforce="restricted")
+        self.assertEqual((answer.code, self.warnings(answer)), (200, []))
+
+    def test_exempt_user(self) -> None:
+        """For such a user nothing holds."""
+        self.namespace("n")
+        robot = {"impersonate-user": "robot", "impersonate-group": "system:masters"}
+        answer = self.send("POST", self.pods("n"), self.bad_pod(), robot)
+        self.assertEqual((answer.code, self.warnings(answer)), (201, []))
+
+    def test_exempt_class(self) -> None:
+        """For pods of such a class nothing holds, be they there already."""
+        self.namespace("n")
+        sandbox = self.bad_pod(runtimeClassName="sandbox")
+        self.done("POST", "/apis/node.orch.io/v1/runtimeclasses", {"metadata": {"name": "sandbox"}, "handler": "h"})
+        self.done("POST", self.pods("n"), sandbox)
+        self.assertEqual(self.annotations(), {"exempt": "runtimeClass"})
+        metrics = self.send("GET", "/metrics").body.decode()
+        labels = 'request_operation="create",resource="pod",subresource=""'
+        self.assertIn(f"pod_security_exemptions_total{{{labels}}} 1.0", metrics)
+        self.assertEqual(self.warnings(self.label("n", enforce="restricted")), [])
+
+
+class WrongConfigurationTests(ConfiguredCase):
+    """A wrong configuration ends the start."""
+
+    configuration: ClassVar[Object] = {"defaults": {"enforce": "x"}}
+
+    def setUp(self) -> None:
+        error = self.assertRaises(ConfigError, super().setUp)
+        self.problems = error.problems
+
+    def test_start(self) -> None:
+        """The line names the field."""
+        (problem,) = self.problems
+        self.assertIn('configuration.defaults.enforce: Invalid value: "x": must be one of', problem)
+
+
+class GateTests(PodSecurityCase):
+    """The plugin's feature gate."""
+
+    more: ClassVar[Mapping[str, Any]] = {**PodSecurityCase.more, "feature_gates": (("PodSecurity", "false"),)}
+
+    def test_off(self) -> None:
+        """Without the feature nothing is looked at."""
+        self.namespace("n", enforce="restricted")
+        self.done("POST", self.pods("n"), self.bad_pod())
+        self.namespace("m", enforce="x")

@@ -1,0 +1,1 @@
+"""Tests of `orchtw.admission.plugins.pod_security_policy`."""

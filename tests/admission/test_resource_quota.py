@@ -1,0 +1,580 @@
+"""ResourceQuota (reference PLUG-25 to PLUG-31, PLUG-60, PLUG-61)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.admission.configuration import Given
+from orchtw.admission.plugins.resource_quota import rounds
+from orchtw.admission.plugins.resource_quota.configuration import read
+from orchtw.errors import ConfigError, InternalError
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.quota.amounts import amounts, texts
+from orchtw.quota.evaluators import CountEvaluator
+from orchtw.quota.quotas import Asked, Limited
+from orchtw.quota.scopes import Requirement
+from orchtw.quota.unsettled import Unsettled
+from orchtw.quota.usage import Usage
+from orchtw.storage.interface import Op, Outcome
+from orchtw.testing.in_process import Answer, InProcessServer
+from tests.registry.widgets import GROUP, versions
+from tests.verbs.served import DEFAULT, MERGE, ServedCase
+
+QUOTAS = f"{DEFAULT}/resourcequotas"
+PODS = f"{DEFAULT}/pods"
+MAPS = f"{DEFAULT}/configmaps"
+SERVICES = f"{DEFAULT}/services"
+CLAIMS = f"{DEFAULT}/persistentvolumeclaims"
+
+
+def pod(name: str, requests: Object | None = None, **spec: Any) -> Object:
+    resources = {"requests": requests or {}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": resources}], **spec},
+    }
+
+
+def config_map(name: str) -> Object:
+    return {"metadata": {"name": name}}
+
+
+def claim(name: str, storage: str) -> Object:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage}}}
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+class QuotaCase(ServedCase):
+    """Makes quotas, counted by hand."""
+
+    def quota(self, name: str, hard: Object, used: Object | None = None, **spec: Any) -> None:
+        self.done("POST", QUOTAS, {"metadata": {"name": name}, "spec": {"hard": hard, **spec}})
+        self.count(name, hard, dict.fromkeys(hard, "0") if used is None else used)
+
+    def count(self, name: str, hard: Object, used: Object) -> None:
+        status = {"metadata": {"name": name}, "status": {"hard": hard, "used": used}}
+        self.done("PUT", f"{QUOTAS}/{name}/status", status)
+
+    def used(self, name: str = "rq") -> Object:
+        found: Object = self.done("GET", f"{QUOTAS}/{name}")["status"]["used"]
+        return found
+
+    def refusal(self, path: str, obj: Object, code: int = 403) -> str:
+        answer = self.send("POST", path, obj)
+        self.assertEqual(answer.code, code, answer.body)
+        message: str = answer.json["message"]
+        return message
+
+    def begin(self, method: str, path: str, body: Object, server: InProcessServer | None = None) -> list[Answer]:
+        """Send a request; its answer will be in the list."""
+        answers: list[Answer] = []
+        sent = Deferred.fromCoroutine((server or self.server).request(method, path, body))
+        sent.addCallback(answers.append)
+        return answers
+
+    def settle(self, seconds: float = 0.0) -> None:
+        """Let happen what is due."""
+        for _ in range(40):
+            self.clock.advance(0)
+        passed = 0.0
+        while passed < seconds:
+            self.clock.advance(0.1)
+            passed += 0.1
+
+    def codes(self, sent: Sequence[list[Answer]]) -> dict[int, int]:
+        """How many of each code."""
+        found: dict[int, int] = {}
+        for (answer,) in sent:
+            found[answer.code] = found.get(answer.code, 0) + 1
+        return found
+
+
+class ChargeTests(QuotaCase):
+    def test_exceeded(self) -> None:
+        """What does not fit is refused, and what is exceeded named (reference PLUG-28)."""
+        self.quota("rq", {"requests.cpu": "1", "pods": "1", "requests.memory": "1Gi"})
+        self.done("POST", PODS, pod("a", {"cpu": "500m", "memory": "1Mi"}))
+        self.assertEqual(self.used(), {"pods": "1", "requests.cpu": "500m", "requests.memory": "1Mi"})
+        self.assertEqual(
+            self.refusal(PODS, pod("b", {"cpu": "2", "memory": "1Mi"})),
+            'pods "b" is forbidden: exceeded quota: rq, requested: pods=1,requests.cpu=2, '
+            "used: pods=1,requests.cpu=500m, limited: pods=1,requests.cpu=1",
+        )
+
+    def test_must_specify(self) -> None:
+        """Containers say what a quota limits (reference PLUG-28)."""
+        self.quota("rq", {"requests.cpu": "1"})
+        self.assertEqual(
+            self.refusal(PODS, pod("a")), 'pods "a" is forbidden: failed quota: rq: must specify requests.cpu'
+        )
+
+    def test_all_quotas(self) -> None:
+        """All quotas of the namespace count, and none of them is charged for what another refuses."""
+        self.quota("few", {"count/configmaps": "1"})
+        self.quota("many", {"count/configmaps": "5", "configmaps": "5"})
+        self.done("POST", MAPS, config_map("a"))
+        self.assertIn("exceeded quota: few", self.refusal(MAPS, config_map("b")))
+        self.assertEqual(self.used("many"), {"configmaps": "1", "count/configmaps": "1"})
+
+    def test_other_namespaces(self) -> None:
+        """Quotas are of their namespace, and cluster objects have none."""
+        self.quota("rq", {"configmaps": "0"})
+        self.done("POST", "/api/v1/namespaces", {"metadata": {"name": "other"}})
+        self.done("POST", "/api/v1/namespaces/other/configmaps", config_map("a"))
+
+    def test_custom(self) -> None:
+        """Custom resources are counted by resource and group (reference PLUG-26)."""
+        targets = self.server.instance.resources.targets
+        codecs = self.server.instance.resources.codecs
+        self.run_async(targets.add(versions(codecs.schemas)))
+        name = f"count/widgets.{GROUP}"
+        self.quota("rq", {name: "1"})
+        path = f"/apis/{GROUP}/v1/namespaces/default/widgets"
+        widget = {"apiVersion": f"{GROUP}/v1", "kind": "Widget"}
+        self.done("POST", path, {**widget, "metadata": {"name": "a"}})
+        self.assertEqual(
+            self.refusal(path, {**widget, "metadata": {"name": "b"}}),
+            f'widgets.{GROUP} "b" is forbidden: exceeded quota: rq, requested: {name}=1, used: {name}=1, '
+            f"limited: {name}=1",
+        )
+
+    def test_quotas_of_quotas(self) -> None:
+        """Quotas are counted themselves."""
+        self.quota("rq", {"resourcequotas": "1"}, {"resourcequotas": "1"})
+        self.assertIn("exceeded quota: rq, requested: resourcequotas=1", self.refusal(QUOTAS, config_map("b")))
+
+    def test_generated_name(self) -> None:
+        """A refusal names what has no name yet (reference ADM-9)."""
+        self.quota("rq", {"configmaps": "0"})
+        self.assertIn('configmaps "a-', self.refusal(MAPS, {"metadata": {"generateName": "a-"}}))
+
+    def test_updates(self) -> None:
+        """What a service or claim grows by is charged, what it shrinks by is not given back (reference PLUG-27)."""
+        self.quota("rq", {"services.nodeports": "3", "requests.storage": "5Gi"})
+        port = {"name": "a", "port": 1}
+        service = {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [port]}}
+        self.done("POST", SERVICES, service)
+        more = {"spec": {"ports": [port, {"name": "b", "port": 2}]}}
+        self.done("PATCH", f"{SERVICES}/s", more, MERGE)
+        self.assertEqual(self.used()["services.nodeports"], "2")
+        self.done("PATCH", f"{SERVICES}/s", {"spec": {"ports": [port]}}, MERGE)
+        self.assertEqual(self.used()["services.nodeports"], "2")
+        too_many = {"spec": {"ports": [{"name": f"p{i}", "port": i} for i in range(1, 5)]}}
+        answer = self.send("PATCH", f"{SERVICES}/s", too_many, MERGE)
+        self.assertEqual(
+            answer.json["message"],
+            'services "s" is forbidden: exceeded quota: rq, requested: services.nodeports=3, '
+            "used: services.nodeports=2, limited: services.nodeports=3",
+        )
+        self.done("POST", CLAIMS, claim("c", "3Gi"))
+        self.assertEqual(self.used()["requests.storage"], "3Gi")
+
+    def test_pods_do_not_grow(self) -> None:
+        """Updates of pods and of their status are not charged."""
+        self.quota("rq", {"pods": "1", "count/configmaps": "1"})
+        self.done("POST", PODS, pod("a"))
+        self.done("POST", MAPS, config_map("a"))
+        self.done("PATCH", f"{PODS}/a", {"metadata": {"labels": {"a": "b"}}}, MERGE)
+        self.done("PATCH", f"{PODS}/a/status", {"status": {"phase": "Running"}}, MERGE)
+        self.done("PATCH", f"{MAPS}/a", {"data": {"a": "b"}}, MERGE)
+        self.assertEqual(self.used(), {"count/configmaps": "1", "pods": "1"})
+
+    def test_dry_run(self) -> None:
+        """A dry run is checked and not charged (reference PLUG-30)."""
+        self.quota("rq", {"configmaps": "1"})
+        self.done("POST", f"{MAPS}?dryRun=All", config_map("a"))
+        self.assertEqual(self.used(), {"configmaps": "0"})
+        self.done("POST", MAPS, config_map("a"))
+        self.assertIn("exceeded quota", self.refusal(f"{MAPS}?dryRun=All", config_map("b")))
+
+    def test_events(self) -> None:
+        """Events and reviews are not counted."""
+        self.quota("rq", {"count/events": "0", "count/localsubjectaccessreviews.authorization.orch.io": "0"})
+        event = {"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "reason": "r"}
+        self.done("POST", f"{DEFAULT}/events", event)
+        review = {"spec": {"user": "u", "resourceAttributes": {"namespace": "default", "verb": "get"}}}
+        self.done(
+            "POST", "/apis/authorization.orch.io/v1/namespaces/default/localsubjectaccessreviews", review
+        )
+
+    def test_owner(self) -> None:
+        """The server owns what it has charged."""
+        self.quota("rq", {"configmaps": "1"})
+        self.done("POST", MAPS, config_map("a"))
+        meta = self.done("GET", f"{QUOTAS}/rq")["metadata"]
+        owned = {each["manager"]: each["fieldsV1"] for each in meta["managedFields"]}
+        self.assertEqual(owned["orch-apiserver"], {"f:status": {"f:used": {"f:configmaps": {}}}})
+
+    def test_scopes(self) -> None:
+        """The scopes are those of the pod as it is stored, with the class that it has been given."""
+        path = "/apis/scheduling.orch.io/v1/priorityclasses"
+        self.done("POST", path, {"metadata": {"name": "usual"}, "value": 1, "globalDefault": True})
+        term = {"scopeName": "PriorityClass", "operator": "In", "values": ["usual"]}
+        self.quota("rq", {"pods": "1"}, scopeSelector={"matchExpressions": [term]})
+        self.done("POST", PODS, pod("a"))
+        self.assertEqual(self.used(), {"pods": "1"})
+
+
+class WaiterTests(SynchronousTestCase):
+    def test_late_charge(self) -> None:
+        """A charge for a write that has ended meanwhile is for nothing, and not said to be on its way."""
+        unsettled = Unsettled()
+        usage = Usage.of({})
+        asked = Asked(evaluator=CountEvaluator("x"), usage=usage, grows={}, used={})
+        waiter = rounds.Waiter(asked, "a", unsettled, dry_run=False)
+        waiter.charge("rq", amounts({"x": "1"}))
+        waiter.charge("other", amounts({"x": "1"}))
+        waiter.discharge("other")
+        self.assertEqual((texts(unsettled.of(("a", "rq"))), unsettled.of(("a", "other"))), ({"x": "1"}, {}))
+        waiter.end()
+        waiter.charge("rq", amounts({"x": "1"}))
+        waiter.discharge("rq")
+        self.assertEqual(unsettled.of(("a", "rq")), {})
+
+
+class UncountedTests(QuotaCase):
+    """Quotas that nobody has counted yet (reference PLUG-60)."""
+
+    def test_refused(self) -> None:
+        """After two seconds it is refused."""
+        self.done("POST", QUOTAS, {"metadata": {"name": "rq"}, "spec": {"hard": {"pods": "1", "secrets": "1"}}})
+        sent = self.begin("POST", PODS, pod("a"))
+        self.settle(1.9)
+        self.assertEqual(sent, [])
+        self.settle(0.3)
+        self.assertEqual(
+            sent[0].json["message"],
+            'pods "a" is forbidden: status unknown for quota: rq, resources: pods',
+        )
+
+    def test_counted_in_time(self) -> None:
+        """It goes on when the first count has been written."""
+        self.done("POST", QUOTAS, {"metadata": {"name": "rq"}, "spec": {"hard": {"pods": "1"}}})
+        sent = self.begin("POST", PODS, pod("a"))
+        self.settle(1)
+        self.count("rq", {"pods": "1"}, {"pods": "0"})
+        self.settle()
+        self.assertEqual(sent[0].code, 201, sent[0].body)
+        self.assertEqual(self.used(), {"pods": "1"})
+
+    def test_gone(self) -> None:
+        """It goes on when the quota is gone."""
+        self.done("POST", QUOTAS, {"metadata": {"name": "rq"}, "spec": {"hard": {"pods": "1"}}})
+        sent = self.begin("POST", PODS, pod("a"))
+        self.settle(1)
+        self.done("DELETE", f"{QUOTAS}/rq")
+        self.settle()
+        self.assertEqual(sent[0].code, 201)
+
+
+class RaceTests(QuotaCase):
+    """Writes at the same time (reference PLUG-29, PLUG-61)."""
+
+    def quota_writes(self) -> list[Op]:
+        """Notes what is written of quotas from now on."""
+        noted: list[Op] = []
+        commit = self.store.commit
+
+        def watch(op: Op) -> Deferred[Outcome]:
+            if op.key.startswith("/registry/resourcequotas/"):
+                noted.append(op)
+            return commit(op)
+
+        self.patch(self.store, "commit", watch)
+        return noted
+
+    def test_two_hundred(self) -> None:
+        """Of 200 creates as many as fit are admitted, exactly, with a few writes of the quota."""
+        self.quota("rq", {"pods": "150", "requests.cpu": "12"})
+        writes = self.quota_writes()
+        sent = [self.begin("POST", PODS, pod(f"p{i}", {"cpu": "100m"})) for i in range(200)]
+        self.settle()
+        self.assertEqual(self.codes(sent), {201: 120, 403: 80})
+        self.assertEqual(self.used(), {"pods": "120", "requests.cpu": "12"})
+        self.assertEqual(len(self.done("GET", PODS)["items"]), 120)
+        self.assertLess(len(writes), 6)
+        self.assertEqual(self.server.instance.resources.unsettled.of(("default", "rq")), {})
+
+    def test_other_writer(self) -> None:
+        """Who has been overtaken by another writer looks again, from what is stored then."""
+        self.quota("rq", {"configmaps": "5"})
+        first = self.begin("POST", MAPS, config_map("a"))
+        self.clock.advance(0)
+        commit = self.store.commit
+        overtaken: list[Op] = []
+
+        def overtake(op: Op) -> Deferred[Outcome]:
+            if op.key.startswith("/registry/resourcequotas/") and len(overtaken) < 5:
+                overtaken.append(op)
+                live = self.store.items[op.key]
+                commit(Op(op.key, live.value, live.revision))
+            return commit(op)
+
+        self.patch(self.store, "commit", overtake)
+        second = self.begin("POST", MAPS, config_map("b"))
+        self.settle()
+        self.assertEqual((first[0].code, second[0].code), (201, 201))
+        self.assertEqual(self.used(), {"configmaps": "2"})
+        self.assertEqual(len(overtaken), 5)
+
+    def test_livelock(self) -> None:
+        """Who is overtaken again and again is refused in the end."""
+        self.patch(rounds, "MAX_ROUNDS", 4)
+        self.quota("rq", {"configmaps": "5"})
+        commit = self.store.commit
+
+        def lose(op: Op) -> Deferred[Outcome]:
+            if op.key.startswith("/registry/resourcequotas/"):
+                live = self.store.items[op.key]
+                commit(Op(op.key, live.value, live.revision))
+            return commit(op)
+
+        self.patch(self.store, "commit", lose)
+        self.assertEqual(
+            self.refusal(MAPS, config_map("b"), 409),
+            'Operation cannot be fulfilled on resourcequotas "rq": the object has been modified; please apply your '
+            "changes to the latest version and try again",
+        )
+
+    def test_one_of_two_quotas(self) -> None:
+        """Of two quotas only the one that was overtaken is charged again."""
+        self.quota("one", {"configmaps": "5"})
+        self.quota("two", {"configmaps": "5"})
+        commit = self.store.commit
+        overtaken: list[Op] = []
+
+        def overtake(op: Op) -> Deferred[Outcome]:
+            if op.key.endswith("/two") and not overtaken:
+                overtaken.append(op)
+                live = self.store.items[op.key]
+                commit(Op(op.key, live.value, live.revision))
+            return commit(op)
+
+        self.patch(self.store, "commit", overtake)
+        self.done("POST", MAPS, config_map("a"))
+        self.assertEqual((self.used("one"), self.used("two")), ({"configmaps": "1"}, {"configmaps": "1"}))
+        self.assertEqual(len(overtaken), 1)
+
+    def test_deleted_quota(self) -> None:
+        """A quota that is deleted while it is charged binds nobody any more."""
+        self.quota("rq", {"configmaps": "5"})
+        commit = self.store.commit
+
+        def remove(op: Op) -> Deferred[Outcome]:
+            if op.key.startswith("/registry/resourcequotas/") and op.value is not None:
+                commit(Op(op.key, None))
+            return commit(op)
+
+        self.patch(self.store, "commit", remove)
+        self.done("POST", MAPS, config_map("a"))
+
+    def test_timeout(self) -> None:
+        """After ten seconds nobody waits any more; what is charged then is not for anything."""
+        self.quota("rq", {"configmaps": "5"})
+        commit = self.store.commit
+        held: list[Callable[[], None]] = []
+
+        def hold(op: Op) -> Deferred[Outcome]:
+            if not op.key.startswith("/registry/resourcequotas/"):
+                return commit(op)
+            answer: Deferred[Outcome] = Deferred()
+            held.append(lambda: commit(op).chainDeferred(answer))
+            return answer
+
+        self.patch(self.store, "commit", hold)
+        first, second = (self.begin("POST", MAPS, config_map(name)) for name in "ab")
+        self.settle(9.8)
+        self.assertEqual(first + second, [])
+        self.settle(0.4)
+        for answers in (first, second):
+            self.assertEqual(answers[0].code, 500)
+            expected = "Internal error occurred: resource quota evaluation timed out"
+            self.assertEqual(answers[0].json["message"], expected)
+        self.patch(self.store, "commit", commit)
+        held[0]()
+        self.settle()
+        self.assertEqual(self.used(), {"configmaps": "1"})
+        self.assertEqual(self.server.instance.resources.unsettled.of(("default", "rq")), {})
+        self.done("POST", MAPS, config_map("c"))
+
+    def test_store_fails(self) -> None:
+        """Where the quota cannot be written nothing is, and everybody who waits hears of it."""
+        self.quota("rq", {"configmaps": "5"})
+        commit = self.store.commit
+
+        def fail(op: Op) -> Deferred[Outcome]:
+            if not op.key.startswith("/registry/resourcequotas/"):
+                return commit(op)
+            answer: Deferred[Outcome] = Deferred()
+            self.clock.callLater(0, answer.errback, InternalError.of("the disk is full"))
+            return answer
+
+        self.patch(self.store, "commit", fail)
+        sent = [self.begin("POST", MAPS, config_map(f"m{i}")) for i in range(3)]
+        self.settle()
+        self.assertEqual(self.codes(sent), {500: 3})
+        self.assertEqual(sent[0][0].json["message"], "Internal error occurred: the disk is full")
+        self.assertEqual(self.done("GET", MAPS)["items"], [])
+
+    def test_many(self) -> None:
+        """However many wait, others have their turn."""
+        self.patch(rounds, "TURN_S", 0.0)
+        self.quota("rq", {"configmaps": "10"})
+        sent = [self.begin("POST", MAPS, config_map(f"m{i}")) for i in range(40)]
+        self.settle(1)
+        self.assertEqual(self.codes(sent), {201: 10, 403: 30})
+        self.assertEqual(self.used(), {"configmaps": "10"})
+
+
+LIMITED = """
+apiVersion: apiserver.config.orch.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: ResourceQuota
+  configuration:
+    apiVersion: apiserver.config.orch.io/v1
+    kind: ResourceQuotaConfiguration
+    limitedResources:
+    - resource: persistentvolumeclaims
+      matchContains: [".storageclass.storage.orch.io/requests.storage"]
+    - resource: pods
+      matchScopes:
+      - {scopeName: PriorityClass, operator: In, values: [system-node-critical]}
+"""
+
+
+class LimitedTests(QuotaCase):
+    """What needs a quota (reference PLUG-31)."""
+
+    vocabulary = "orch"
+
+    def setUp(self) -> None:
+        path = Path(self.mktemp())
+        path.write_text(Naming.of(self.vocabulary).translate_text(LIMITED))
+        more = {"admission_control_config_file": path, "vocabulary": self.vocabulary}
+        self.more = more  # type: ignore[misc]
+        super().setUp()
+
+    def test_contains(self) -> None:
+        """Storage of a class needs a quota for that class."""
+        self.done("POST", CLAIMS, claim("free", "1Gi"))
+        gold = claim("gold", "1Gi")
+        gold["spec"]["storageClassName"] = "gold"
+        name = f"gold.storageclass.{Naming.of(self.vocabulary).group('storage.orch.io')}/requests.storage"
+        expected = f'persistentvolumeclaims "gold" is forbidden: insufficient quota to consume: {name}'
+        self.assertEqual(self.refusal(CLAIMS, gold), expected)
+        self.quota("rq", {name: "2Gi"})
+        self.done("POST", CLAIMS, gold)
+        self.assertEqual(self.used(), {name: "1Gi"})
+
+    def test_scopes(self) -> None:
+        """Pods of some classes need a quota for these."""
+        self.done("POST", PODS, pod("a"))
+        critical = pod("b", priorityClassName="system-node-critical")
+        self.assertEqual(
+            self.refusal(PODS, critical),
+            'pods "b" is forbidden: insufficient quota to match these scopes: '
+            "[{PriorityClass In [system-node-critical]}]",
+        )
+        self.quota("rq", {"pods": "1"}, scopes=["PriorityClass"])
+        self.done("POST", PODS, critical)
+        self.assertEqual(self.used(), {"pods": "1"})
+
+
+class KubernetesLimitedTests(LimitedTests):
+    vocabulary = "kubernetes"
+
+
+class StartTests(QuotaCase):
+    """A server whose file is wrong."""
+
+    def setUp(self) -> None:
+        """No server yet."""
+
+    def test_refused(self) -> None:
+        """The start ends with one line that names file and place."""
+        path = Path(self.mktemp())
+        path.write_text(LIMITED.replace("matchContains", "contains"))
+        self.more = {"admission_control_config_file": path}  # type: ignore[misc]
+        error = self.assertRaises(ConfigError, super().setUp)
+        (line,) = error.problems
+        self.assertIn(f"{path}: plugins[0].configuration.limitedResources[0]", line)
+        self.assertIn('unknown field "contains"', line)
+
+
+CONFIGURATION = {"apiVersion": "apiserver.config.orch.io/v1", "kind": "ResourceQuotaConfiguration"}
+TERM = {"scopeName": "PriorityClass", "operator": "Exists"}
+
+
+def given(**more: Any) -> Given:
+    return Given(obj={**CONFIGURATION, **more}, path="q.yaml", directory=".")
+
+
+def limited(**more: Any) -> Given:
+    return given(limitedResources=[{"resource": "pods", **more}])
+
+
+class ConfigurationTests(QuotaCase):
+    """The plugin's file (reference PLUG-31)."""
+
+    def setUp(self) -> None:
+        """No server."""
+
+    def test_read(self) -> None:
+        """What is limited, by resource; the older kinds of the file are known too."""
+        scopes = [{"scopeName": "PriorityClass", "operator": "In", "values": ["a"]}]
+        found = read(limited(apiGroup="g", matchContains=["x"], matchScopes=scopes))
+        requirement = Requirement("PriorityClass", "In", ("a",))
+        self.assertEqual(found, [Limited(group="g", plural="pods", contains=("x",), scopes=(requirement,))])
+        self.assertEqual(read(None), ())
+        for version in ("v1alpha1", "v1beta1"):
+            kind = {"apiVersion": f"resourcequota.admission.orch.io/{version}", "kind": "Configuration"}
+            self.assertEqual(read(given(**kind)), [])
+
+    def test_mistakes(self) -> None:
+        """Each mistake has one line that names its place."""
+        rows: list[tuple[Given, str]] = [
+            (
+                given(kind="Other"),
+                'q.yaml: no kind "Other" is registered for version "apiserver.config.orch.io/v1": use '
+                "ResourceQuotaConfiguration of apiserver.config.orch.io/v1",
+            ),
+            (given(limited=[]), 'q.yaml: unknown field "limited"'),
+            (given(limitedResources={}), "q.yaml: limitedResources: must be a list"),
+            (given(limitedResources=[{}]), "q.yaml: limitedResources[0].resource: Required value"),
+            (limited(more=1), 'q.yaml: limitedResources[0]: unknown field "more"'),
+            (limited(matchContains="x"), "q.yaml: limitedResources[0].matchContains: must be a list"),
+            (
+                limited(matchScopes=[{**TERM, "scopeName": "Other"}]),
+                'q.yaml: limitedResources[0].matchScopes[0].scopeName: Unsupported value: "Other": supported values: '
+                '"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", '
+                '"CrossNamespacePodAffinity"',
+            ),
+            (
+                limited(matchScopes=[{**TERM, "operator": "Is"}]),
+                'q.yaml: limitedResources[0].matchScopes[0].operator: Unsupported value: "Is": supported values: '
+                '"In", "NotIn", "Exists", "DoesNotExist"',
+            ),
+            (
+                limited(matchScopes=[{**TERM, "operator": "In"}]),
+                "q.yaml: limitedResources[0].matchScopes[0].values: must be at least one value when `operator` is "
+                "'In' or 'NotIn'",
+            ),
+            (
+                limited(matchScopes=[{**TERM, "values": ["a"]}]),
+                "q.yaml: limitedResources[0].matchScopes[0].values: must be no value when `operator` is 'Exists' or "
+                "'DoesNotExist'",
+            ),
+            (
+                limited(matchScopes=[{**TERM, "key": "a"}]),
+                'q.yaml: limitedResources[0].matchScopes[0]: unknown field "key"',
+            ),
+        ]
+        for wrong, expected in rows:
+            self.assertEqual(str(self.assertRaises(ConfigError, read, wrong)), expected)
