@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
+from orchtw.assembly.auditing import auditing
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
 from orchtw.assembly.flow_control import has_priorities, limiting
@@ -103,6 +104,7 @@ class Instance:
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
+        self._auditor = auditing(config, self.resources, self.caller, self.reloads, reactor)
         self._authentication_metrics = AuthenticationMetrics()
         self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
         admissions = admission(self.resources, config, self.authorizer, self.caller, self._make_namespace)
@@ -147,7 +149,7 @@ class Instance:
             writes=self.writes,
             deletion=self.deletion,
             tokens=self.authenticator.tokens,
-            metrics=[self._authentication_metrics],
+            metrics=[self._authentication_metrics, *([self._auditor.counts] if self._auditor is not None else ())],
             authorizer=self.authorizer,
             checks=self._readiness.checks,
             address=address,
@@ -172,6 +174,7 @@ class Instance:
             origins=origins,
             limiting=self._limiting.stage,
             refuse=api.acceptance.refusal,
+            auditor=self._auditor,
         )
         table = stages(host, config)
         self.app = line(table, aggregated.handle)
@@ -271,6 +274,8 @@ class Instance:
             await self._bootstrap.start()
         await self._identity.start()
         self._services.startService()  # type: ignore[no-untyped-call]
+        if self._auditor is not None:
+            self._auditor.start()
         if self.definitions is not None:
             await self.definitions.settled()
         self._readiness.services_started()
@@ -306,8 +311,13 @@ class Instance:
         self.resources.cacher.end_watches()
 
     async def stop(self) -> None:
-        """End the upkeep and the controllers, then the caches and the store, which commits what was accepted."""
+        """End the upkeep, write the last audit events, and end the controllers, the caches and the store.
+
+        The store commits what was accepted.
+        """
         self._end_upkeep()
+        if self._auditor is not None:
+            await self._auditor.stop()
         await self._services.stopService()  # type: ignore[no-untyped-call]
         await self.resources.stop()
 
