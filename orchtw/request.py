@@ -15,6 +15,8 @@ from urllib.parse import parse_qs
 import attrs
 from twisted.logger import Logger
 
+from orchtw.objects import Object
+
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
@@ -74,6 +76,18 @@ class RequestInfo:
     parts: tuple[str, ...] = ()
 
 
+class Decided(Protocol):
+    """What an authorizer said of a request."""
+
+    @property
+    def allowed(self) -> bool | None:
+        """True only if it may go on."""
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+
+
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Request:
     """One HTTP request: complete head and bounded body.
@@ -88,6 +102,8 @@ class Request:
     is when its time is over, on the reactor's clock; None: it has no limit. `queued` says that it waits for its turn
     and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is. `webhooks_s` is
     for how long admission webhooks have held it up; `given_up` says that the server has refused it to defend itself.
+    `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
+    `on_decoded` is told of the object in its body. These three are for the audit.
     """
 
     method: str
@@ -109,6 +125,9 @@ class Request:
     answer_headers: Sequence[tuple[str, str]] = ()
     webhooks_s: float = 0.0
     given_up: bool = False
+    received_s: float = 0.0
+    decision: Decided | None = None
+    on_decoded: Callable[[Object], None] | None = None
     ends_at_s: float | None = None
     client_gone: bool = attrs.field(default=False, init=False)
     _on_leave: dict[Callable[[], None], None] | None = attrs.field(default=None, init=False)

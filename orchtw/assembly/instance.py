@@ -17,6 +17,7 @@ from orchtw.admission.metrics import BARE_COUNTERS
 from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
+from orchtw.assembly.auditing import auditing
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
 from orchtw.assembly.flow_control import has_priorities, limiting
@@ -108,6 +109,9 @@ class Instance:
         self.caller = caller(self.resources, self.instruments.calls)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
+        self._auditor = auditing(config, self.resources, self.caller, self.reloads, reactor)
+        if self._auditor is not None:
+            self.instruments.registry.show(self._auditor.counts)
         self._authentication_metrics = AuthenticationMetrics()
         self.instruments.show_authentication(self._authentication_metrics)
         self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
@@ -196,6 +200,7 @@ class Instance:
             refuse=api.acceptance.refusal,
             requests=self.instruments.requests,
             attempts=self.instruments.attempts,
+            auditor=self._auditor,
         )
         table = stages(host, config)
         self.app = line(table, aggregated.handle)
@@ -303,6 +308,8 @@ class Instance:
             await self._bootstrap.start()
         await self._identity.start()
         self._services.startService()  # type: ignore[no-untyped-call]
+        if self._auditor is not None:
+            self._auditor.start()
         if self.definitions is not None:
             await self.definitions.settled()
         self._readiness.services_started()
@@ -338,8 +345,13 @@ class Instance:
         self.resources.cacher.end_watches()
 
     async def stop(self) -> None:
-        """End the upkeep and the controllers, then the caches and the store, which commits what was accepted."""
+        """End the upkeep, write the last audit events, and end the controllers, the caches and the store.
+
+        The store commits what was accepted.
+        """
         self._end_upkeep()
+        if self._auditor is not None:
+            await self._auditor.stop()
         await self._services.stopService()  # type: ignore[no-untyped-call]
         await self.resources.stop()
 

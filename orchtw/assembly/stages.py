@@ -8,10 +8,12 @@ import attrs
 from twisted.application.service import MultiService
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.audit.auditor import Auditor
 from orchtw.authn.method import Authenticator
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
 from orchtw.errors import StatusError
+from orchtw.filters.audit import AuditStage, RefusedRequests
 from orchtw.filters.audit_id import AuditIdStage
 from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.authorization import AuthorizationStage
@@ -38,7 +40,8 @@ class Host:
 
     `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `targets` lead to the stored
     objects that a stage follows. A stage that works in the background is a child of `services`, which start once the
-    caches are filled and stop when the last request has been answered.
+    caches are filled and stop when the last request has been answered. `auditor` keeps the records of requests, if
+    that is asked for.
     """
 
     naming: Naming
@@ -52,6 +55,7 @@ class Host:
     refuse: Callable[[Request, StatusError], Response]
     requests: RequestMetrics
     attempts: Attempts
+    auditor: Auditor | None = None
 
 
 Factory = Callable[[Host, Config], Stage | None]
@@ -63,9 +67,11 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("metrics", lambda host, config: MetricsStage(host.requests, host.clock.seconds)),
     ("request-log", lambda host, config: RequestLog(host.clock) if config.v >= VERBOSITY else None),
     ("refusals", lambda host, config: Refusals(host.refuse)),
+    ("refused-requests", lambda host, config: RefusedRequests(host.auditor) if host.auditor else None),
     ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s, host.requests.ended_late)),
     ("request-info", lambda host, config: RequestInfoStage()),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),
+    ("audit", lambda host, config: AuditStage(host.auditor) if host.auditor else None),
     ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),
     ("flow-control", lambda host, config: host.limiting),
     ("authorization", lambda host, config: AuthorizationStage(host.authorizer, host.attempts.authorization)),

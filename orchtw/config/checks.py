@@ -14,6 +14,7 @@ import attrs
 from orchtw import gates
 from orchtw.cipher_suites import CIPHER_SUITES
 from orchtw.config import metrics
+from orchtw.config.audit_checks import audit_problems
 from orchtw.rules.ports import HIGHEST
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_accounts(config),
         *_signing(config),
         *metrics.problems(config),
+        *audit_problems(config),
         *(
             _one_of("orchlet-preferred-address-types", each, ADDRESS_TYPES)
             for each in config.orchlet_preferred_address_types
