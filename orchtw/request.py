@@ -100,7 +100,8 @@ class Request:
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
     is when its time is over, on the reactor's clock; None: it has no limit. `queued` says that it waits for its turn
-    and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is.
+    and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is. `webhooks_s` is
+    for how long admission webhooks have held it up; `given_up` says that the server has refused it to defend itself.
     `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
     `on_decoded` is told of the object in its body. These three are for the audit.
     """
@@ -122,6 +123,8 @@ class Request:
     passed_on: bool = False
     queued: bool = False
     answer_headers: Sequence[tuple[str, str]] = ()
+    webhooks_s: float = 0.0
+    given_up: bool = False
     received_s: float = 0.0
     decision: Decided | None = None
     on_decoded: Callable[[Object], None] | None = None

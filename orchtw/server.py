@@ -119,6 +119,7 @@ class APIServer(Service):
             screen=self._instance.screen,
             grace_s=config.request_timeout_s,
         )
+        self._instance.instruments.show_listener(self._listener)
 
     def startService(self) -> None:
         """Begin the start; a failure ends the process with one clear line."""

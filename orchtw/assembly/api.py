@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from random import SystemRandom
 
 import attrs
-from prometheus_client.registry import Collector
 from twisted.internet.interfaces import IReactorTime
 
-from orchtw.admission.metrics import BARE_COUNTERS
 from orchtw.assembly.flow_control import Limiting
+from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.resources import Resources
 from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
@@ -54,8 +53,8 @@ class Parts:
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
     authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
-    asks them. `accounts` issues tokens of service accounts. `metrics` are shown beside those of the API.
-    `limiting` limits the requests at a time.
+    asks them. `accounts` issues tokens of service accounts. `instruments` are what `/metrics` shows. `limiting`
+    limits the requests at a time.
     """
 
     resources: Resources
@@ -64,7 +63,7 @@ class Parts:
     writes: WritePath
     deletion: Deletion
     tokens: TokenReviewer
-    metrics: Sequence[Collector]
+    instruments: Instruments
     authorizer: Authorizer
     checks: Checks
     address: str
@@ -91,13 +90,9 @@ class API:
             Transforms(resources.codecs, resources.naming, time.time),
             resources.cacher.turns,
             resources.offload,
+            parts.instruments.events.of,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
-        self._metrics = Metrics(resources.offload)
-        self._metrics.count_damaged(lambda: resources.cacher.damaged)
-        self._metrics.show(parts.admissions.metrics, BARE_COUNTERS)
-        for collector in (*parts.metrics, *parts.limiting.collectors):
-            self._metrics.registry.register(collector)
         reading, writing = self._reading(), self._writing()
         times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
         self.handler = ResourceHandler(
@@ -108,7 +103,7 @@ class API:
             subresource_verbs(reading, writing, resources.targets, parts.outward, parts.accounts),
             self._endpoints(),
             self._virtual(writing),
-            self._metrics.deprecated_requested,
+            parts.instruments.requests.requested_deprecated,
         )
 
     def _reading(self) -> Reading:
@@ -120,6 +115,7 @@ class API:
             tokens=Tokens(self._parts.secret, resources.naming),
             offload=resources.offload,
             representations=self._representations,
+            lists=self._parts.instruments.lists,
             chunked_lists=self._config.gates["APIListChunking"],
         )
 
@@ -143,7 +139,7 @@ class API:
             [
                 Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
                 Version(resources.naming),
-                self._metrics,
+                Metrics(parts.instruments.registry),
                 *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
                 IssuerDiscovery(parts.accounts),
                 Discovery(

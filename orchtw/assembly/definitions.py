@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
+import attrs
+
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.writes import new_uid
 from orchtw.client.in_process import Registry
+from orchtw.client.work_queue import QueueMetrics
+from orchtw.controllers.controller import no_metrics
 from orchtw.controllers.definitions.controller import DefinitionController, Parts
 from orchtw.controllers.definitions.emptying import Emptying
 from orchtw.controllers.definitions.finalizing import Finalizing
@@ -26,6 +30,7 @@ def definitions(
     caller: Caller,
     several: Callable[[], Awaitable[bool]],
     gates: Mapping[str, bool],
+    metrics_for: Callable[[str], QueueMetrics] = no_metrics,
 ) -> DefinitionController | None:
     """The controller of definitions, yet to be started; None: this server does not serve them.
 
@@ -48,4 +53,5 @@ def definitions(
         finalizing=Finalizing(statuses, emptying, naming, clock),
         offload=resources.offload,
     )
-    return DefinitionController(host_of(naming, registry, clock), parts)
+    host = attrs.evolve(host_of(naming, registry, clock), metrics_for=metrics_for)
+    return DefinitionController(host, parts)

@@ -13,6 +13,7 @@ from typing import Any
 from twisted.application.service import MultiService
 from twisted.logger import Logger
 
+from orchtw.admission.metrics import BARE_COUNTERS
 from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
@@ -21,6 +22,7 @@ from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
 from orchtw.assembly.flow_control import has_priorities, limiting
 from orchtw.assembly.identity import Identity
+from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
@@ -60,6 +62,7 @@ from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.namespace_maker import make_namespace
 from orchtw.reloads import Reloads
+from orchtw.request import Request
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
 from orchtw.verbs.aggregated import Aggregated, PassingOn
@@ -101,32 +104,53 @@ class Instance:
         self._accounts = account_tokens(config, naming, host_and_port(address, port), account_key)
         self._ca_pem = root_ca(config) or ca_pem
         self._services = MultiService()  # type: ignore[no-untyped-call]
-        self.caller = caller(self.resources)
+        self.instruments = Instruments(config, self.resources)
+        self.instruments.lag.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self.caller = caller(self.resources, self.instruments.calls)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
         self._auditor = auditing(config, self.resources, self.caller, self.reloads, reactor)
+        if self._auditor is not None:
+            self.instruments.registry.show(self._auditor.counts)
         self._authentication_metrics = AuthenticationMetrics()
+        self.instruments.show_authentication(self._authentication_metrics)
         self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
         admissions = admission(self.resources, config, self.authorizer, self.caller, self._make_namespace)
+        self.instruments.registry.show(admissions.metrics, BARE_COUNTERS)
         grants = GrantChecks(authorizer=self.authorizer, roles=self.roles, run=self.resources.offload.run)
-        self.writes = write_path(self.resources, config, admissions, grants)
+        times = self.instruments.store_times
+        self.writes = write_path(self.resources, config, admissions, grants, times)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
-            targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
+            targets=self.resources.targets,
+            writes=self.writes,
+            deletion=self.deletion,
+            cacher=self.resources.cacher,
+            asked=self.instruments.self_request,
         )
         controllers = self._controllers(registry, self.authorizer, signing)
-        steps = STEPS if config.bootstrap else ()
+        steps, store_s = STEPS if config.bootstrap else (), config.etcd_healthcheck_timeout_s
         self._readiness = Readiness(
-            self.resources, controllers, steps, reactor, priorities=has_priorities(config)
+            self.resources, controllers, steps, reactor, store_s, priorities=has_priorities(config)
         )
         self._client_ca_pem = client_ca_pem
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self.instruments.show_aggregation(self._aggregation.api_services)
         self._leases = ServerLeases(store, reactor, Place(address, port))
-        self.definitions = definitions(self.resources, registry, self.caller, self._leases.several, config.gates)
+        self.definitions = definitions(
+            self.resources,
+            registry,
+            self.caller,
+            self._leases.several,
+            config.gates,
+            self.instruments.queues.of,
+        )
         if self.definitions is not None:
             self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._limiting = limiting(config, self.resources)
+        for collector in self._limiting.collectors:
+            self.instruments.registry.show(collector)
         if self._limiting.control is not None:
             self._limiting.control.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap = self._made_bootstrap() if config.bootstrap else None
@@ -149,7 +173,7 @@ class Instance:
             writes=self.writes,
             deletion=self.deletion,
             tokens=self.authenticator.tokens,
-            metrics=[self._authentication_metrics, *([self._auditor.counts] if self._auditor is not None else ())],
+            instruments=self.instruments,
             authorizer=self.authorizer,
             checks=self._readiness.checks,
             address=address,
@@ -174,6 +198,8 @@ class Instance:
             origins=origins,
             limiting=self._limiting.stage,
             refuse=api.acceptance.refusal,
+            requests=self.instruments.requests,
+            attempts=self.instruments.attempts,
             auditor=self._auditor,
         )
         table = stages(host, config)
@@ -219,10 +245,12 @@ class Instance:
             self._reactor.stop,
             authorizer=authorizer,
             identity=ControllerIdentity(tokens=self._accounts, root_ca_pem=self._ca_pem),
+            metrics_for=self.instruments.queues.of,
             signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
             charges=QuotaCharges(unsettled=resources.unsettled, shared=resources.store.shared),
         )
         made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self.instruments.show_election(made, resources.naming.controller_manager)
         return made
 
     async def _make_namespace(self, name: str) -> None:
@@ -243,7 +271,13 @@ class Instance:
             services=self._services,
             metrics=self._authentication_metrics,
         )
-        return authenticators(host, self._config, refused=RefusedLog(self._reactor).refused)
+        log = RefusedLog(self._reactor)
+
+        def refused(request: Request, reasons: list[str]) -> None:
+            self.instruments.attempts.failed(wrong=bool(reasons))
+            log.refused(request, reasons)
+
+        return authenticators(host, self._config, refused=refused)
 
     def _authorizer(self) -> Authorizer:
         resources = self.resources

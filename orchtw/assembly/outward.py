@@ -13,6 +13,7 @@ from orchtw.errors import ConfigError, NotFound
 from orchtw.objects import Object
 from orchtw.outbound.caller import Caller
 from orchtw.outbound.dialer import Dialer
+from orchtw.outbound.metrics import CallMetrics
 from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.outbound.tls import ClientTLS
 from orchtw.pki.files import read_certificates, read_key
@@ -45,10 +46,10 @@ def outward(config: Config, resources: Resources, origins: AllowedOrigins, reloa
     return Outward(dialer=Dialer(resources.clock), agents=agents, backends=backends, origins=origins)
 
 
-def caller(resources: Resources) -> Caller:
+def caller(resources: Resources, metrics: CallMetrics | None = None) -> Caller:
     """What webhooks and other servers are called by; it knows the Services of the cluster."""
     naming = resources.naming
-    return Caller(resources.clock, resolver(resources), f"{naming.api_server}/{naming.git_version}")
+    return Caller(resources.clock, resolver(resources), f"{naming.api_server}/{naming.git_version}", metrics)
 
 
 def resolver(resources: Resources) -> Resolver:

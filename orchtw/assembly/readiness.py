@@ -38,7 +38,7 @@ PRIORITY_HOOKS = ("priority-and-fairness-config-consumer", "priority-and-fairnes
 class Readiness:
     """`steps` are the names of the bootstrap steps that this process carries out; each is a start hook.
 
-    `priorities` says whether there is priority and fairness.
+    The store has `store_s` seconds to answer a check. `priorities` says whether there is priority and fairness.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class Readiness:
         controllers: Manager,
         steps: Sequence[str],
         clock: IReactorTime,
+        store_s: float,
         *,
         priorities: bool,
     ) -> None:
@@ -54,8 +55,8 @@ class Readiness:
         self.checks = checks = Checks(resources.naming)
         checks.add("ping", _pass)
         checks.add("log", LogFlow(clock))
-        checks.add("etcd", store_check(store.check, clock), EVERYWHERE - {LIVEZ})
-        checks.add("etcd", store_check(store.alive, clock), frozenset({LIVEZ}))
+        checks.add("etcd", store_check(store.check, clock, store_s), EVERYWHERE - {LIVEZ})
+        checks.add("etcd", store_check(store.alive, clock, store_s), frozenset({LIVEZ}))
         for name, check in store.dependencies.items():
             checks.add(name, dependency_check(name, check), EVERYWHERE - {LIVEZ})
         started = Condition("caches are not filled yet")

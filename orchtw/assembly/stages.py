@@ -22,9 +22,12 @@ from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
 from orchtw.filters.deadline import Deadline
 from orchtw.filters.impersonation import ImpersonationStage
+from orchtw.filters.metrics import MetricsStage
 from orchtw.filters.refusals import Refusals
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import VERBOSITY, RequestLog
+from orchtw.metrics.authentication import Attempts
+from orchtw.metrics.requests import RequestMetrics
 from orchtw.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
@@ -50,6 +53,8 @@ class Host:
     origins: AllowedOrigins
     limiting: Stage
     refuse: Callable[[Request, StatusError], Response]
+    requests: RequestMetrics
+    attempts: Attempts
     auditor: Auditor | None = None
 
 
@@ -59,16 +64,17 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("cors", lambda host, config: CORS(host.origins) if host.origins else None),
     ("audit-id", lambda host, config: AuditIdStage()),
     ("common-headers", lambda host, config: CommonHeaders()),
+    ("metrics", lambda host, config: MetricsStage(host.requests, host.clock.seconds)),
     ("request-log", lambda host, config: RequestLog(host.clock) if config.v >= VERBOSITY else None),
     ("refusals", lambda host, config: Refusals(host.refuse)),
     ("refused-requests", lambda host, config: RefusedRequests(host.auditor) if host.auditor else None),
-    ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s)),
+    ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s, host.requests.ended_late)),
     ("request-info", lambda host, config: RequestInfoStage()),
-    ("authentication", lambda host, config: AuthenticationStage(host.authenticator)),
+    ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),
     ("audit", lambda host, config: AuditStage(host.auditor) if host.auditor else None),
     ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),
     ("flow-control", lambda host, config: host.limiting),
-    ("authorization", lambda host, config: AuthorizationStage(host.authorizer)),
+    ("authorization", lambda host, config: AuthorizationStage(host.authorizer, host.attempts.authorization)),
 )
 """Place (see `filters.chain.ORDER`) and factory; None: the flags do without the stage."""
 

@@ -23,6 +23,7 @@ from orchtw.registry.surface import ServedSurface
 from orchtw.registry.system_metadata import Stamp
 from orchtw.registry.write_path import WritePath
 from orchtw.rules.uuids import SIZE, uuid_text
+from orchtw.storage.metrics import StoreTimes
 
 
 def admission(
@@ -54,7 +55,11 @@ def admission(
 
 
 def write_path(
-    resources: Resources, config: Config, admissions: Admissions, permissions: Permissions | None = None
+    resources: Resources,
+    config: Config,
+    admissions: Admissions,
+    permissions: Permissions | None = None,
+    times: StoreTimes | None = None,
 ) -> WritePath:
     """The one loop that all writes go through."""
     host = reservations.Host(
@@ -68,7 +73,7 @@ def write_path(
     stamp = Stamp(now=time.time, new_uid=new_uid)
     ownership = FieldOwnership(resources.targets, resources.naming)
     return WritePath(
-        resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload, permissions
+        resources.store, admissions, stamp, SystemRandom(), ownership, resources.offload, permissions, times
     )
 
 

@@ -13,6 +13,8 @@ from typing import Final
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from orchtw.metrics.token_cache import TokenCache
+
 _HOUR_S, _DAY_S = 3600, 86400
 BOUNDS_S: Final = (
     0, _HOUR_S // 2, _HOUR_S, 2 * _HOUR_S, 6 * _HOUR_S, 12 * _HOUR_S,
@@ -21,9 +23,13 @@ BOUNDS_S: Final = (
 
 
 class AuthenticationMetrics(Collector):
-    """Uses of service account tokens, by kind, and how long the certificates of clients still hold."""
+    """Uses of service account tokens, by kind, and how long the certificates of clients still hold.
+
+    `cache` is about tokens of others; its families are not among those that are collected here.
+    """
 
     def __init__(self) -> None:
+        self.cache = TokenCache()
         self.legacy_tokens = self.stale_tokens = self.valid_tokens = 0
         self._lifetimes = [0] * (len(BOUNDS_S) + 1)
         self._lifetimes_s = 0.0

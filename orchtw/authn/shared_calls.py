@@ -21,6 +21,9 @@ class SharedCalls(Generic[K, T]):
     def __len__(self) -> int:
         return len(self._running)
 
+    def __contains__(self, key: K) -> bool:
+        return key in self._running
+
     async def result(self, key: K, begin: Callable[[], Coroutine[Deferred[Any], Any, T]]) -> T:
         """What the call for `key` comes to, which is begun if none runs. Raises as it does."""
         call = self._running.get(key)

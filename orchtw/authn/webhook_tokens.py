@@ -15,6 +15,7 @@ from orchtw.authn.shared_calls import SharedCalls
 from orchtw.authn.verdicts import Accepted, Refused, Verdict, Verdicts, accepted
 from orchtw.config import Config
 from orchtw.errors import ConfigError, Unauthorized
+from orchtw.metrics.token_cache import TokenCache
 from orchtw.objects import Object
 from orchtw.outbound import retries
 from orchtw.outbound.caller import CallFailed
@@ -46,9 +47,17 @@ class WebhookTokens:
     """
 
     def __init__(
-        self, ask: Ask, verdicts: Verdicts, *, api_version: str, ttl_s: float, audiences: Sequence[str] = ()
+        self,
+        ask: Ask,
+        verdicts: Verdicts,
+        *,
+        api_version: str,
+        ttl_s: float,
+        audiences: Sequence[str] = (),
+        metrics: TokenCache | None = None,
     ) -> None:
         """`audiences` are this API's."""
+        self._metrics = metrics or TokenCache()
         self._ask = ask
         self._verdicts = verdicts
         self._api_version = api_version
@@ -61,11 +70,15 @@ class WebhookTokens:
         """The token's user. Raises Unauthorized (401) if the webhook does not know it or cannot be asked."""
         digest = self._verdicts.digest(shown.token, shown.audiences)
         known = self._verdicts.known(digest)
-        return self._found(shown, digest) if known is None else _user_of(known, shown)
+        if known is None:
+            return self._found(shown, digest)
+        self._metrics.hit()
+        return _user_of(known, shown)
 
     async def _found(self, shown: Shown, digest: bytes) -> UserInfo:
+        running = digest in self._calls
         asked = self._calls.result(digest, lambda: self._asked(shown.token, shown.audiences, digest))
-        return _user_of(await asked, shown)
+        return _user_of(await self._metrics.missed(asked, shared=running), shown)
 
     async def _asked(self, token: str, audiences: Sequence[str], digest: bytes) -> Verdict:
         try:
@@ -116,6 +129,7 @@ def from_flags(host: Host, config: Config) -> WebhookTokens | None:
         ),
         ttl_s=config.authentication_token_webhook_cache_ttl_s,
         audiences=host.accounts.audiences,
+        metrics=host.metrics.cache,
     )
 
 

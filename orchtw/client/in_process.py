@@ -131,14 +131,23 @@ class Follow:
             receiver.ended(error)
 
 
+Asked = Callable[[str, Resource, str], None]
+"""Is told of each request: its verb as metrics have it, its resource and sub-resource."""
+
+
+def _nobody(verb: str, resource: Resource, subresource: str) -> None:
+    """Nobody is told."""
+
+
 @attrs.frozen(slots=True, eq=False)
 class Registry:
-    """The parts of the server that in-process clients share."""
+    """The parts of the server that in-process clients share. `asked` is told of their requests."""
 
     targets: Targets
     writes: WritePath
     deletion: Deletion
     cacher: Cacher
+    asked: Asked = _nobody
     index: RESTMapper = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -230,6 +239,11 @@ class InProcessClient:
         self._index = registry.index
         self._user = user
 
+    def _asked(self, verb: str, resource: Resource, subresource: str = "") -> Target:
+        """The target of a request, which is counted. Raises NotFound (404)."""
+        self._registry.asked(verb, resource, subresource)
+        return self._index.target(resource)
+
     async def discover(self) -> Discovered:
         """Never fails: the resources are this process' own."""
         return Discovered(self._index.resources())
@@ -245,7 +259,7 @@ class InProcessClient:
         return self._index.by_kind(api_version, kind)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Object:
-        target = self._index.target(resource)
+        target = self._asked("GET", resource)
         entry = await self._entry(target, namespace, name)
         if entry is None:
             raise NotFound.of(resource.plural, resource.group, name)
@@ -254,7 +268,7 @@ class InProcessClient:
         return target.load(entry)
 
     async def find(self, resource: Resource, namespace: str, name: str) -> Item | None:
-        target = self._index.target(resource)
+        target = self._asked("GET", resource)
         entry = await self._entry(target, namespace, name)
         return None if entry is None else CachedItem(target, entry)
 
@@ -265,19 +279,19 @@ class InProcessClient:
         return target.stored.get(namespace, name)
 
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
-        target = self._index.target(resource)
+        target = self._asked("LIST", resource)
         if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
         found = self._select(target, namespace, labels, fields)
         return Listing([CachedItem(target, entry) for entry in found], str(self._registry.cacher.revision))
 
     def watch(self, resource: Resource, since: str, receiver: Receiver) -> Follow:
-        follow = Follow(self._index.target(resource), receiver)
+        follow = Follow(self._asked("WATCH", resource), receiver)
         follow.start(int(since))
         return follow
 
     async def create(self, resource: Resource, namespace: str, obj: Object) -> Object:
-        target = self._index.target(resource)
+        target = self._asked("POST", resource)
         write = self._write(target, namespace, obj.get("metadata", {}).get("name", ""))
         writes = self._registry.writes
         return await writes.read(target, await writes.create(write, _canonical(target, obj)))
@@ -285,7 +299,7 @@ class InProcessClient:
     async def update(
         self, resource: Resource, namespace: str, name: str, obj: Object, subresource: str = ""
     ) -> Object:
-        target = self._index.target(resource)
+        target = self._asked("PUT", resource, subresource)
         write = self._write(target, namespace, name, subresource)
         written = await self._registry.writes.update(write, lambda live: _canonical(target, obj))
         return await self._registry.writes.read(target, written.entry)
@@ -293,7 +307,7 @@ class InProcessClient:
     async def patch(
         self, resource: Resource, namespace: str, name: str, changes: Object, subresource: str = ""
     ) -> Object:
-        target = self._index.target(resource)
+        target = self._asked("PATCH", resource, subresource)
 
         def apply(live: Object | None) -> Object:
             """The live object with the changes; its version is a precondition only if they name one."""
@@ -309,7 +323,7 @@ class InProcessClient:
     async def apply(
         self, resource: Resource, namespace: str, name: str, wanted: Object, manager: str, size_bytes: int = 0
     ) -> None:
-        target, writes = self._index.target(resource), self._registry.writes
+        target, writes = self._asked("APPLY", resource), self._registry.writes
         document = {"apiVersion": resource.api_version, "kind": resource.kind, **wanted}
         fields, now = writes.field_manager(target, ""), writes.timestamp()
 
@@ -326,14 +340,14 @@ class InProcessClient:
     async def delete(
         self, resource: Resource, namespace: str, name: str, options: DeleteOptions = PLAIN_DELETE
     ) -> bool:
-        write = self._write(self._index.target(resource), namespace, name)
+        write = self._write(self._asked("DELETE", resource), namespace, name)
         return (await self._registry.deletion.delete(write, options)).gone
 
     async def delete_collection(
         self, resource: Resource, namespace: str, options: DeleteOptions = PLAIN_DELETE, *, labels: str = "",
         fields: str = "",
     ) -> int:
-        target = self._index.target(resource)
+        target = self._asked("DELETECOLLECTION", resource)
         deleted = 0
 
         async def delete(entry: Entry) -> None:

@@ -13,6 +13,7 @@ import attrs
 
 from orchtw import gates
 from orchtw.cipher_suites import CIPHER_SUITES
+from orchtw.config import metrics
 from orchtw.config.audit_checks import audit_problems
 from orchtw.rules.ports import HIGHEST
 
@@ -69,6 +70,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_election(config),
         *_accounts(config),
         *_signing(config),
+        *metrics.problems(config),
         *audit_problems(config),
         *(
             _one_of("orchlet-preferred-address-types", each, ADDRESS_TYPES)
@@ -135,6 +137,7 @@ def _numbers(config: Config) -> list[str]:
     problems += _in_flight(config)
     positive = (
         ("request-timeout", config.request_timeout_s),
+        ("etcd-healthcheck-timeout", config.etcd_healthcheck_timeout_s),
         ("min-request-timeout", config.min_request_timeout),
         ("max-connections", config.max_connections),
         ("idle-timeout", config.idle_timeout_s),

@@ -22,6 +22,7 @@ from orchtw.config.authorization import Authorization
 from orchtw.config.checks import port_range
 from orchtw.config.cluster import Cluster
 from orchtw.config.controllers import Controllers
+from orchtw.config.metrics import Metrics
 from orchtw.config.server import Server
 from orchtw.config.signing import Signing
 from orchtw.config.store import Storage
@@ -42,6 +43,7 @@ class Config(
     ServiceAccounts,
     Authentication,
     Storage,
+    Metrics,
     Server,
 ):
     """How one API server is to run. Attributes are the flags' names; `_s` at the end means seconds.

@@ -18,6 +18,9 @@ class Storage:
     etcd_compaction_interval_s: float = attrs.field(
         default=300.0, metadata=about("Storage", "Time for which the store keeps history.", DURATION)
     )
+    etcd_healthcheck_timeout_s: float = attrs.field(
+        default=2.0, metadata=about("Storage", "Time in which the store must answer a health check.", DURATION)
+    )
     event_ttl_s: float = attrs.field(
         default=3600.0,
         metadata=about("Storage", "Time for which Events are kept after their last write; 0: for ever.", DURATION),

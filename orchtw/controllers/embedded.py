@@ -17,6 +17,7 @@ from orchtw.authz.decision import Authorizer, Decision
 from orchtw.client.in_process import InProcessClient, Registry
 from orchtw.client.interface import Client
 from orchtw.client.leader_election import Terms
+from orchtw.client.work_queue import QueueMetrics
 from orchtw.config import Config
 from orchtw.controllers import chosen, enabled
 from orchtw.controllers.certificates.approving import Approver
@@ -24,7 +25,7 @@ from orchtw.controllers.certificates.cleaning import Cleaner
 from orchtw.controllers.certificates.signing import Means, Signer
 from orchtw.controllers.claim_protection import ClaimProtection
 from orchtw.controllers.cluster_role_aggregation import ClusterRoleAggregationController
-from orchtw.controllers.controller import Host
+from orchtw.controllers.controller import Host, no_metrics
 from orchtw.controllers.garbage_collector import GarbageCollector
 from orchtw.controllers.manager import Manager, Settings
 from orchtw.controllers.namespace import NamespaceController
@@ -73,12 +74,14 @@ def embedded(
     identity: ControllerIdentity,
     signing: Means,
     charges: QuotaCharges,
+    metrics_for: Callable[[str], QueueMetrics] = no_metrics,
 ) -> Manager:
     """The controllers that the flags ask for, yet to be started; `lost` ends the process."""
     host = attrs.evolve(
         host_of(naming, registry, clock),
         access=AskedAccess(authorizer),
         run=signing.offload.run,
+        metrics_for=metrics_for,
         unsettled=charges.unsettled,
         foreign_charges_s=FOREIGN_CHARGES_S if charges.shared else 0.0,
     )

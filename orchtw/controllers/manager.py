@@ -63,6 +63,11 @@ class Manager(Service):
                 lost=lost or self._nobody,
             )
 
+    @property
+    def leading(self) -> bool | None:
+        """Whether this process holds the lease; None: it does not ask for it."""
+        return None if self._elector is None else self._elector.leading
+
     def startService(self) -> None:
         """Work, or wait for the lease."""
         super().startService()  # type: ignore[no-untyped-call]

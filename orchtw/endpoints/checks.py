@@ -109,12 +109,12 @@ def dependency_check(name: str, check: Callable[[], Awaitable[None]]) -> Run:
     return run
 
 
-def store_check(check: Callable[[], Any], clock: IReactorTime) -> Run:
-    """Check `etcd`: one of the store's own coroutine functions `check` and `alive`, given STORE_TIMEOUT_S."""
+def store_check(check: Callable[[], Any], clock: IReactorTime, timeout_s: float = STORE_TIMEOUT_S) -> Run:
+    """Check `etcd`: one of the store's own coroutine functions `check` and `alive`, given `timeout_s`."""
 
     async def within_time() -> None:
         try:
-            await Deferred.fromCoroutine(check()).addTimeout(STORE_TIMEOUT_S, clock)
+            await Deferred.fromCoroutine(check()).addTimeout(timeout_s, clock)
         except TimeoutError as error:
             raise CheckFailed("error getting data from etcd: context deadline exceeded") from error
         except Exception as error:

@@ -14,6 +14,7 @@ ORDER: Final = (
     "cors",
     "audit-id",
     "common-headers",
+    "metrics",
     "request-log",
     "refusals",
     "refused-requests",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -14,6 +14,16 @@ from orchtw.errors import StatusError, Timeout
 from orchtw.filters.chain import Proceed
 from orchtw.request import Ending, Request, Response
 from orchtw.rules.options import request_timeout_s
+
+SOURCE: Final = "timeout-handler"
+"""How this stage is named where late endings are counted."""
+
+Late = Callable[[str, str], None]
+"""Is told of a request that ended after its answer: by whom it was noticed, and whether it went well."""
+
+
+def _say_nothing(source: str, status: str) -> None:
+    """Nobody is told."""
 
 
 class Deadline:
@@ -26,8 +36,9 @@ class Deadline:
 
     _log = Logger()
 
-    def __init__(self, clock: IReactorTime, limit_s: float) -> None:
+    def __init__(self, clock: IReactorTime, limit_s: float, late: Late = _say_nothing) -> None:
         self._clock = clock
+        self._late = late
         self._limit_s = limit_s
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
@@ -44,12 +55,19 @@ class Deadline:
         running = Deferred.fromCoroutine(answer)
         if running.called or request.passed_on:
             return await running
-        timer = self._clock.callLater(limit_s, waiting.errback, Timeout.request())
+
+        def give_up() -> None:
+            request.given_up = True
+            waiting.errback(Timeout.request())
+
+        timer = self._clock.callLater(limit_s, give_up)
 
         def finished(result: Response | Failure) -> None:
             in_time = timer.active()
             if in_time:
                 timer.cancel()
+            else:
+                self._late(SOURCE, "ok" if isinstance(result, Response) else "error")
             if not waiting.called:
                 waiting.callback(result)
             elif isinstance(result, Response):

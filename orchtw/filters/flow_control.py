@@ -18,8 +18,9 @@ _REFUSAL: Final = b"Too many requests, please try again later.\n"
 _REFUSAL_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Retry-After", "1"))
 
 
-def too_many_requests() -> Response:
+def too_many_requests(request: Request) -> Response:
     """The plain answer to a request that finds no place (reference ERR-35)."""
+    request.given_up = True
     return Response(
         code=429, content_type="text/plain; charset=utf-8", body=_REFUSAL, headers=list(_REFUSAL_HEADERS)
     )
@@ -80,7 +81,7 @@ class PriorityAndFairness:
         queued = await self._control.room.wait(request, flow, seating, seats)
         if not isinstance(queued, Queued):
             self._control.in_flight.dropped[kind_of(request.info.verb)] += 1
-            return too_many_requests()
+            return too_many_requests(request)
         return await self._serve(request, proceed, flow, seating, queued.seats, queued.pool, queued.queue)
 
     async def _serve(

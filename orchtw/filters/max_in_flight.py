@@ -33,7 +33,7 @@ class MaxInFlight:
         mark, limit = self._in_flight.executing[kind], self._limits[kind]
         if limit and mark.count >= limit and self._administrators not in user.groups:
             self._in_flight.dropped[kind] += 1
-            return _refuse()
+            return _refuse(request)
         return self._serve(request, proceed, mark)
 
     async def _serve(self, request: Request, proceed: Proceed, mark: Watermark) -> Response:
@@ -50,5 +50,5 @@ class MaxInFlight:
                 mark.leave()
 
 
-async def _refuse() -> Response:
-    return too_many_requests()
+async def _refuse(request: Request) -> Response:
+    return too_many_requests(request)

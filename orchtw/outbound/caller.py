@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -13,14 +14,17 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from orchtw.errors import ConfigError, TooManyRequests
+from orchtw.metrics.registry import Registry
 from orchtw.outbound.credentials import CredentialsError, Shown
 from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.dialer import Unreachable
 from orchtw.outbound.lost import Lost, Stale
+from orchtw.outbound.metrics import CallMetrics
 from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.pools import Pools, Way, web_module
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver, Unresolved
+from orchtw.outbound.trust import NO_NAMES
 from orchtw.outbound.turns import Crowded, Turns
 from orchtw.outbound.words import said_by, status_words
 from orchtw.rules.causes import go_quote
@@ -103,8 +107,9 @@ class Caller(Service):
     Redirects are not followed, no proxy is used, no cookies are kept. `agent` is the User-Agent.
     """
 
-    def __init__(self, reactor: Any, resolver: Resolver, agent: str) -> None:
+    def __init__(self, reactor: Any, resolver: Resolver, agent: str, metrics: CallMetrics | None = None) -> None:
         self._reactor = reactor
+        self._metrics = metrics or CallMetrics(Registry())
         self._pools = Pools(reactor, resolver)
         self._agent = agent
         self._running: set[Deferred[Any]] = set()
@@ -150,7 +155,16 @@ class Caller(Service):
         self, remote: Remote, question: Question, *, timeout_s: float, limit_bytes: int = ANSWER_BYTES
     ) -> Answer:
         """A whole answer, whatever its code. Raises CallFailed; who cancels it drops the connection."""
-        return await self._in_time(self._ask(remote, question, limit_bytes), remote, question, timeout_s)
+        began, code = perf_counter(), 0
+        try:
+            answer = await self._in_time(self._ask(remote, question, limit_bytes), remote, question, timeout_s)
+            code = answer.code
+            return answer
+        except CallFailed as problem:
+            self._metrics.missing_names.value += NO_NAMES in problem.why
+            raise
+        finally:
+            self._metrics.called(question.method, remote.host, code, perf_counter() - began)
 
     async def open(self, remote: Remote, question: Question, *, timeout_s: float) -> IResponse:
         """The head of an answer, which must come in time; the body is `deliverBody`'s to give, in whatever time.

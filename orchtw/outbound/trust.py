@@ -63,6 +63,10 @@ class Verifier:
         return _expired(certificate) if number in _EXPIRY else _OTHERS.get(number, _UNKNOWN)
 
 
+NO_NAMES = "x509: certificate relies on legacy Common Name field, use SANs instead"
+"""Why a certificate is refused that has no alternative names."""
+
+
 def wrong_name(certificate: x509.Certificate, host: str) -> str:
     """Why a certificate is not for `host`, a name or an IP address; empty: it is."""
     try:
@@ -80,7 +84,7 @@ def wrong_name(certificate: x509.Certificate, host: str) -> str:
         return f"x509: certificate is valid for {_listed(names)}, not {host}"
     common = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     if not addresses and any(_matches(str(each.value).lower(), host.lower()) for each in common):
-        return "x509: certificate relies on legacy Common Name field, use SANs instead"
+        return NO_NAMES
     return f"x509: certificate is not valid for any names, but wanted to match {host}"
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, Final, TypeVar
 
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.threadpool import ThreadPool
 
 from orchtw.errors import TooManyRequests
+from orchtw.metrics.series import Histogram
 
 T = TypeVar("T")
 
@@ -18,11 +20,14 @@ INLINE_BYTES: Final = 64 * 1024
 MAX_WAITING_BYTES: Final = 256 << 20
 """Input that may wait for the thread, of all requests together."""
 
+SECONDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+
 
 class Offload:
     """One worker thread for pure computations on large inputs.
 
     One, because threads share the interpreter: each more that computes would make the reactor wait for another turn.
+    `seconds` measures how long results take, with the wait for the thread.
     """
 
     def __init__(self, reactor: Any, *, inline_bytes: int = INLINE_BYTES) -> None:
@@ -30,6 +35,12 @@ class Offload:
         self._inline_bytes = inline_bytes
         self._pool: Any = ThreadPool(minthreads=0, maxthreads=1, name="compute")
         self._waiting_bytes = 0
+        self.seconds = Histogram(SECONDS)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Input of what waits for the thread, and of what it works on."""
+        return self._waiting_bytes
 
     def start(self) -> None:
         """Allow threads; until then, and after `stop`, everything is done at once."""
@@ -50,8 +61,10 @@ class Offload:
         if self._waiting_bytes + size_bytes > MAX_WAITING_BYTES:
             raise TooManyRequests("too many large requests are being worked on", {"retryAfterSeconds": 1})
         self._waiting_bytes += size_bytes
+        began = perf_counter()
         try:
             result: T = await deferToThreadPool(self._reactor, self._pool, work)
             return result
         finally:
             self._waiting_bytes -= size_bytes
+            self.seconds.observe(perf_counter() - began)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from time import perf_counter
 from typing import TypeVar
-
-from twisted.internet.defer import Deferred
 
 from orchtw.apply.field_manager import FieldManager
 from orchtw.errors import AlreadyExists, Conflict, MethodNotAllowed, NotFound
+from orchtw.metrics.registry import Registry
 from orchtw.objects import Object
 from orchtw.registry.admissions import Admission, Admissions, Submission
 from orchtw.registry.converting import run_converting
@@ -32,6 +32,7 @@ from orchtw.rules.options import DeleteOptions
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue, Op, Outcome, Store
+from orchtw.storage.metrics import StoreTimes
 from orchtw.watch.entry import Entry
 
 T = TypeVar("T")
@@ -57,8 +58,10 @@ class WritePath:
         ownership: FieldOwnership,
         offload: Offload,
         permissions: Permissions | None = None,
+        times: StoreTimes | None = None,
     ) -> None:
         self._store = store
+        self._times = times or StoreTimes(Registry())
         self._permissions = permissions
         self._admissions = admissions
         self._stamp = stamp
@@ -113,7 +116,7 @@ class WritePath:
                 return target.as_written(self._pretend_create(write, prepared), new)
             _check_open(stored)  # again: nothing comes into a collection after it was closed
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
-            outcome = await self._commit(op, hold)
+            outcome = await self._commit(stored, op, hold)
         finally:
             _end(hold, admission)
         if not outcome.revision:
@@ -203,7 +206,7 @@ class WritePath:
             if write.dry_run:
                 return Written(target.as_written(prepared.entry(live.revision), new))
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
-            outcome = await self._commit(op, hold)
+            outcome = await self._commit(stored, op, hold)
         finally:
             _end(hold, admission)
         if not outcome.revision:
@@ -251,7 +254,7 @@ class WritePath:
             if write.dry_run:
                 return write.target.as_written(prepared.entry(live.revision), new)
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
-            outcome = await self._commit(op, hold)
+            outcome = await self._commit(stored, op, hold)
         finally:
             if hold is not None:
                 hold.end()
@@ -265,7 +268,8 @@ class WritePath:
         if write.dry_run:
             return Outcome(live.revision)
         hold = None if old is None else await self._reserve(write, len(live.raw), None, old, _nothing)
-        return await self._commit(Op(write.target.stored.prefix + live.key, None, live.revision), hold)
+        stored = write.target.stored
+        return await self._commit(stored, Op(stored.prefix + live.key, None, live.revision), hold)
 
     async def _check_grants(
         self, write: Write, size: int, wanted: Object, live: Object | None, admission: Admission | None
@@ -298,8 +302,11 @@ class WritePath:
     async def _run(self, size_bytes: int, work: Callable[[], T]) -> T:
         return await run_converting(self._offload.run, size_bytes, work)
 
-    def _commit(self, op: Op, hold: Hold | None) -> Deferred[Outcome]:
-        return self._store.commit(op) if hold is None else hold.commit(self._store, op)
+    async def _commit(self, stored: Stored, op: Op, hold: Hold | None) -> Outcome:
+        began = perf_counter()
+        outcome = await (self._store.commit(op) if hold is None else hold.commit(self._store, op))
+        self._times.took(stored.prefix, op, perf_counter() - began)
+        return outcome
 
     @staticmethod
     def _entry(stored: Stored, prepared: Prepared, revision: int) -> Entry:

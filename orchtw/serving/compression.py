@@ -104,6 +104,11 @@ class GzipCache:
         """The size of the longest body that is kept: a quarter of the room."""
         return self._limit_bytes // 4
 
+    @property
+    def used_bytes(self) -> int:
+        """What it holds."""
+        return self._bytes
+
     def get(self, identity: Hashable) -> bytes | None:
         """The compressed body, or None."""
         body = self._bodies.get(identity)

@@ -119,6 +119,11 @@ class Listener(Service):
         self._bound.close()
         return succeed(None)
 
+    @property
+    def failed_handshakes(self) -> int:
+        """Connections that did not get through TLS."""
+        return self._listening.failed_handshakes
+
     def drain(self) -> Deferred[None]:
         """Fires when no request is in flight; streams count as requests."""
         return self.edge.drain()

@@ -157,6 +157,7 @@ class TLSServer(tcp.Server):
         return None
 
     def _refuse(self, problem: SSL.Error) -> Any:
+        self.server.failed_handshakes += 1
         # The reference server's answer to plain HTTP, in plain HTTP, word for word.
         if any("http request" in str(part) for part in problem.args):
             try:

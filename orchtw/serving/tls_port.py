@@ -21,7 +21,8 @@ class TLSPort(tcp.Port):
 
     At `max_connections` it accepts no more until one closes: the rest wait in the system's queue. The
     protocols that `factory` builds have the methods `handshakeCompleted` and `readConnectionLost`. A peer that
-    acknowledges nothing of what is sent to it for `stall_s` seconds is dropped.
+    acknowledges nothing of what is sent to it for `stall_s` seconds is dropped. `failed_handshakes` are those that
+    TLS has refused.
     """
 
     transport = TLSServer
@@ -40,6 +41,7 @@ class TLSPort(tcp.Port):
         self.tls = tls
         self.stall_s = stall_s
         self.transports: set[TLSServer] = set()
+        self.failed_handshakes = 0
         self._max_connections = max_connections
         self._full = False
         self._idle: list[Deferred[None]] = []

@@ -6,7 +6,7 @@ The `Cacher` lists the store once at one revision and then follows its changes; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -85,6 +85,14 @@ class Cacher:
     def damaged(self) -> int:
         """How many stored objects cannot be read."""
         return sum(len(cache.damaged) for cache in self._caches.values())
+
+    def held_bytes(self) -> Mapping[str, int]:
+        """Bytes that are held for readers beside the objects, by what for."""
+        return {
+            "history": self._shared.superseded.used_bytes,
+            "snapshots": sum(cache.pins.bytes for cache in self._caches.values()),
+            "batches": self._shared.recent.used_bytes,
+        }
 
     def of(self, resource: StoredResource) -> ResourceCache:
         """The cache of a stored resource; raises NotFound (404) when it has been removed or never added."""

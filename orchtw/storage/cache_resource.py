@@ -91,7 +91,7 @@ class ResourceCache:
     watches are without them. `locked` says of objects why they cannot be read for now; who would list them must be
     told (`check_unlocked`), for nothing may be concluded from their absence. `large` has the keys of objects over
     LARGE_BYTES. A reader asks `freshness` first. Once it is `closed` it stays as it was: another cache, or none, has
-    taken its place.
+    taken its place. `loaded` objects came when it was filled; `raw_bytes` are those of all objects as stored.
     """
 
     def __init__(self, resource: StoredResource, shared: Shared) -> None:
@@ -99,7 +99,7 @@ class ResourceCache:
         self.dispatcher = Dispatcher(self.log, shared.head, shared.recent, shared.turns)
         self.pins = Pins(self.log)
         self.freshness = shared.freshness
-        self.loaded_revision = 0
+        self.loaded_revision = self.loaded = self.raw_bytes = 0
         self.closed = False
         self._resource = resource
         self._prefix = resource.prefix
@@ -118,6 +118,11 @@ class ResourceCache:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    @property
+    def prefix(self) -> str:
+        """The start of its keys in the store."""
+        return self._prefix
 
     @property
     def revision(self) -> int:
@@ -221,6 +226,7 @@ class ResourceCache:
         """Take in what the store held at the start; `begin` follows."""
         key = store_key[self._prefix_length :]
         self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
+        self.loaded += 1
         self._note_size(key, entry)
 
     def set_aside(self, store_key: str, revision: int, now: float = 0.0, locked: str = "") -> bool:
@@ -257,6 +263,8 @@ class ResourceCache:
         self._ordered.put(new)
         self._entries[new.key] = new
         self._note_size(new.key, new)
+        if old is not None:
+            self.raw_bytes -= len(old.raw)
         return self._happened(change.revision, key, old, new, now)
 
     def _not_aside(self, key: str) -> None:
@@ -267,10 +275,13 @@ class ResourceCache:
         self._ordered.remove(key)
         del self._entries[key]
         self.large.discard(key)
+        self.raw_bytes -= len(old.raw)
         return self._happened(revision, key, old, None, now)
 
     def _note_size(self, key: str, entry: Entry) -> None:
-        if len(entry.raw) > LARGE_BYTES:
+        size = len(entry.raw)
+        self.raw_bytes += size
+        if size > LARGE_BYTES:
             self.large.add(key)
         elif self.large:
             self.large.discard(key)

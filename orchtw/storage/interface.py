@@ -8,12 +8,14 @@ Every method of `Store` is called on the reactor thread and every answer comes b
 from __future__ import annotations
 
 import abc
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import attrs
 from twisted.internet.defer import Deferred
+
+from orchtw.metrics.series import Shown
 
 # Positional on purpose: these four are made for every write, and keyword calls cost a third more.
 
@@ -171,6 +173,10 @@ class Store(abc.ABC):
     def size_bytes(self) -> int:
         """What the store takes on this machine's disk."""
         return 0
+
+    def metrics(self) -> Iterable[Shown[Any]]:
+        """What the store measures of itself."""
+        return ()
 
     @property
     def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:

@@ -6,8 +6,8 @@ the threads' side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorFromThreads, IReactorTime
@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 
 from orchtw import errors
 from orchtw.config import Config
+from orchtw.metrics.series import GAUGE, Read, Shown, Single, one
 from orchtw.storage import sqlite_reader
 from orchtw.storage.feed import Feed
 from orchtw.storage.interface import (
@@ -180,6 +181,20 @@ class SqliteStore(Store):
     def size_bytes(self) -> int:
         """See `Store.size_bytes`: the file and its log."""
         return self._file.file_bytes() + self._file.wal_bytes()
+
+    def metrics(self) -> Iterable[Shown[Any]]:
+        """See `Store.metrics`."""
+        measured, file = self._writer.measured, self._file
+        return (
+            Read(one(lambda: self._queued_ops), "orchtw_store_queued_writes", GAUGE, "Writes yet to be answered."),
+            Read(one(lambda: self._queued_bytes), "orchtw_store_queued_bytes", GAUGE, "Bytes of these writes."),
+            Read(one(file.wal_bytes), "orchtw_store_log_bytes", GAUGE, "Bytes of the store's log."),
+            Single(measured.batches, "orchtw_store_batch_writes", "Writes that are committed together."),
+            Single(measured.commits, "orchtw_store_commit_seconds", "Time that a commit takes in seconds."),
+            Single(measured.checkpoints, "orchtw_store_checkpoint_seconds", "Time to fold the log into the file."),
+            Single(measured.cuts, "orchtw_store_log_cut_seconds", "Time to cut the log back to nothing."),
+            Single(measured.slices, "orchtw_store_background_seconds", "Time of a slice of background work."),
+        )
 
     def _refusal(self, op: Op) -> errors.StatusError | None:
         if not self._open:

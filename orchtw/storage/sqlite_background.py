@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred
 
 from orchtw.storage.sqlite_compaction import Compaction
+from orchtw.storage.sqlite_measured import Measured
 from orchtw.storage.sqlite_sealing import Sealing
 from orchtw.storage.sqlite_shrink import Shrinking
 
@@ -43,8 +44,11 @@ class Background:
         connection: sqlite3.Connection,
         answer: Callable[[Deferred[Any], object], None],
         now: Callable[[], float] = time.monotonic,
+        *,
+        measured: Measured | None = None,
     ) -> None:
         self._connection = connection
+        self._measured = measured or Measured()
         self._now = now
         self._pause_until = 0.0
         self._truncating = False
@@ -112,6 +116,7 @@ class Background:
             self._shrinking.look()
 
     def _pace(self, task: Task, began: float, ended: float) -> None:
+        self._measured.slices.observe(ended - began)
         self._pause_until = 2 * ended - began
         if ended - began > SLICE_S:
             self._amounts[task] = max(task.least // 4, self._amounts[task] // 2)
@@ -124,6 +129,7 @@ class Background:
         Nobody is waited for: a backup may read for long, and writes would wait as well.
         """
         execute = self._connection.execute
+        began = self._now()
         try:
             (patience_ms,) = execute("PRAGMA busy_timeout").fetchone()
             execute("PRAGMA busy_timeout = 0")
@@ -132,5 +138,6 @@ class Background:
             finally:
                 execute(f"PRAGMA busy_timeout = {patience_ms}")
             self._truncating = bool(busy)
+            self._measured.cuts.observe(self._now() - began)
         except sqlite3.Error:
             self._truncating = False

@@ -10,11 +10,14 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 
 from twisted.logger import Logger
 
+from orchtw.metrics.series import Histogram
 from orchtw.storage.sqlite_errors import sentence
+from orchtw.storage.sqlite_measured import Measured
 
 PASS_PAGES = 2000  # written, at most, before a pass begins: 16 MiB, typically half of that
 REST_PAGES = 250  # what the writer copies itself: about 2 ms
@@ -23,14 +26,16 @@ PASS_S = 10.0  # what nobody waits longer for
 
 
 class Checkpoints:
-    """The thread, and the writer's account of what it has written. `open_connection` is called in the thread.
+    """The thread, and the writer's account of what it has written.
 
-    Without a connection there is no thread after all: then the writer's own checkpoints bound the log.
+    `open_connection` is called in the thread; `took` measures its passes. Without a connection there is no thread
+    after all: then the writer's own checkpoints bound the log.
     """
 
     _log = Logger()
 
-    def __init__(self, open_connection: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, open_connection: Callable[[], sqlite3.Connection], took: Histogram | None = None) -> None:
+        self._took = took or Measured().checkpoints
         self._open = open_connection
         self._asked: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="store-checkpoint", daemon=True)
@@ -98,7 +103,7 @@ class Checkpoints:
 
     def _pass(self, connection: sqlite3.Connection) -> None:
         """Copy until little is left that came meanwhile."""
-        behind = 0
+        behind, began = 0, time.perf_counter()
         try:
             for _ in range(ROUNDS):
                 log, copied = copy(connection)
@@ -109,6 +114,7 @@ class Checkpoints:
         except sqlite3.Error as exc:
             self._failed(exc)
         finally:
+            self._took.observe(time.perf_counter() - began)
             self._idle.set()
 
     def _failed(self, exc: sqlite3.Error) -> None:

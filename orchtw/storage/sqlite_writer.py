@@ -26,6 +26,7 @@ from orchtw.storage.sqlite_checksum import checksum
 from orchtw.storage.sqlite_errors import sentence
 from orchtw.storage.sqlite_expiry import NOTHING, Due, Expiry
 from orchtw.storage.sqlite_file import StoreFile
+from orchtw.storage.sqlite_measured import Measured
 from orchtw.storage.sqlite_reader import answer, read_head, read_rows, unreadable
 from orchtw.storage.sqlite_schema import PAGE_BYTES
 
@@ -88,6 +89,7 @@ class Writer:
         self._inserts = [""] + [_insert(count) for count in range(1, ROWS_A_STATEMENT + 1)]
         self.failure = ""
         self.missing = ""
+        self.measured = Measured()
 
     # On the reactor thread
 
@@ -175,9 +177,9 @@ class Writer:
         try:
             _, self._revision = read_head(self._connection)
             self._live = {key: rev for key, rev, created in self._connection.execute(LIVE) if created}
-            self._background = Background(self._connection, self._answer)
+            self._background = Background(self._connection, self._answer, measured=self.measured)
             self._expiry = Expiry(self._connection)
-            self._checkpoints = Checkpoints(self._file.checkpointer)
+            self._checkpoints = Checkpoints(self._file.checkpointer, self.measured.checkpoints)
         except sqlite3.Error as exc:
             self._connection.close()
             why = self._file.why(exc)
@@ -273,9 +275,12 @@ class Writer:
         batch += [(Op(key, None, revision), None) for revision, key in due.keys.items()]
         try:
             self._refuse_if_missing()
+            began = time.perf_counter()
             self._decide(batch, plan)
             rows = self._known(batch, plan)
             self._insert(plan)
+            self.measured.batches.observe(len(batch))
+            self.measured.commits.observe(time.perf_counter() - began)
         except Exception as exc:  # noqa: BLE001 - the callers must hear, and the thread goes on
             self._undo(plan)
             if due.revisions:

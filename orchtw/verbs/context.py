@@ -16,6 +16,7 @@ from orchtw.rules.paging import Tokens
 from orchtw.schema.codec.codecs import Codecs, KindCodec
 from orchtw.storage.cache import Cacher
 from orchtw.storage.interface import Store
+from orchtw.verbs.list_metrics import ListMetrics
 from orchtw.verbs.representation import Representations
 
 
@@ -29,6 +30,7 @@ class Reading:
     tokens: Tokens
     offload: Offload
     representations: Representations
+    lists: ListMetrics
     chunked_lists: bool = True
 
 

@@ -10,13 +10,12 @@ from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, RequestInfo, Response
 from orchtw.rules.request_info import check_segments
-from orchtw.schema.catalogue import ResourceType
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.call import Call
 
 Verb = Callable[[Call], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
-Deprecated = Callable[[RequestInfo, ResourceType], None]
+Deprecated = Callable[[RequestInfo, str], None]
 Virtual = Mapping[tuple[str, str, str], Mapping[str, Endpoint]]
 
 PAGE_NOT_FOUND = b"404 page not found\n"
@@ -76,7 +75,7 @@ class ResourceHandler:
         """The three signals of reference VER-8: the client's warning, the audit event's annotations, the metric."""
         request.warnings.append(target.deprecation)
         request.annotations |= self._annotations(target)
-        self._deprecated(info, target.resource)
+        self._deprecated(info, target.resource.removed or "")
 
     def _annotations(self, target: Target) -> dict[str, str]:
         annotations = {self._naming.deprecated_annotation: "true"}

@@ -14,6 +14,7 @@ import attrs
 import orjson
 
 from orchtw.errors import StatusError, TooManyRequests
+from orchtw.metrics.series import Histogram
 from orchtw.objects import Object
 from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.registry.target import Forms, Target
@@ -42,9 +43,17 @@ TEXT_STRIDE = 8  # objects made into YAML or indented JSON between two looks at 
 
 
 class Representations:
-    """Makes responses; one per process, shared by all verbs."""
+    """Makes responses; one per process, shared by all verbs. `sent` measures the events of a group, version, kind."""
 
-    def __init__(self, codecs: Codecs, transforms: Transforms, turns: Turns, offload: Offload) -> None:
+    def __init__(
+        self,
+        codecs: Codecs,
+        transforms: Transforms,
+        turns: Turns,
+        offload: Offload,
+        sent: Callable[[str, str, str], Histogram] | None = None,
+    ) -> None:
+        self._sent = sent
         self._codecs = codecs
         self._offload = offload
         self._turns = turns
@@ -170,8 +179,13 @@ class Representations:
         """The form of a watch's events."""
         if accept.transform is not None:
             check_transform(accept, target.resource.kind, is_list=False)
-            return self._transforms.wire(target, accept, params)
-        return self._wires.plain(target, accept.format)
+            wire = self._transforms.wire(target, accept, params)
+        else:
+            wire = self._wires.plain(target, accept.format)
+        if self._sent is not None:
+            resource = target.resource
+            wire.sent = self._sent(resource.group, resource.version, resource.kind)
+        return wire
 
     async def encode_large(self, target: Target, entries: Sequence[Entry], accept: Negotiated) -> None:
         """Make what large ones among `entries` lack for lists and watches in a format, one by one in the thread.

@@ -19,7 +19,7 @@ from orchtw.verbs.call import Call
 from orchtw.verbs.context import Reading
 from orchtw.verbs.slices import in_turns
 from orchtw.watch.entry import Entry
-from orchtw.watch.selection import Selection
+from orchtw.watch.selection import Selection, by_key
 
 STRIDE: Final = 64  # entries tested between two looks at the clock
 BUILD_STRIDE: Final = 4  # values decoded between two looks
@@ -47,14 +47,20 @@ async def state_of(context: Reading, call: Call, options: ListOptions, selection
     if (wait := stored.cache.freshness.due(options.revision)) is not None:
         await wait
     revision = context.cacher.revision
-    return await _chosen(context, stored.cache.candidates(selection), selection, options.limit, revision)
+    return await _chosen(context, call, stored.cache.candidates(selection), selection, options.limit, revision)
 
 
-async def _chosen(context: Reading, entries: Entries, selection: Selection, limit: int, revision: int) -> State:
+async def _chosen(
+    context: Reading, call: Call, entries: Entries, selection: Selection, limit: int, revision: int
+) -> State:
     """The selected ones of `entries`, which are those of the namespace."""
-    if selection.whole:
-        return State(entries, revision)
-    return State(await in_turns(context.cacher.turns, _select(entries, selection, limit)), revision)
+    found: Sequence[Entry] = entries
+    if not selection.whole:
+        found = await in_turns(context.cacher.turns, _select(entries, selection, limit))
+    index = "key" if selection.indexer is by_key else ""
+    returned = min(len(found), limit) if limit else len(found)
+    context.lists.cached(call.target.stored.prefix, index, len(entries), returned)
+    return State(found, revision)
 
 
 def _select(entries: Entries, selection: Selection, limit: int) -> Generator[None, None, list[Entry]]:
@@ -81,7 +87,7 @@ async def _past(context: Reading, call: Call, options: ListOptions, selection: S
         if (wait := call.target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
         entries = call.target.stored.cache.snapshot(selection.namespace, start)
-        return await _chosen(context, entries, selection, options.limit, context.cacher.revision)
+        return await _chosen(context, call, entries, selection, options.limit, context.cacher.revision)
     try:
         return await _exactly(context, call, options, selection, options.position.revision, start)
     except Expired:
@@ -101,7 +107,7 @@ async def _exactly(
     except Expired:
         return await _of_history(context, call, options, selection, revision, start)
     entries = await in_turns(context.cacher.turns, past.steps())
-    return await _chosen(context, entries, selection, options.limit, revision)
+    return await _chosen(context, call, entries, selection, options.limit, revision)
 
 
 async def _of_history(
@@ -113,16 +119,20 @@ async def _of_history(
     size = min(limit + 1, PAGE_ITEMS) if limit else PAGE_ITEMS
     begin = stored.prefix + start if start else ""
     found: list[Entry] = []
+    fetched = 0
     while True:
         page = await context.store.list(prefix, revision=revision, limit=size, start=begin)
+        fetched += len(page.items)
         for large, items in groupby(page.items, _is_large):
             if large:
                 found += [each for item in items for each in await _build_large(context, call, item, selection)]
             else:
                 found += await in_turns(context.cacher.turns, _build(call, list(items), selection))
         if limit and len(found) > limit:
+            context.lists.stored(stored.prefix, fetched, limit)
             return State(found[: limit + 1], revision, page.remaining + len(found) - limit - 1)
         if not page.more:
+            context.lists.stored(stored.prefix, fetched, len(found))
             return State(found, revision)
         begin = page.items[-1].key + "\0"
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from orchtw.errors import StatusError
+from orchtw.metrics.series import Histogram
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.target import Target
@@ -22,7 +23,7 @@ from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.verbs.pieces import Held
 from orchtw.verbs.text_forms import list_parts
 from orchtw.watch.entry import LARGE_BYTES, Entry
-from orchtw.watch.frames import BOOKMARK, ERROR, Wire, protobuf_frame
+from orchtw.watch.frames import BOOKMARK, ERROR, FRAME_BYTES, Wire, protobuf_frame
 from orchtw.watch.gate import Gate
 
 Params = Mapping[str, list[str]]
@@ -243,6 +244,7 @@ class TransformedWire:
     ) -> None:
         self.opens = accept.transform == "Table"
         self.gate: Gate | None = target.forms
+        self.sent = Histogram(FRAME_BYTES)
         self._transforms = transforms
         self._codecs = codecs
         self._naming = naming

@@ -23,6 +23,7 @@ class Dispatcher:
 
     def __init__(self, log: EventLog, head: Head, budget: Budget, turns: Turns) -> None:
         self.closed = False
+        self.expired = 0  # watches that had fallen behind the history
         self.turns = turns
         self._log = log
         self._head = head

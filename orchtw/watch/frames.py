@@ -13,6 +13,7 @@ from typing import Final, Protocol
 import orjson
 
 from orchtw.errors import StatusError
+from orchtw.metrics.series import Histogram, doubling
 from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
 from orchtw.schema.codec.wire import delimited, varint
 from orchtw.watch.entry import Entry
@@ -25,6 +26,8 @@ BOOKMARK: Final = "BOOKMARK"
 ERROR: Final = "ERROR"
 TYPES: Final = (ADDED, MODIFIED, DELETED, BOOKMARK, ERROR)
 
+FRAME_BYTES: Final = doubling(1024, 8)
+"""Bounds of the sizes of events."""
 
 Encoding = Callable[[Entry], bytes]
 SetVersion = Callable[[bytes, bytes], bytes]
@@ -33,11 +36,13 @@ SetVersion = Callable[[bytes, bytes], bytes]
 class Wire(Protocol):
     """A format of watch frames. `opens` says that a stream's first event looks different (`opening`).
 
-    `gate` is asked before frames are made; None: all can be made at once.
+    `gate` is asked before frames are made; None: all can be made at once. `sent` measures the events that watchers
+    are written, in bytes; those of one kind are measured together.
     """
 
     opens: bool
     gate: Gate | None
+    sent: Histogram
 
     def frame(self, event_type: str, entry: Entry, revision: int) -> bytes:
         """One event with `entry`, whose resourceVersion on the wire is `revision`."""
@@ -73,6 +78,7 @@ class JsonWire:
         gate: Gate | None = None,
     ) -> None:
         self.gate = gate
+        self.sent = Histogram(FRAME_BYTES)
         self._heads = {kind: b'{"type":"%b","object":%b' % (kind.encode(), type_prefix) for kind in TYPES}
         self._tail = tail
         self._set_version = set_version
@@ -119,6 +125,7 @@ class ProtobufWire:
         bookmark_raw: Callable[[int], bytes],
         status_raw: Callable[[StatusError], bytes],
     ) -> None:
+        self.sent = Histogram(FRAME_BYTES)
         self._type = (api_version, kind)
         self._raw = raw
         self._set_version = set_version

@@ -247,7 +247,9 @@ class Group:
             except Exception:  # noqa: BLE001 - whatever it is, the other members go on
                 self.log_failures.failure("a watch could not be written to")
                 member.end()
-        return [member for member in members if member not in lost] if lost else members
+        served = [member for member in members if member not in lost] if lost else members
+        self.wire.sent.observe_all(batch.sizes, len(served))
+        return served
 
     def _postpone(self, batch: Batch, members: list[GroupMember]) -> None:
         """These get the batch in the next turns, with what has come until then."""
@@ -287,7 +289,7 @@ class Group:
                 continue
             frame = event.shared_frame(wire, event_type)
             if frames and size + len(frame) > MAX_WRITE_BYTES and event.revision != until:
-                batches.append(Batch(after, until, chunks(frames)))
+                batches.append(_batch(after, until, frames))
                 frames = []
                 size = 0
             if not frames:
@@ -298,7 +300,7 @@ class Group:
         else:
             done = len(events)
         if frames:
-            batches.append(Batch(after, until, chunks(frames)))
+            batches.append(_batch(after, until, frames))
         return batches, done
 
     def event_type(self, event: Event) -> str | None:
@@ -328,6 +330,8 @@ class Group:
         if batches:
             member.cursor = batches[-1].until
             member.fresh = False
+            for batch in batches:
+                self.wire.sent.observe_all(batch.sizes)
             return batches[0].framed if len(batches) == 1 else b"".join([batch.framed for batch in batches])
         flushed = self._flushed_revision()
         if (fresh or not self._recent.ends_at(member.cursor)) and member.cursor < flushed:
@@ -408,6 +412,7 @@ class Group:
         if not frames:
             return b""
         member.fresh = False
+        self.wire.sent.observe_all(map(len, frames))
         return chunks(frames)
 
     def _large(self, member: GroupMember) -> Due | None:
@@ -420,6 +425,7 @@ class Group:
         pieces = None if event_type is None else event.pieces(self.wire, event_type)
         if pieces is not None:
             member.cursor, member.fresh = event.revision, False
+            self.wire.sent.observe(sum(map(len, pieces)))
         return pieces
 
     def _opened(self, event: Event, event_type: str) -> bytes:
@@ -461,3 +467,7 @@ class Group:
         self._held = None
         for member in self.members():
             member.end()
+
+
+def _batch(after: int, until: int, frames: list[bytes]) -> Batch:
+    return Batch(after, until, chunks(frames), tuple(map(len, frames)))

@@ -13,11 +13,15 @@ RECENT_TOTAL_BYTES: Final = 64 * 1024 * 1024  # of all groups together
 
 @attrs.frozen(slots=True, eq=False)
 class Batch:
-    """Frames joined and framed once: all of the group's events after revision `after` up to revision `until`."""
+    """Frames joined and framed once: all of the group's events after revision `after` up to revision `until`.
+
+    `sizes` are those of the frames.
+    """
 
     after: int
     until: int
     framed: bytes
+    sizes: tuple[int, ...] = ()
 
 
 @attrs.define(slots=True, eq=False)

@@ -195,12 +195,14 @@ class Watcher:
                     if pieces is not None:
                         self.fresh = False
                         self._go_to(first + 1)
+                        wire.sent.observe(sum(map(len, pieces)))
                         return pieces
                 frames.append((wire.opening if opens else wire.frame)(ADDED, entry, entry.revision))
                 self.fresh = False
                 size += len(frames[-1])
             first += 1
         self._go_to(first)
+        wire.sent.observe_all(map(len, frames))
         return chunks(frames) if frames else b""
 
     def _go_to(self, position: int) -> None:
@@ -239,6 +241,7 @@ class Watcher:
     def fail(self, error: StatusError) -> None:
         """Send an ERROR event with the error's Status, then end the stream."""
         if not self._ended:
+            self._dispatcher.expired += isinstance(error, Expired)
             self.write(chunk(self._wire.error(error)))
             self.end()
 

@@ -245,10 +245,10 @@ class FlowControlTests(TestCase):
         server = await self.serve()
         body = (await server.request("GET", "/metrics")).body.decode()
         for line in (
-            'apiserver_flowcontrol_request_concurrency_limit{priority_level="global-default"} 49.0',
-            'apiserver_current_inflight_requests{request_kind="readOnly"} 1.0',
-            'apiserver_dropped_requests_total{request_kind="mutating"} 0.0',
-            'apiserver_flowcontrol_current_executing_requests{flow_schema="exempt",priority_level="exempt"} 1.0',
+            'apiserver_flowcontrol_request_concurrency_limit{priority_level="global-default"} 49',
+            'apiserver_current_inflight_requests{request_kind="readOnly"} 1',
+            'apiserver_dropped_requests_total{request_kind="mutating"} 0',
+            'apiserver_flowcontrol_current_executing_requests{flow_schema="exempt",priority_level="exempt"} 1',
         ):
             self.assertIn(line, body)
 

@@ -16,6 +16,9 @@ from orchtw.errors import StatusError
 from orchtw.filters.chain import ORDER, line
 from orchtw.filters.max_in_flight import MaxInFlight
 from orchtw.flowcontrol.stats import InFlight
+from orchtw.metrics.authentication import Attempts
+from orchtw.metrics.registry import Registry
+from orchtw.metrics.requests import RequestMetrics
 from orchtw.naming import Naming
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
@@ -43,6 +46,8 @@ class TableTests(SynchronousTestCase):
             origins=AllowedOrigins(config.cors_allowed_origins),
             limiting=MaxInFlight(0, 0, "", InFlight(), Clock().seconds),
             refuse=refuse,
+            requests=RequestMetrics(Registry(), lambda *_names: None),
+            attempts=Attempts(Registry(), ()),
         )
         made = stages(host, config)
         line(made, handler)

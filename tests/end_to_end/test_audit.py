@@ -196,8 +196,8 @@ class LogTests(AuditCase):
         client = self.client(server)
         await self.busy(client, 3, "c")
         text = (await client.get("/metrics")).body.decode()
-        self.assertIn("\napiserver_audit_event_total 3.0\n", text)
-        self.assertIn('\napiserver_audit_level_total{level="Metadata"} 4.0\n', text)
+        self.assertIn("\napiserver_audit_event_total 3\n", text)
+        self.assertIn('\napiserver_audit_level_total{level="Metadata"} 4\n', text)
 
     async def test_starts_that_fail(self) -> None:
         """A policy that cannot be, and a log that cannot be written, end the start with one line each."""

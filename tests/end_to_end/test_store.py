@@ -228,7 +228,7 @@ class DamageTests(StoreCase):
         ready = await client.get("/readyz?verbose")
         self.assertEqual(ready.code, 200)
         self.assertIn(b"[+]informer-sync ok: damaged objects set aside: 1", ready.body)
-        self.assertIn(b"apiserver_storage_damaged_objects 1.0", (await client.get("/metrics")).body)
+        self.assertIn(b"apiserver_storage_damaged_objects 1\n", (await client.get("/metrics")).body)
 
     async def test_it_is_not_written_over_unseen(self) -> None:
         """Create, update, patch and apply over it are refused; what is there stays until somebody deletes it."""

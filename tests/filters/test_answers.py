@@ -14,6 +14,8 @@ from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.chain import Placed, line
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.refusals import Refusals
+from orchtw.metrics.authentication import Attempts
+from orchtw.metrics.registry import Registry
 from orchtw.request import Peer, Request, Response, UserInfo
 
 USER = UserInfo(name="alice")
@@ -90,5 +92,6 @@ class AuthenticationStageTests(SynchronousTestCase):
                 return Response()
 
             authenticator = type("Fixed", (), {"authenticate": staticmethod(authenticate)})()
-            self.successResultOf(Deferred.fromCoroutine(AuthenticationStage(authenticator).handle(request, proceed)))
+            stage = AuthenticationStage(authenticator, Attempts(Registry(), ()))
+            self.successResultOf(Deferred.fromCoroutine(stage.handle(request, proceed)))
             self.assertEqual((request.authenticated, request.user), (USER, USER))

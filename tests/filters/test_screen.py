@@ -22,6 +22,8 @@ from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
 from orchtw.filters.refusals import Refusals
 from orchtw.filters.screen import Screen
+from orchtw.metrics.authentication import Attempts
+from orchtw.metrics.registry import Registry
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
 from orchtw.rules.origins import AllowedOrigins
 
@@ -67,7 +69,7 @@ class ScreenTests(SynchronousTestCase):
             Placed("audit-id", AuditIdStage()),
             Placed("common-headers", CommonHeaders()),
             Placed("refusals", Refusals(refuse)),
-            Placed("authentication", AuthenticationStage(self.union)),
+            Placed("authentication", AuthenticationStage(self.union, Attempts(Registry(), ()))),
         ]
         self.screen = Screen(self.union, self.authorizer, partial(refused, stages))
 

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import NotFound, Timeout
+from orchtw.metrics.registry import Registry
 from orchtw.objects import Object
 from orchtw.registry.target import Target
 from orchtw.registry.write import Write
@@ -23,6 +24,7 @@ from orchtw.storage.interface import Op
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import WatchTimes
 from orchtw.verbs.get import get
+from orchtw.verbs.list_metrics import ListMetrics
 from orchtw.verbs.state import State, state_of
 from orchtw.verbs.watch import watch
 from orchtw.watch.entry import Entry
@@ -90,6 +92,7 @@ class ReaderTests(Case):
             store=self.store,
             tokens=Tokens(b"s" * 32, self.world.naming),
             representations=SimpleNamespace(entry=entry, wire=lambda *args, **params: None),
+            lists=ListMetrics(Registry()),
             chunked_lists=True,
             naming=self.world.naming,
         )

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 
 from orchtw.errors import StatusError
+from orchtw.metrics.series import Histogram
 from orchtw.request import Ending, chunks
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import NO_LABELS, Entry
-from orchtw.watch.frames import Wire
+from orchtw.watch.frames import FRAME_BYTES, Wire
 from orchtw.watch.gate import Done, Gate
 from orchtw.watch.log import EventLog, Head
 from orchtw.watch.recent import Budget
@@ -49,6 +50,7 @@ class TextWire:
     def __init__(self, opens: bool = False, shares: bool = True) -> None:
         self.opens = opens
         self.gate: Gate | None = None
+        self.sent = Histogram(FRAME_BYTES)
         self.shares = shares
         self.made = 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred, DeferredList, DeferredSemaphore
@@ -34,7 +35,14 @@ class ValidatingWebhook:
         selection = await self._webhooks.selected(attributes)
         if selection is None:
             return
-        matches = selection.wanted()
+        began = perf_counter()
+        try:
+            await self._ask_those(selection.wanted(), attributes)
+        finally:
+            if attributes.request is not None:
+                attributes.request.webhooks_s += perf_counter() - began
+
+    async def _ask_those(self, matches: Sequence[Match], attributes: Attributes) -> None:
         if len(matches) == 1:
             view = await Views(attributes).of(matches[0].resource)
             await self._ask(matches[0].hook, view, attributes, 0)

@@ -78,6 +78,8 @@ class Consultation:
             raise
         finally:
             spent_s = time.perf_counter() - begun
+            if self._mutating and asked.request is not None:
+                asked.request.webhooks_s += spent_s
             self._metrics.called(hook.name, self._kind, operation, spent_s, code, rejected=rejected)
             if rejected:
                 self._metrics.rejected(hook.name, self._kind, operation, error_type, said)

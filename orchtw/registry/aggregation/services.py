@@ -41,7 +41,10 @@ class Backend:
 
 @attrs.frozen(slots=True, kw_only=True)
 class ApiService:
-    """One group version. `backend` is None for what this server serves; `managed` is how it came to be made."""
+    """One group version. `backend` is None for what this server serves; `managed` is how it came to be made.
+
+    `reason` is that of the condition that says whether it is `available`.
+    """
 
     name: str
     group: str
@@ -50,6 +53,7 @@ class ApiService:
     version_priority: int
     backend: Backend | None = None
     available: bool = False
+    reason: str = attrs.field(default="", eq=False)
     managed: str = ""
 
     @property
@@ -74,6 +78,7 @@ class ApiService:
             version_priority=spec.get("versionPriority", 0),
             backend=_backend(spec),
             available=is_available(obj),
+            reason=_reason(obj),
             managed=labels.get(managed_label(naming), ""),
         )
 
@@ -87,6 +92,11 @@ def is_available(obj: Object) -> bool:
     """Whether the condition Available is True."""
     found = (obj.get("status") or {}).get("conditions") or ()
     return any(each.get("type") == "Available" and each.get("status") == "True" for each in found)
+
+
+def _reason(obj: Object) -> str:
+    found = (obj.get("status") or {}).get("conditions") or ()
+    return next((each.get("reason") or "" for each in found if each.get("type") == "Available"), "")
 
 
 def _backend(spec: Object) -> Backend | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import attrs
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.python.failure import Failure
 
 from orchtw.errors import InternalError
+from orchtw.metrics.series import Shown
 from orchtw.storage.encryption.deliveries import Deliveries
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable
 from orchtw.storage.encryption.transformer import PLAIN, Opened, Transformer, Transformers
@@ -60,6 +61,9 @@ class EncryptedStore(Store):
     @property
     def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
         return {**self._store.dependencies, **self._services}
+
+    def metrics(self) -> Iterable[Shown[Any]]:
+        return self._store.metrics()
 
     def probe(self) -> None:
         self._store.probe()

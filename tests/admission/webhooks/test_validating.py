@@ -6,6 +6,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from orchtw.request import Peer, Request
+from orchtw.rules.request_info import parse
 from orchtw.testing.admission_webhook import AdmissionWebhook
 from tests.admission.webhooks.case import MAPS, WebhookCase, reactor
 
@@ -53,6 +55,17 @@ class ValidatingTests(WebhookCase):
         for key in ("name", "uid", "creationTimestamp"):
             self.assertEqual(review["object"]["metadata"][key], answer.json["metadata"][key])
         self.assertNotIn("resourceVersion", review["object"]["metadata"])
+
+    async def test_time(self) -> None:
+        """What webhooks take is not the server's own time (reference METRIC-10)."""
+        metrics = self.server.instance.instruments.requests
+        await self.webhook("configmaps")
+        await self.create_map()
+        request = Request(method="POST", path=MAPS, peer=Peer(address="", port=0))
+        request.info = parse("POST", MAPS, {})
+        kind = metrics.of(request)
+        self.assertEqual((kind.durations.count, kind.less_webhooks.count), (1, 1))
+        self.assertLess(kind.less_webhooks.total, kind.durations.total)
 
     async def test_all_at_once(self) -> None:
         """All are asked at once, and the refusal that came first is the answer, when all have answered."""

@@ -478,7 +478,7 @@ class ConfiguredTests(ConfiguredCase):
         self.assertEqual(self.annotations(), {"exempt": "runtimeClass"})
         metrics = self.send("GET", "/metrics").body.decode()
         labels = 'request_operation="create",resource="pod",subresource=""'
-        self.assertIn(f"pod_security_exemptions_total{{{labels}}} 1.0", metrics)
+        self.assertIn(f"pod_security_exemptions_total{{{labels}}} 1", metrics)
         self.assertEqual(self.warnings(self.label("n", enforce="restricted")), [])
 
 

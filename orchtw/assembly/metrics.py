@@ -1,0 +1,169 @@
+"""What the process measures of itself, and from where `/metrics` reads it (reference METRIC-5, METRIC-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from orchtw.assembly.process_metrics import show_process
+from orchtw.assembly.reactor_lag import ReactorLag
+from orchtw.assembly.resources import Resources
+from orchtw.authn.metrics import AuthenticationMetrics
+from orchtw.client.interface import Resource
+from orchtw.client.queue_metrics import Queues
+from orchtw.config import Config
+from orchtw.controllers.manager import Manager
+from orchtw.endpoints.version import version_of
+from orchtw.metrics.authentication import Attempts
+from orchtw.metrics.registry import Registry
+from orchtw.metrics.requests import RequestMetrics
+from orchtw.metrics.series import COUNTER, GAUGE, OTHER, Read, Single, Values, counters, gauges, histograms, one
+from orchtw.naming import Naming
+from orchtw.outbound.metrics import CallMetrics
+from orchtw.registry.aggregation.metrics import AvailabilityMetrics
+from orchtw.registry.aggregation.services import ApiServices
+from orchtw.serving.listener import Listener
+from orchtw.storage.metrics import StoreTimes, show_caches, show_store
+from orchtw.verbs.list_metrics import ListMetrics
+from orchtw.watch.frames import FRAME_BYTES
+
+KIND: Final = ("group", "version", "kind")
+MOST_KINDS_WATCHED: Final = 4000
+
+_BUILD = {
+    "major": "major",
+    "minor": "minor",
+    "git_version": "gitVersion",
+    "git_commit": "gitCommit",
+    "git_tree_state": "gitTreeState",
+    "build_date": "buildDate",
+    "go_version": "goVersion",
+    "compiler": "compiler",
+    "platform": "platform",
+}
+
+
+class Instruments:
+    """`registry` has everything that is shown; the other attributes are for those who count.
+
+    `passed_on` are the group versions that other servers serve. `lag` is a service.
+    """
+
+    def __init__(self, config: Config, resources: Resources) -> None:
+        naming, self._targets = resources.naming, resources.targets
+        major, minor = map(int, naming.release.split("."))
+        self.registry = Registry(
+            release=(major, minor),
+            disabled=config.disabled_metrics,
+            hidden=bool(config.show_hidden_metrics_for_version),
+            allowed=config.allowed_labels,
+        )
+        self._never_stored = {
+            (each.group, each.version, each.plural) for each in resources.enabled if each.storage_version is None
+        }
+        self.passed_on: Mapping[tuple[str, str], object] = {}
+        add = self.registry.add
+        self.requests = RequestMetrics(self.registry, self._served)
+        resources.targets.listen(self.requests.resources_changed)
+        self.attempts = Attempts(self.registry, told_apart(naming))
+        self._own_requests = add(counters(
+            "apiserver_selfrequest_total", "Requests of the server's own controllers.",
+            ("verb", "resource", "subresource")))  # fmt: skip
+        self.lists = ListMetrics(self.registry)
+        self.store_times = StoreTimes(self.registry)
+        self.calls = CallMetrics(self.registry)
+        self.queues = Queues(self.registry, resources.clock.seconds)
+        self.events = add(histograms(
+            "apiserver_watch_events_sizes", "Bytes of events that watches were sent, by kind.", FRAME_BYTES, KIND,
+            most=MOST_KINDS_WATCHED))  # fmt: skip
+        add(Read(self._events, "apiserver_watch_events_total", COUNTER, "Events that watches were sent, by kind.",
+                 KIND))  # fmt: skip
+        add(Read(self._watchers, "apiserver_registered_watchers", GAUGE, "Watches that are open, by kind.", KIND,
+                 since="1.23.0"))  # fmt: skip
+        show_caches(self.registry, resources.cacher)
+        show_store(self.registry, resources.store, config.storage_backend)
+        self._show_threads(resources)
+        show_process(self.registry)
+        build_info(self.registry, naming)
+
+    def _events(self) -> Iterator[tuple[Values, float]]:
+        return ((values, series.count) for values, series in self.events.series())
+
+    def _watchers(self) -> Iterator[tuple[Values, float]]:
+        for labels, open_now in self.requests.running.series():
+            verb, group, version, plural, *_ = labels
+            target = self._targets.find(group, version, plural) if verb == "WATCH" else None
+            if target is not None:
+                yield (group, version, target.resource.kind), open_now.value
+
+    def _show_threads(self, resources: Resources) -> None:
+        add, offload, self.lag = self.registry.add, resources.offload, ReactorLag(resources.clock)
+        add(Single(self.lag.seconds, "orchtw_reactor_lag_seconds", "For how long what is ready waits to be run."))
+        add(Single(offload.seconds, "orchtw_offload_seconds", "Seconds until a computation in the thread has ended."))
+        add(Read(one(lambda: offload.waiting_bytes), "orchtw_offload_waiting_bytes", GAUGE,
+                 "Input of computations that wait for the thread or run in it."))  # fmt: skip
+
+    def self_request(self, verb: str, resource: Resource, subresource: str) -> None:
+        """The server has asked itself for something."""
+        self._own_requests.of(verb, resource.plural, subresource).value += 1
+
+    def show_authentication(self, metrics: AuthenticationMetrics) -> None:
+        """Show what authentication counts of tokens and certificates."""
+        self.registry.show(metrics)
+        for family in metrics.cache.families:
+            self.registry.add(family)
+
+    def show_aggregation(self, services: ApiServices) -> None:
+        """Show what other servers serve."""
+        self.passed_on = services.remote
+        AvailabilityMetrics(self.registry, services)
+
+    def show_election(self, manager: Manager, name: str) -> None:
+        """Show whether this process leads, where that is asked."""
+        if manager.leading is not None:
+            self.registry.add(Read(
+                lambda: [((name,), int(bool(manager.leading)))], "leader_election_master_status", GAUGE,
+                "Whether this process holds the lease of that name.", ("name",)))  # fmt: skip
+
+    def show_listener(self, listener: Listener) -> None:
+        """Show connections, and what they hold."""
+        add, edge = self.registry.add, listener.edge
+        add(Read(one(lambda: listener.failed_handshakes), "apiserver_tls_handshake_errors_total", COUNTER,
+                 "Connections that TLS has refused."))  # fmt: skip
+        add(Read(one(lambda: len(edge.channels)), "orchtw_connections", GAUGE, "Connections that are open."))
+        add(Read(one(lambda: edge.in_flight), "orchtw_requests_in_flight", GAUGE,
+                 "Requests, watches and upgraded connections that are not over."))  # fmt: skip
+        add(Read(one(lambda: edge.budget.used_bytes), "orchtw_inflight_bytes", GAUGE,
+                 "Bytes held for requests and answers, of --max-inflight-bytes."))  # fmt: skip
+        add(Read(one(lambda: edge.compressed.used_bytes), "orchtw_compressed_bytes", GAUGE,
+                 "Bytes of compressed answers that are kept for others."))  # fmt: skip
+
+    def _served(
+        self, group: str, version: str, resource: str, subresource: str
+    ) -> tuple[str, str, str, str] | None:
+        """See `requests.Named`: of what other servers serve only the group version is known."""
+        target = self._targets.find(group, version, resource)
+        if target is not None:
+            known = not subresource or any(sub.name == subresource for sub in target.resource.subresources)
+            return group, version, resource, subresource if known else OTHER
+        if (group, version, resource) in self._never_stored:
+            return group, version, resource, OTHER if subresource else ""
+        return (group, version, OTHER, "") if (group, version) in self.passed_on else None
+
+
+def told_apart(naming: Naming) -> tuple[str, ...]:
+    """The users that `authenticated_user_requests` names."""
+    return (
+        "admin",
+        "client",
+        naming.node_proxy.replace("-", "_"),
+        naming.node_agent,
+        f"system:serviceaccount:{naming.system_namespace}:default",
+    )
+
+
+def build_info(registry: Registry, naming: Naming) -> None:
+    """What serves, as `/version` says it."""
+    document = version_of(naming)
+    family = gauges(naming.build_info_metric, "What the server was built from.", tuple(_BUILD))
+    registry.add(family).of(*(document[key] for key in _BUILD.values())).value = 1

@@ -1,0 +1,27 @@
+"""What the operating system and the interpreter say of the process (reference METRIC-7)."""
+
+from __future__ import annotations
+
+import resource
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.process_collector import ProcessCollector
+
+from orchtw.metrics.registry import Registry
+from orchtw.metrics.series import GAUGE, Read, one
+
+
+def show_process(registry: Registry) -> None:
+    """Show memory, files, time and the passes of the garbage collector."""
+    apart = CollectorRegistry()
+    registry.show(ProcessCollector(registry=apart))
+    registry.show(GCCollector(registry=apart))
+    registry.add(Read(
+        one(_most_memory), "process_virtual_memory_max_bytes", GAUGE, "Bytes of address space that are allowed."
+    ))  # fmt: skip
+
+
+def _most_memory() -> float:
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return -1 if soft == resource.RLIM_INFINITY else soft

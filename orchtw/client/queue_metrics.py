@@ -1,0 +1,76 @@
+"""What the queues of controllers come to (reference METRIC-5)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from orchtw.metrics.registry import Registry
+from orchtw.metrics.series import GAUGE, Read, Values, counters, doubling, gauges, histograms
+
+_BOUNDS_S: Final = doubling(1e-8, 10, 10)
+_LABELS: Final = ("name",)
+
+
+class Queues:
+    """The families; `of` makes what one queue tells. `seconds` is a clock that nobody sets."""
+
+    def __init__(self, registry: Registry, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._queues: dict[str, Queue] = {}
+        add = registry.add
+        self.adds = add(counters("workqueue_adds_total", "Keys that a queue was given.", _LABELS))
+        self.depth = add(gauges("workqueue_depth", "Keys that wait in a queue.", _LABELS))
+        self.waits = add(histograms(
+            "workqueue_queue_duration_seconds", "Seconds that a key waits in a queue.", _BOUNDS_S,
+            _LABELS))  # fmt: skip
+        self.work = add(histograms(
+            "workqueue_work_duration_seconds", "Seconds that a key is worked on.", _BOUNDS_S, _LABELS))  # fmt: skip
+        self.retries = add(counters("workqueue_retries_total", "Keys that came back after a failure.", _LABELS))
+        add(Read(self._unfinished, "workqueue_unfinished_work_seconds", GAUGE,
+                 "Seconds that what is being worked on has taken so far, together.", _LABELS))  # fmt: skip
+        add(Read(self._longest, "workqueue_longest_running_processor_seconds", GAUGE,
+                 "Seconds that the longest of what is being worked on has taken so far.", _LABELS))  # fmt: skip
+
+    def of(self, name: str) -> Queue:
+        """The metrics of the queue with this name."""
+        return self._queues.setdefault(name, Queue(self, name, self._seconds))
+
+    def _unfinished(self) -> Iterator[tuple[Values, float]]:
+        now = self._seconds()
+        return (((name,), sum(now - began for began in queue.running)) for name, queue in self._queues.items())
+
+    def _longest(self) -> Iterator[tuple[Values, float]]:
+        now = self._seconds()
+        return (((name,), now - min(queue.running, default=now)) for name, queue in self._queues.items())
+
+
+class Queue:
+    """See `QueueMetrics`. `running` has when what is being worked on was begun, in order."""
+
+    def __init__(self, queues: Queues, name: str, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._adds, self._depth = queues.adds.of(name), queues.depth.of(name)
+        self._waits, self._work = queues.waits.of(name), queues.work.of(name)
+        self._retries = queues.retries.of(name)
+        self.running: list[float] = []
+
+    def added(self, depth: int) -> None:
+        """See `QueueMetrics`, as all of these."""
+        self._adds.value += 1
+        self._depth.value = depth
+
+    def taken(self, depth: int, waited_s: float) -> None:
+        self._depth.value = depth
+        self._waits.observe(waited_s)
+        self.running.append(self._seconds())
+
+    def done(self, took_s: float) -> None:
+        self._work.observe(took_s)
+        if self.running:
+            at = bisect_left(self.running, self._seconds() - took_s)
+            del self.running[min(at, len(self.running) - 1)]
+
+    def retried(self) -> None:
+        self._retries.value += 1

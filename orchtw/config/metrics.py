@@ -1,0 +1,90 @@
+"""Which metrics are shown (reference METRIC-3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from orchtw.config.about import about
+from orchtw.flags import LIST, TEXT, Kind
+
+PREVIOUS_RELEASE: Final = "1.23"
+_SERIES = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*", re.ASCII)
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"(?:,|$)|([^",]*)(?:,|$)')
+
+AllowedLabels = tuple[tuple[str, str], ...]
+"""Pairs of `metric,label` and the values in a line, as the flag has them."""
+
+
+def parse_allowed(texts: Sequence[str]) -> AllowedLabels:
+    """`metric,label=v1,v2`, several in quotes with commas between them; ValueError for what has no `=`."""
+    return tuple(pair for text in texts for pair in _pairs(text))
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    if text.count("=") == 1:
+        parts = [text.strip('"')]
+    elif "=" in text:
+        parts = [quoted.replace('""', '"') or plain for quoted, plain in _QUOTED.findall(text) if quoted or plain]
+    else:
+        raise ValueError(f"{text} must be formatted as key=value")
+    for part in parts:
+        if "=" not in part:
+            raise ValueError(f"{part} must be formatted as key=value")
+    return [(key, values) for key, _, values in (part.partition("=") for part in parts)]
+
+
+def _show(pairs: AllowedLabels) -> str:
+    return ",".join(f'"{key}={values}"' for key, values in pairs)
+
+
+ALLOWED = Kind("stringToString", parse_allowed, _show)
+
+
+@attrs.frozen(slots=False, kw_only=True)
+class Metrics:
+    """The settings of metrics."""
+
+    show_hidden_metrics_for_version: str = attrs.field(
+        default="",
+        metadata=about("Metrics", "The previous release (1.23): show metrics that it has and this one hides.", TEXT),
+    )
+    disabled_metrics: tuple[str, ...] = attrs.field(
+        default=(), metadata=about("Metrics", "Names of metrics that are not shown.", LIST)
+    )
+    allow_metric_labels: AllowedLabels = attrs.field(
+        default=(),
+        metadata=about(
+            "Metrics",
+            "Values that a label may have, others are shown as unexpected: metric,label=v1,v2. Several are quoted.",
+            ALLOWED,
+        ),
+    )
+
+    @property
+    def allowed_labels(self) -> Mapping[tuple[str, str], frozenset[str]]:
+        """The values that are allowed, by metric and label."""
+        allowed = {}
+        for key, values in self.allow_metric_labels:
+            metric, _, label = key.partition(",")
+            allowed[metric, label] = frozenset(value.strip() for value in values.split(","))
+        return allowed
+
+
+def problems(config: Metrics) -> list[str]:
+    """What is wrong with these settings."""
+    found = []
+    if config.show_hidden_metrics_for_version not in ("", PREVIOUS_RELEASE):
+        found.append(
+            f"--show-hidden-metrics-for-version must be omitted or have the value '{PREVIOUS_RELEASE}'. "
+            "Only the previous minor version is allowed"
+        )
+    if not all(_SERIES.fullmatch(key) for key, _ in config.allow_metric_labels):
+        found.append(
+            "--allow-metric-labels must has a list of kv pair with format "
+            "`metricName:labelName=labelValue, labelValue,...`"
+        )
+    return found

@@ -1,0 +1,54 @@
+"""How requests prove who they are (reference METRIC-5)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.metrics.registry import Registry
+from orchtw.metrics.series import OTHER, counters, doubling, histograms
+
+SUCCESS, FAILURE, ERROR = "success", "failure", "error"
+
+FILTERS_S: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5)
+_E_MAIL: Final = "email_id"
+
+
+class Attempts:
+    """Counts authentications; users only by classes, for there may be any number of them.
+
+    `names` are the users that are told apart. `authorization` measures the stage behind.
+    """
+
+    def __init__(self, registry: Registry, names: tuple[str, ...]) -> None:
+        attempts = registry.add(counters(
+            "authentication_attempts", "Authentications: success, error for wrong credentials, failure for none.",
+            ("result",)))  # fmt: skip
+        users = registry.add(counters("authenticated_user_requests", "Requests by class of user.", ("username",)))
+        durations = registry.add(histograms(
+            "authentication_duration_seconds", "Time that authentication takes in seconds.", doubling(0.001, 15),
+            ("result",)))  # fmt: skip
+        self._filter = registry.add(histograms(
+            "apiserver_request_filter_duration_seconds", "Seconds that a stage in front of the verbs takes.",
+            FILTERS_S, ("filter",)))  # fmt: skip
+        self._authentication, self.authorization = map(self._filter.of, ("authentication", "authorization"))
+        self._succeeded = attempts.of(SUCCESS)
+        self._failed = {result: attempts.of(result) for result in (FAILURE, ERROR)}
+        self._durations = durations.of(SUCCESS)
+        self._failures = durations.of(FAILURE)
+        self._names = {name: users.of(name) for name in names}
+        self._addresses, self._others = users.of(_E_MAIL), users.of(OTHER)
+
+    def succeeded(self, name: str, seconds: float) -> None:
+        """A request has a user."""
+        self._succeeded.value += 1
+        self._durations.observe(seconds)
+        self._authentication.observe(seconds)
+        (self._names.get(name) or (self._addresses if "@" in name else self._others)).value += 1
+
+    def took_in_vain(self, seconds: float) -> None:
+        """A request has none, and that took so long."""
+        self._failures.observe(seconds)
+
+    def failed(self, wrong: bool) -> None:
+        """A request has none: its credentials were `wrong`, or it has none where some are needed."""
+        self._failed[ERROR if wrong else FAILURE].value += 1

@@ -1,0 +1,97 @@
+"""By which words requests are counted (reference METRIC-6, METRIC-8)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from orchtw.metrics.series import OTHER
+from orchtw.request import Request, RequestInfo
+
+COMPONENT: Final = "apiserver"
+APPLY: Final = "application/apply-patch+yaml"
+
+_VERBS: Final = {
+    "get": "GET",
+    "list": "LIST",
+    "watch": "WATCH",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETECOLLECTION",
+    "proxy": "CONNECT",
+}
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "CONNECT"})
+_CONNECTED: Final = frozenset({"attach", "exec", "portforward", "proxy"})
+_PATHS: Final = frozenset({
+    "/api", "/apis", "/healthz", "/livez", "/readyz", "/metrics", "/openapi/v2", "/openapi/v3", "/version",
+    "/openid/v1/jwks", "/.well-known/openid-configuration",
+})  # fmt: skip
+_FOLDERS: Final = ("/healthz/", "/livez/", "/readyz/", "/openapi/v3/", "/apis/", "/api/", "/debug/", "/logs/")
+
+
+@attrs.frozen(slots=True)
+class Labels:
+    """What most families of requests tell apart, in the order of their labels."""
+
+    verb: str
+    group: str
+    version: str
+    resource: str
+    subresource: str
+    scope: str
+    component: str
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values of NAMES."""
+        return attrs.astuple(self)
+
+
+NAMES: Final = tuple(field.name for field in attrs.fields(Labels))
+
+
+def verb_of(request: Request, info: RequestInfo) -> str:
+    """The verb: a server-side apply is APPLY, what is passed on to others CONNECT."""
+    if not info.is_resource:
+        method = "GET" if request.method == "HEAD" else request.method
+        return method if method in _METHODS else OTHER
+    if info.subresource in _CONNECTED:
+        return "CONNECT"
+    if info.verb == "patch" and is_apply(request):
+        return "APPLY"
+    return _VERBS.get(info.verb, OTHER)
+
+
+def is_apply(request: Request) -> bool:
+    """Whether a patch is a server-side apply."""
+    return request.headers.get("content-type", "") == APPLY
+
+
+def scope_of(info: RequestInfo) -> str:
+    """Whether one object is concerned, those of a namespace, or all; empty for a path that is no resource."""
+    if not info.is_resource:
+        return ""
+    if info.name or info.verb == "create":
+        return "resource"
+    return "namespace" if info.namespace else "cluster"
+
+
+def dry_run_of(request: Request) -> str:
+    """What a write asks to leave undone: All, or nothing."""
+    return "All" if "dryRun=" in request.query and request.params.get("dryRun") == ["All"] else ""
+
+
+def path_of(path: str) -> str:
+    """The path of a request for no resource, or its folder: none that a client has made up."""
+    if path in _PATHS:
+        return path
+    folder = next((folder for folder in _FOLDERS if path.startswith(folder)), "")
+    return folder[:-1] if folder else OTHER
+
+
+def code_of(code: int) -> str:
+    """An answer's code as a label: one that HTTP knows."""
+    return str(code) if 100 <= code < 600 else OTHER

@@ -1,0 +1,35 @@
+"""What calls of other servers come to (reference METRIC-5)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.metrics.registry import Registry
+from orchtw.metrics.request_labels import code_of
+from orchtw.metrics.series import counters, histograms
+
+_BOUNDS_S: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60)
+
+FAILED: Final = "<error>"
+"""The code of a call that has no answer."""
+
+
+class CallMetrics:
+    """Counts calls by the host that was asked: those that configuration and stored objects name."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._requests = registry.add(counters(
+            "rest_client_requests_total", "Calls of other servers, by code of the answer, method and host.",
+            ("code", "method", "host")))  # fmt: skip
+        self._durations = registry.add(histograms(
+            "rest_client_request_duration_seconds", "Seconds to the end of a call's answer, by method and host.",
+            _BOUNDS_S, ("verb", "url")))  # fmt: skip
+
+        self.missing_names = registry.add(counters(
+            "apiserver_webhooks_x509_missing_san_total",
+            "Calls refused because the other server's certificate has no alternative names.")).of()  # fmt: skip
+
+    def called(self, method: str, host: str, code: int, seconds: float) -> None:
+        """A call has ended; `code` 0: without an answer."""
+        self._requests.of(code_of(code) if code else FAILED, method, host).value += 1
+        self._durations.of(method, host).observe(seconds)

@@ -1,0 +1,92 @@
+"""What the store, the caches over it and their watches come to (reference METRIC-5, METRIC-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from orchtw.metrics.registry import Registry
+from orchtw.metrics.series import COUNTER, GAUGE, STABLE, Histogram, Read, Values, histograms, one
+from orchtw.storage.cache import ROOT, Cacher
+from orchtw.storage.cache_resource import ResourceCache
+from orchtw.storage.interface import Op, Store
+
+BOUNDS_S: Final = (
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60
+)  # fmt: skip
+
+_RESOURCE: Final = ("resource",)
+
+
+def resource_of(prefix: str) -> str:
+    """How a stored resource is named: `pods` or `deployments.apps`, of `/registry/apps/deployments/`."""
+    return ".".join(reversed(prefix.removeprefix(ROOT).strip("/").split("/")))
+
+
+class StoreTimes:
+    """How long writes wait for the store, by what they do and to which resource."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._family = registry.add(histograms(
+            "etcd_request_duration_seconds", "Time that the store takes in seconds, by operation and resource.",
+            BOUNDS_S, ("operation", "type")))  # fmt: skip
+        self._series: dict[tuple[str, str], Histogram] = {}
+
+    def took(self, prefix: str, op: Op, seconds: float) -> None:
+        """A write to the resource with this prefix has been answered."""
+        operation = "delete" if op.value is None else "create" if op.expected == 0 else "update"
+        series = self._series.get((operation, prefix))
+        if series is None:
+            series = self._family.of(operation, resource_of(prefix))
+            if len(self._series) < 4000:
+                self._series[operation, prefix] = series
+        series.observe(seconds)
+
+
+def show_store(registry: Registry, store: Store, backend: str) -> None:
+    """Show what a store says of itself."""
+    registry.add(Read(
+        lambda: [((backend,), store.size_bytes())], "etcd_db_total_size_in_bytes", GAUGE,
+        "Bytes that the store takes on disk.", ("endpoint",)))  # fmt: skip
+    for family in store.metrics():
+        registry.add(family)
+
+
+def show_caches(registry: Registry, cacher: Cacher) -> None:
+    """Show what the caches hold, and who watches them."""
+
+    def by_resource(count: Callable[[ResourceCache], float]) -> Callable[[], Iterator[tuple[Values, float]]]:
+        return lambda: (((resource_of(cache.prefix),), count(cache)) for cache in cacher.caches)
+
+    def watchers() -> list[tuple[Values, float]]:
+        found = [cache.dispatcher.members() for cache in cacher.caches]
+        members, behind = (sum(column) for column in zip(*found, strict=True)) if found else (0, 0)
+        return [(("current",), members - behind), (("behind",), behind)]
+
+    def held() -> list[tuple[Values, float]]:
+        return [((what,), size) for what, size in cacher.held_bytes().items()]
+
+    objects = "Stored objects of each resource."
+    for family in (
+        Read(by_resource(len), "apiserver_storage_objects", GAUGE, objects, _RESOURCE, stability=STABLE),
+        Read(by_resource(len), "etcd_object_counts", GAUGE, objects, _RESOURCE, since="1.22.0"),
+        Read(one(lambda: cacher.damaged), "apiserver_storage_damaged_objects", GAUGE,
+             "Stored objects that cannot be read and are set aside; the log names them."),
+        Read(by_resource(lambda cache: len(cache.log)), "watch_cache_capacity", GAUGE,
+             "Events of each resource that watches can begin from.", _RESOURCE),
+        Read(by_resource(lambda cache: cache.loaded), "apiserver_init_events_total", COUNTER,
+             "Objects that were read when a resource's cache was filled.", _RESOURCE),
+        Read(by_resource(lambda cache: cache.dispatcher.expired), "apiserver_terminated_watchers_total", COUNTER,
+             "Watches that ended because they had fallen behind the history.", _RESOURCE),
+        Read(by_resource(lambda cache: cache.raw_bytes), "orchtw_cache_object_bytes", GAUGE,
+             "Bytes of the objects in the cache as they are stored.", _RESOURCE),
+        Read(held, "orchtw_cache_held_bytes", GAUGE,
+             "Bytes held for readers: earlier states of the history, snapshots that are read, recent batches.",
+             ("what",)),
+        Read(watchers, "orchtw_watchers", GAUGE, "Watches that have everything, and those that catch up.",
+             ("state",)),
+        Read(one(lambda: sum(cache.dispatcher.groups for cache in cacher.caches)), "orchtw_watch_groups", GAUGE,
+             "Groups of equal watches, which share their events."),
+        Read(one(lambda: cacher.revision), "orchtw_cache_revision", GAUGE, "The store's revision that is served."),
+    ):  # fmt: skip
+        registry.add(family)

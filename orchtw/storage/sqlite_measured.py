@@ -1,0 +1,29 @@
+"""What the store's threads measure of themselves (reference METRIC-7); others only read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from orchtw.metrics.series import Histogram, doubling
+
+_SECONDS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+
+
+def _durations() -> Histogram:
+    return Histogram(_SECONDS)
+
+
+@attrs.frozen(slots=True, eq=False)
+class Measured:
+    """Writes that are committed together, and the seconds of commits, of cutting the log, of background slices.
+
+    `checkpoints` has the passes of the thread beside the writer, which alone adds to it.
+    """
+
+    batches: Histogram = attrs.field(factory=lambda: Histogram(doubling(1, 9)))
+    commits: Histogram = attrs.field(factory=_durations)
+    cuts: Histogram = attrs.field(factory=_durations)
+    checkpoints: Histogram = attrs.field(factory=_durations)
+    slices: Histogram = attrs.field(factory=_durations)

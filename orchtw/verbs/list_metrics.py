@@ -1,0 +1,44 @@
+"""What lists come to: how many objects they look at, and how many they give (reference METRIC-5)."""
+
+from __future__ import annotations
+
+from orchtw.metrics.registry import Registry
+from orchtw.metrics.series import Number, counters
+from orchtw.storage.metrics import resource_of
+
+_CACHED = ("resource_prefix", "index")
+_STORED = ("resource",)
+
+
+class ListMetrics:
+    """Lists that the cache has answered, and those that went to the history in the store."""
+
+    def __init__(self, registry: Registry) -> None:
+        add = registry.add
+        self._cached = (
+            add(counters("apiserver_cache_list_total", "Lists out of the cache.", _CACHED)),
+            add(counters("apiserver_cache_list_fetched_objects_total", "Objects that these looked at.", _CACHED)),
+            add(counters("apiserver_cache_list_returned_objects_total", "Objects that these gave.", _CACHED)),
+        )
+        self._stored = (
+            add(counters("apiserver_storage_list_total", "Lists out of the store's history.", _STORED)),
+            add(counters("apiserver_storage_list_fetched_objects_total", "Objects that these read.", _STORED)),
+            add(counters("apiserver_storage_list_evaluated_objects_total", "Objects that these looked at.", _STORED)),
+            add(counters("apiserver_storage_list_returned_objects_total", "Objects that these gave.", _STORED)),
+        )
+        self._bound: dict[tuple[str, str], tuple[Number, ...]] = {}
+
+    def cached(self, prefix: str, index: str, fetched: int, returned: int) -> None:
+        """A list out of the cache; `index` is empty where all objects, or those of a namespace, were looked at."""
+        bound = self._bound.get((prefix, index))
+        if bound is None:
+            bound = tuple(family.of(prefix.rstrip("/"), index) for family in self._cached)
+            if len(self._bound) < 4000:
+                self._bound[prefix, index] = bound
+        for number, more in zip(bound, (1, fetched, returned), strict=True):
+            number.value += more
+
+    def stored(self, prefix: str, fetched: int, returned: int) -> None:
+        """A list out of the history."""
+        for family, more in zip(self._stored, (1, fetched, fetched, returned), strict=True):
+            family.of(resource_of(prefix)).value += more
