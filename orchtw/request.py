@@ -200,7 +200,7 @@ class Response:
     that what was compressed for one serves the others. `parts`, in place of `body`, are made one by one as they are
     sent and have no length that is known before: they go out in chunks. `stream` is a body that comes over time, sent
     in chunks, or what another protocol carries: `upgrade` takes the connection over after a 101. A `patient` stream
-    is read by people, who may stop for a while.
+    is read by people, who may stop for a while. Behind the `last` answer the connection closes.
 
     `on_end` is for those who want to know when the answer has been sent; whoever sends it, or drops it, calls `end`.
     """
@@ -214,6 +214,7 @@ class Response:
     headers: list[tuple[str, str]] = attrs.field(factory=list)
     stream: StreamBody | None = None
     patient: bool = False
+    last: bool = False
     upgrade: Upgrade | None = None
     # None rather than an empty list: almost no answer has listeners, and the edge looks at each.
     listeners: list[Callable[[Ending], None]] | None = attrs.field(default=None, init=False)

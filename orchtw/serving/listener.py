@@ -119,6 +119,10 @@ class Listener(Service):
         self._bound.close()
         return succeed(None)
 
+    async def finish_requests(self) -> bool:
+        """Wait until nothing but streams is in flight; whether that was so before `grace_s` had passed."""
+        return await self._in_time(self.edge.answered(), self._grace_s)
+
     def drain(self) -> Deferred[None]:
         """Fires when no request is in flight; streams count as requests."""
         return self.edge.drain()
