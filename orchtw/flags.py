@@ -6,6 +6,7 @@ spells them: `--flag=value`, `--flag value`, `--flag` alone for a boolean, Go du
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ _BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
+_DECIMAL = re.compile(r"\d{1,15}(\.\d{1,15})?", re.ASCII)
 
 
 @attrs.frozen(slots=True)
@@ -83,6 +85,13 @@ def parse_integer(text: str) -> int:
     return int(text)
 
 
+def parse_share(text: str) -> float:
+    """A decimal number of zero or more; ValueError otherwise."""
+    if not _DECIMAL.fullmatch(text):
+        raise ValueError("must be a decimal number of zero or more")
+    return float(text)
+
+
 def parse_pairs(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """`a=1,b` given once or several times as (key, value) pairs; a key alone has the value `true`."""
     pairs = []
@@ -120,6 +129,7 @@ PATHS = Kind(
 )
 PATH = Kind("file", _path, lambda path: str(path or ""))
 INTEGER = Kind("int", lambda texts: parse_integer(texts[-1]))
+SHARE = Kind("float", lambda texts: parse_share(texts[-1]), lambda value: f"{value:g}")
 BOOLEAN = Kind("", lambda texts: parse_boolean(texts[-1]), lambda value: str(value).lower(), alone=True)
 DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)
 LIST = Kind("strings", _split, ",".join)

@@ -29,6 +29,7 @@ from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import given_authorities
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
+from orchtw.serving.server_names import NamedPair
 from orchtw.serving.ticket_renewal import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
@@ -169,14 +170,33 @@ class APIServer(Service):
         if delay_s:
             await deferLater(self._reactor, delay_s)
         await self._instance.withdraw()
-        await self._listener.stop_accepting()
-        count = self._listener.edge.in_flight
-        self._log.info("shutdown: no new connections; {count} requests and watches are running", count=count)
+        await self._finish_requests()
         self._instance.end_watches()
         await self._listener.stopService()
-        self._log.info("shutdown: watches have ended, requests are answered; closing the store")
+        self._log.info("shutdown: watches have ended; closing the store")
         await self._instance.stop()
         self._log.info("shutdown: complete")
+
+    async def _finish_requests(self) -> None:
+        """Let in no more requests, answer those that are running, and let watches see what comes of them.
+
+        With `--shutdown-send-retry-after` who comes is told so; else connections are refused.
+        """
+        edge, turned_away = self._listener.edge, self._config.shutdown_send_retry_after
+        if turned_away:
+            self._instance.close_doors()
+        else:
+            await self._listener.stop_accepting()
+            edge.take_no_more()
+        self._log.info(
+            "shutdown: {what}; {requests} requests and {streams} watches are running",
+            what="new requests are sent elsewhere" if turned_away else "no new connections",
+            requests=edge.in_flight - edge.streams,
+            streams=edge.streams,
+        )
+        answered = await self._listener.finish_requests()
+        await self._listener.stop_accepting()
+        self._log.info("shutdown: requests are answered" if answered else "shutdown: requests took too long")
 
     def _tls_options(self) -> TLSOptions:
         """What the files say at present. Raises ConfigError."""
@@ -189,6 +209,10 @@ class APIServer(Service):
             key=key,
             client_cas=client_cas,
             announced_cas=given_authorities(config),
+            named=tuple(
+                NamedPair(certificates=chain, key=key, names=names)
+                for chain, key, names in first_start.given_named(config)
+            ),
             min_version=config.tls_min_version,
             cipher_suites=config.tls_cipher_suites,
         )
@@ -211,6 +235,7 @@ class APIServer(Service):
             config.requestheader_client_ca_file,
         )
         paths = [path for path in given if path is not None]
+        paths += [path for pair in config.tls_sni_cert_key for path in (pair.certificate, pair.key)]
         return FollowedFiles("certificate files", paths, self._read_again, self._reactor) if paths else None
 
 

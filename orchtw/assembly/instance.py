@@ -42,6 +42,7 @@ from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
+from orchtw.filters.shutting_down import Doors
 from orchtw.naming import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import FollowedFiles
@@ -94,6 +95,7 @@ class Instance:
         self._reactor = reactor
         self.resources = Resources(config, naming, reactor, store)
         self.reloads = Reloads()
+        self._doors = Doors()
         self._accounts = account_tokens(config, naming, host_and_port(address, port), account_key)
         self._ca_pem = root_ca(config) or ca_pem
         self._services = MultiService()  # type: ignore[no-untyped-call]
@@ -159,6 +161,7 @@ class Instance:
             authenticator=self.authenticator,
             authorizer=self.authorizer,
             origins=origins,
+            doors=self._doors,
             refuse=api.acceptance.refusal,
         )
         table = stages(host, config)
@@ -276,6 +279,10 @@ class Instance:
                 await self._bootstrap.point()
         except StatusError as error:
             self._log.warn("the server's endpoints could not be withdrawn: {why}", why=error.message)
+
+    def close_doors(self) -> None:
+        """Send new requests elsewhere, if `--shutdown-send-retry-after` says so."""
+        self._doors.closed = True
 
     def end_watches(self) -> None:
         """End all watches in good order; those that start from now on end at once."""

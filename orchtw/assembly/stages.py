@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 
 import attrs
@@ -19,10 +20,12 @@ from orchtw.filters.chain import Placed, Stage
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
 from orchtw.filters.deadline import Deadline
+from orchtw.filters.goaway import GoAway
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.refusals import Refusals
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import VERBOSITY, RequestLog
+from orchtw.filters.shutting_down import Doors, ShuttingDown
 from orchtw.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
@@ -33,7 +36,8 @@ from orchtw.rules.origins import AllowedOrigins
 class Host:
     """What the process gives to its stages.
 
-    `refuse` makes the answer of a refusal. `targets` lead to the stored objects that a stage follows. A stage that
+    `refuse` makes the answer of a refusal. `doors` close at the end. `targets` lead to the stored objects that a
+    stage follows. A stage that
     works in the background is a child of `services`, which start once the caches are filled and stop when the last
     request has been answered.
     """
@@ -45,7 +49,12 @@ class Host:
     authenticator: Authenticator
     authorizer: Authorizer
     origins: AllowedOrigins
+    doors: Doors
     refuse: Callable[[Request, StatusError], Response]
+
+
+def _shutting_down(host: Host) -> ShuttingDown:
+    return ShuttingDown(host.doors, f"{host.naming.api_server}/")
 
 
 Factory = Callable[[Host, Config], Stage | None]
@@ -53,8 +62,10 @@ Factory = Callable[[Host, Config], Stage | None]
 STAGES: Sequence[tuple[str, Factory]] = (
     ("cors", lambda host, config: CORS(host.origins) if host.origins else None),
     ("audit-id", lambda host, config: AuditIdStage()),
-    ("common-headers", lambda host, config: CommonHeaders()),
+    ("common-headers", lambda host, config: CommonHeaders(config.strict_transport_security_directives)),
     ("request-log", lambda host, config: RequestLog(host.clock) if config.v >= VERBOSITY else None),
+    ("goaway", lambda host, config: GoAway(config.goaway_chance, random.random) if config.goaway_chance else None),
+    ("shutdown", lambda host, config: _shutting_down(host) if config.shutdown_send_retry_after else None),
     ("refusals", lambda host, config: Refusals(host.refuse)),
     ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s)),
     ("request-info", lambda host, config: RequestInfoStage()),

@@ -27,6 +27,8 @@ MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: boun
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
 MIN_TOKEN_LIMIT_S, MAX_TOKEN_LIMIT_S = 3600, 1 << 32
+MAX_GOAWAY_CHANCE = 0.02
+_HSTS = re.compile(r"max-age=\d{1,15}|includeSubDomains|preload", re.ASCII)
 _PORT_RANGE = re.compile(r"(\d{1,5})(?:([-+])(\d{1,5}))?", re.ASCII)
 
 
@@ -55,6 +57,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_numbers(config),
         *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
         *_origins(config.cors_allowed_origins),
+        *_transport_security(config.strict_transport_security_directives),
         *_service_ranges(config.service_cluster_ip_range),
         _node_ports(config.service_node_port_range),
         *_modes(config.authorization_mode, choices.authorization_modes),
@@ -130,6 +133,8 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and {HIGHEST}")
     if config.max_inflight_bytes < MIN_INFLIGHT_BYTES:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
+    if config.goaway_chance > MAX_GOAWAY_CHANCE:
+        problems.append(f"--goaway-chance: must be between 0 and {MAX_GOAWAY_CHANCE}")
     positive = (
         ("request-timeout", config.request_timeout_s),
         ("min-request-timeout", config.min_request_timeout),
@@ -158,6 +163,14 @@ def _origins(patterns: tuple[str, ...]) -> list[str]:
         except (re.error, OverflowError, RecursionError) as error:
             problems.append(f'--cors-allowed-origins: "{pattern}" is not a regular expression: {error}')
     return problems
+
+
+def _transport_security(directives: tuple[str, ...]) -> list[str]:
+    """Problems of `--strict-transport-security-directives`."""
+    if all(_HSTS.fullmatch(each) for each in directives):
+        return []
+    text = "allowed values: max-age=expireTime, includeSubDomains, preload"
+    return [f"--strict-transport-security-directives invalid, {text}"]
 
 
 def _service_ranges(ranges: tuple[str, ...]) -> list[str]:

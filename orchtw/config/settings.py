@@ -71,7 +71,8 @@ class Config(
             name: folder / value for name in _PATHS if (value := getattr(self, name)) is not None
         }
         paths |= {name: tuple(folder / path for path in getattr(self, name)) for name in _PATH_LISTS}
-        return attrs.evolve(self, **paths)
+        named = tuple(each.rooted(folder) for each in self.tls_sni_cert_key)
+        return attrs.evolve(self, **paths, tls_sni_cert_key=named)
 
     @property
     def gates(self) -> Mapping[str, bool]:

@@ -15,6 +15,8 @@ ORDER: Final = (
     "audit-id",
     "common-headers",
     "request-log",
+    "goaway",
+    "shutdown",
     "refusals",
     "deadline",
     "request-info",

@@ -121,7 +121,10 @@ class Listener(Service):
 
     async def finish_requests(self) -> bool:
         """Wait until nothing but streams is in flight; whether that was so before `grace_s` had passed."""
-        return await self._in_time(self.edge.answered(), self._grace_s)
+        answered = await self._in_time(self.edge.answered(), self._grace_s)
+        if not answered:
+            self._grace_s = _CLOSE_S
+        return answered
 
     def drain(self) -> Deferred[None]:
         """Fires when no request is in flight; streams count as requests."""
