@@ -92,6 +92,17 @@ def parse_share(text: str) -> float:
     return float(text)
 
 
+def parse_levels(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """`a=1,b*=2` as pairs of a pattern and a number; ValueError otherwise."""
+    levels = []
+    for text in _split(texts):
+        pattern, _, level = text.rpartition("=")
+        if not pattern or not level.isascii() or not level.isdigit():
+            raise ValueError("expect comma-separated list of filename=N")
+        levels.append((pattern, int(level)))
+    return tuple(levels)
+
+
 def parse_pairs(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """`a=1,b` given once or several times as (key, value) pairs; a key alone has the value `true`."""
     pairs = []
@@ -117,7 +128,7 @@ def _path(texts: Sequence[str]) -> Path | None:
     return Path(texts[-1]) if texts[-1] else None
 
 
-def _show_pairs(pairs: Iterable[tuple[str, str]]) -> str:
+def _show_pairs(pairs: Iterable[tuple[str, object]]) -> str:
     return ",".join(f"{key}={value}" for key, value in pairs)
 
 
@@ -129,6 +140,7 @@ PATHS = Kind(
 )
 PATH = Kind("file", _path, lambda path: str(path or ""))
 INTEGER = Kind("int", lambda texts: parse_integer(texts[-1]))
+LEVELS = Kind("pattern=N,...", parse_levels, _show_pairs)
 SHARE = Kind("float", lambda texts: parse_share(texts[-1]), lambda value: f"{value:g}")
 BOOLEAN = Kind("", lambda texts: parse_boolean(texts[-1]), lambda value: str(value).lower(), alone=True)
 DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)

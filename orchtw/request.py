@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import parse_qs
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
 _log = Logger()
+
+
+MOST_STEPS: Final = 50
+"""Steps of one request that are kept: a write that meets others again and again repeats its own."""
 
 
 class UnreadableCertificate:
@@ -83,7 +88,8 @@ class Request:
     `repeated` has the lines of names that came more than once, where the edge knows them: see `lines`.
     `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
-    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it.
+    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `steps` are
+    what has been done for it, and when (`time.monotonic`), for the trace of a slow one (reference OPS-26).
     """
 
     method: str
@@ -100,7 +106,15 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    steps: list[tuple[float, str]] | None = None
     _params: dict[str, list[str]] | None = None
+
+    def step(self, text: str) -> None:
+        """Note that something which may take long has been done."""
+        if self.steps is None:
+            self.steps = []
+        if len(self.steps) < MOST_STEPS:
+            self.steps.append((monotonic(), text))
 
     @property
     def ends_with_client(self) -> bool:

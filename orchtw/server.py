@@ -34,6 +34,7 @@ from orchtw.serving.ticket_renewal import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
 from orchtw.storage.interface import Store
+from orchtw.verbosity import Verbosity
 
 SPARE_FILES = 256 + 4 * MOST
 """Open files beside clients' connections: the store, logs, connections to backends, webhooks and other servers."""
@@ -42,7 +43,7 @@ SWITCH_S = 0.001
 """How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""
 
 
-def make_service(config: Config) -> APIServer:
+def make_service(config: Config, verbosity: Verbosity) -> APIServer:
     """The API server as a service that is yet to be started.
 
     What can go wrong before the reactor runs does so here, while `twistd` is still in the terminal: raises
@@ -60,7 +61,7 @@ def make_service(config: Config) -> APIServer:
         store = claim_store(config, naming, reactor)
         try:
             pki = first_start.prepare(config, naming, bound.getsockname()[1], datetime.now(UTC))
-            return APIServer(config, naming, store, pki, bound, reactor)
+            return APIServer(config, naming, store, pki, bound, reactor, verbosity)
         except BaseException:
             store.release()
             raise
@@ -78,7 +79,14 @@ class APIServer(Service):
     _log = Logger()
 
     def __init__(
-        self, config: Config, naming: Naming, store: Store, pki: Pki, bound: socket.socket, reactor: Any
+        self,
+        config: Config,
+        naming: Naming,
+        store: Store,
+        pki: Pki,
+        bound: socket.socket,
+        reactor: Any,
+        verbosity: Verbosity,
     ) -> None:
         self._config = config
         self._pki = pki
@@ -97,6 +105,7 @@ class APIServer(Service):
             account_key=pki.service_account_key,
             ca_pem=pki.ca_pem.decode(),
             signing=ClusterSigning(config, pki.own_signing),
+            verbosity=verbosity,
         )
         self._address = host_and_port(config.public_address, port)
         self._tls = ServingTLS(self._tls_options())

@@ -59,6 +59,7 @@ from orchtw.registry.namespace_maker import make_namespace
 from orchtw.reloads import Reloads
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
+from orchtw.verbosity import Verbosity
 from orchtw.verbs.aggregated import Aggregated, PassingOn
 
 
@@ -90,12 +91,14 @@ class Instance:
         account_key: PrivateKey | None = None,
         ca_pem: str = "",
         signing: ClusterSigning | None = None,
+        verbosity: Verbosity | None = None,
     ) -> None:
         self._config = config
         self._reactor = reactor
         self.resources = Resources(config, naming, reactor, store)
         self.reloads = Reloads()
         self._doors = Doors()
+        self._verbosity = verbosity or Verbosity(config.v, config.vmodule)
         self._accounts = account_tokens(config, naming, host_and_port(address, port), account_key)
         self._ca_pem = root_ca(config) or ca_pem
         self._services = MultiService()  # type: ignore[no-untyped-call]
@@ -149,6 +152,8 @@ class Instance:
             documents=aggregation.documents,
             pass_on=passing.pass_on,
             accounts=self._accounts,
+            verbosity=self._verbosity,
+            reactor=reactor,
             outward=outward(config, self.resources, origins, self.reloads),
         )
         api = API(parts, config)
@@ -162,6 +167,7 @@ class Instance:
             authorizer=self.authorizer,
             origins=origins,
             doors=self._doors,
+            verbosity=self._verbosity,
             refuse=api.acceptance.refusal,
         )
         table = stages(host, config)

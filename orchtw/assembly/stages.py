@@ -24,12 +24,13 @@ from orchtw.filters.goaway import GoAway
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.refusals import Refusals
 from orchtw.filters.request_info import RequestInfoStage
-from orchtw.filters.request_log import VERBOSITY, RequestLog
+from orchtw.filters.request_log import RequestLog
 from orchtw.filters.shutting_down import Doors, ShuttingDown
 from orchtw.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
+from orchtw.verbosity import Verbosity
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -37,9 +38,8 @@ class Host:
     """What the process gives to its stages.
 
     `refuse` makes the answer of a refusal. `doors` close at the end. `targets` lead to the stored objects that a
-    stage follows. A stage that
-    works in the background is a child of `services`, which start once the caches are filled and stop when the last
-    request has been answered.
+    stage follows. `verbosity` says what is logged. A stage that works in the background is a child of `services`,
+    which start once the caches are filled and stop when the last request has been answered.
     """
 
     naming: Naming
@@ -50,6 +50,7 @@ class Host:
     authorizer: Authorizer
     origins: AllowedOrigins
     doors: Doors
+    verbosity: Verbosity
     refuse: Callable[[Request, StatusError], Response]
 
 
@@ -63,7 +64,7 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("cors", lambda host, config: CORS(host.origins) if host.origins else None),
     ("audit-id", lambda host, config: AuditIdStage()),
     ("common-headers", lambda host, config: CommonHeaders(config.strict_transport_security_directives)),
-    ("request-log", lambda host, config: RequestLog(host.clock) if config.v >= VERBOSITY else None),
+    ("request-log", lambda host, config: RequestLog(host.verbosity)),
     ("goaway", lambda host, config: GoAway(config.goaway_chance, random.random) if config.goaway_chance else None),
     ("shutdown", lambda host, config: _shutting_down(host) if config.shutdown_send_retry_after else None),
     ("refusals", lambda host, config: Refusals(host.refuse)),

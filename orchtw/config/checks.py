@@ -22,6 +22,7 @@ VOCABULARIES = ("orch", "kubernetes")
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 REVIEW_VERSIONS = ("v1beta1", "v1")
+LOG_FORMATS = ("text", "json")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
@@ -49,6 +50,7 @@ def check(config: Config, choices: Choices) -> list[str]:
     """What is wrong with values that can each be read: a line each, naming the flag."""
     problems = [
         _one_of("vocabulary", config.vocabulary, VOCABULARIES),
+        _one_of("logging-format", config.logging_format, LOG_FORMATS),
         _one_of("tls-min-version", config.tls_min_version, TLS_VERSIONS),
         _one_of("storage-backend", config.storage_backend, choices.stores),
         _address("bind-address", config.bind_address),

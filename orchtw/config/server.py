@@ -8,7 +8,7 @@ import attrs
 
 from orchtw.config.about import about
 from orchtw.config.named_certificates import NAMED_CERTIFICATES, NamedCertificate
-from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, SHARE, SWITCHES, TEXT
+from orchtw.flags import BOOLEAN, DURATION, INTEGER, LEVELS, LIST, PAIRS, PATH, SHARE, SWITCHES, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -42,6 +42,20 @@ class Server:
     )
     v: int = attrs.field(
         default=0, metadata=about("Generic", "Log verbosity; 3 and more logs every request.", INTEGER, "v")
+    )
+    vmodule: tuple[tuple[str, int], ...] = attrs.field(
+        default=(),
+        metadata=about("Generic", "Log verbosity of modules: pattern=N, comma-separated.", LEVELS),
+    )
+    logging_format: str = attrs.field(
+        default="text", metadata=about("Generic", "How log lines are written: text or json.", TEXT)
+    )
+    profiling: bool = attrs.field(
+        default=True,
+        metadata=about("Generic", "Serve /debug/pprof/ and /debug/flags/ to those who may read them.", BOOLEAN),
+    )
+    enable_logs_handler: bool = attrs.field(
+        default=True, metadata=about("Generic", "Serve the files of /var/log under /logs/ (deprecated).", BOOLEAN)
     )
     bind_address: str = attrs.field(
         default="127.0.0.1", metadata=about("Serving", "IP address to listen on; 0.0.0.0 or :: for all.", TEXT)

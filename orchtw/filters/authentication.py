@@ -25,7 +25,9 @@ class AuthenticationStage:
         return _go_on(request, user, proceed)
 
     async def _wait(self, request: Request, user: Awaitable[UserInfo | None], proceed: Proceed) -> Response:
-        return await _go_on(request, await user, proceed)
+        found = await user
+        request.step("Authenticated")
+        return await _go_on(request, found, proceed)
 
 
 def _go_on(request: Request, user: UserInfo | None, proceed: Proceed) -> Coroutine[Any, Any, Response]:

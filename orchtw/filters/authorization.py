@@ -26,7 +26,9 @@ class AuthorizationStage:
         return _go_on(request, decision, proceed)
 
     async def _wait(self, request: Request, decision: Awaitable[Decision], proceed: Proceed) -> Response:
-        return await _go_on(request, await decision, proceed)
+        decided = await decision
+        request.step("Authorized")
+        return await _go_on(request, decided, proceed)
 
 
 def _go_on(request: Request, decision: Decision, proceed: Proceed) -> Coroutine[Any, Any, Response]:
