@@ -10,6 +10,8 @@ from types import FrameType
 
 import orjson
 
+from bench.admission import admission
+from bench.admission_cpu import admission_cpu
 from bench.authentication import authentication, handshake
 from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
@@ -28,6 +30,7 @@ from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
 from bench.soak import soak
 from bench.startup import startup
+from bench.webhooks import webhooks
 from orchtw.naming import Naming
 
 FAMILIES: Mapping[str, Callable[[Bench], None]] = {
@@ -35,17 +38,20 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "create": create,
     "get": get,
     "apply": apply,
+    "admission": admission,
     "watch": fanout,
     "list": lists,
     "holdup": holdup,
     "holdup-custom": holdup_custom,
     "soak": soak,
     "authorization": authorization,
+    "webhooks": webhooks,
 }
 
 
 STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "startup": startup,
+    "admission-cpu": admission_cpu,
     "authentication": authentication,
     "handshake": handshake,
     "definitions": definitions,

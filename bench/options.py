@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
 ON_DEMAND = (
-    "apply", "authentication", "authorization", "definitions", "handshake", "holdup", "holdup-custom",
-    "holdup-restart", "soak",
-)  # fmt: skip
+    *("admission", "admission-cpu", "apply", "authentication", "authorization", "definitions", "handshake", "holdup"),
+    *("holdup-custom", "holdup-restart", "soak", "webhooks"),
+)
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
 MAX_KIB = 12  # a request stays within one TLS record

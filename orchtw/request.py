@@ -86,10 +86,12 @@ class Request:
     `path` is the raw path without the query, `query` the raw query string. `headers` maps lower-case
     names to values (several lines of one name joined by ", "), in which each character is a byte: see `utf8_text`.
     `repeated` has the lines of names that came more than once, where the edge knows them: see `lines`.
-    `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event.
+    `warnings` become Warning headers of the answer, whatever it is; `annotations` belong to the audit event, and
+    `detailed_annotations` to one that shows the request's body.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
-    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `steps` are
-    what has been done for it, and when (`time.monotonic`), for the trace of a slow one (reference OPS-26).
+    impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
+    is when its time is over, on the reactor's clock; None: it has no limit. `steps` are what has been done for it,
+    and when (`time.monotonic`), for the trace of a slow one (reference OPS-26).
     """
 
     method: str
@@ -102,11 +104,15 @@ class Request:
     audit_id: str = ""
     warnings: list[str] = attrs.field(factory=list)
     annotations: dict[str, str] = attrs.field(factory=dict)
+    detailed_annotations: dict[str, str] = attrs.field(factory=dict)
     info: RequestInfo | None = None
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
     steps: list[tuple[float, str]] | None = None
+    ends_at_s: float | None = None
+    client_gone: bool = attrs.field(default=False, init=False)
+    _on_leave: dict[Callable[[], None], None] | None = attrs.field(default=None, init=False)
     _params: dict[str, list[str]] | None = None
 
     def step(self, text: str) -> None:
@@ -120,6 +126,21 @@ class Request:
     def ends_with_client(self) -> bool:
         """Whether nobody needs the outcome of this request when its client has left: it writes nothing here."""
         return self.passed_on or self.method in ("GET", "HEAD")
+
+    def on_leave(self, tell: Callable[[], None]) -> Callable[[], None]:
+        """Have `tell` called if the client leaves before it is answered; what comes back ends that."""
+        if self._on_leave is None:
+            self._on_leave = {}
+        waiting = self._on_leave
+        waiting[tell] = None
+        return lambda: waiting.pop(tell, None)
+
+    def left(self) -> None:
+        """The client has left."""
+        self.client_gone = True
+        waiting, self._on_leave = self._on_leave, None
+        for tell in tuple(waiting or ()):
+            tell()
 
     @property
     def params(self) -> dict[str, list[str]]:

@@ -18,6 +18,8 @@ from twisted.internet.utils import getProcessOutputAndValue
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from docs import flags_reference
+from orchtw.admission import configuration
+from orchtw.admission.selection import ORDER
 from orchtw.assembly.flags import FLAGS
 from orchtw.flags import scan_mapping
 from orchtw.testing import kubectl
@@ -119,6 +121,16 @@ class SnippetTests(SynchronousTestCase):
         """The example of a configuration file has only keys that are flags, with values that can be."""
         (text,) = (block.text for block in blocks(flags_reference.page()) if block.language == "yaml")
         self.assertEqual(scan_mapping(yaml.safe_load(text), FLAGS, "example")[1], [])
+
+
+    def test_admission_configuration(self) -> None:
+        """The example of an AdmissionConfiguration gives plugins what it says."""
+        page = (ROOT / "docs/operating.md").read_text()
+        text = page.partition("<!-- example: admission-configuration -->\n```yaml\n")[2].partition("```")[0]
+        path = Path(self.mktemp())
+        path.write_text(text)
+        given = configuration.read(path, ORDER).of("PodNodeSelector")
+        self.assertEqual(given and list(given.obj), ["podNodeSelectorPluginConfig"])
 
 
 class FlagsReferenceTests(SynchronousTestCase):

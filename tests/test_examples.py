@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -144,6 +146,19 @@ class AuthorizerTests(SynchronousTestCase):
         for user, info, allowed in ((reader, read, True), (reader, write, None), (other, read, None)):
             self.assertIs(authorizer.authorize(user, info).allowed, allowed)
         self.assertEqual([len(authorizer.rules_for(user, "").resources) for user in (reader, other)], [1, 0])
+
+
+class AdmissionWebhookTests(SynchronousTestCase):
+    def test_example(self) -> None:
+        """The test that the handbook shows passes."""
+        source = example("extending.md", "admission-webhook")
+        folder = Path(self.mktemp())
+        folder.mkdir()
+        (folder / "test_mine.py").write_text(source)
+        command = [sys.executable, "-m", "twisted.trial", "test_mine"]
+        variables = {**environment(), "PYTHONPATH": f"{DOCS.parent}{os.pathsep}{folder.absolute()}"}
+        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout.decode())
 
 
 class PluginTests(ServedCase):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 import attrs
 
 from orchtw.admission.shown_options import options_object
-from orchtw.errors import Cause, Forbidden
+from orchtw.errors import Cause, Forbidden, Timeout
 from orchtw.objects import Object
 from orchtw.request import Request, UserInfo
+from orchtw.rules.names import qualified_name
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import GroupVersionKind, ResourceType
 
 T = TypeVar("T")
+
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+NOT_READY: Final = "not yet ready to handle request"
 
 
 class Surface(Protocol):
@@ -37,8 +41,14 @@ class Surface(Protocol):
     async def copy(self, obj: Object, size_bytes: int) -> Object:
         """An object that shares nothing with `obj`."""
 
+    def reader(self, resource: ResourceType, subresource: str) -> Callable[[Object], Object]:
+        """What makes a hand-made object of a resource's or sub-resource's kind canonical, with all defaults.
+
+        It raises BadRequest (400) for what is no such object.
+        """
+
     async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
-        """The result of `work` on an object of `size_bytes`; it must not touch what others change."""
+        """The result of a pure computation on so many bytes. Raises what it raises, and TooManyRequests (429)."""
 
 
 @attrs.define(slots=True, kw_only=True, eq=False)
@@ -52,6 +62,7 @@ class Attributes:
     object still is, with its defaults, as it was when admission began.
 
     `size_bytes` is about how large the object is. `given_options` are the request's options as they were parsed.
+    `round` is 1 when the mutating plugins are asked again, else 0; `carried` is for the plugin that asked for it.
     """
 
     operation: Operation
@@ -70,6 +81,9 @@ class Attributes:
     changes: int = attrs.field(default=0, init=False)
     canonical: bool = attrs.field(default=True, init=False)
     finished: bool = attrs.field(default=False, init=False)
+    round: int = attrs.field(default=0, init=False)
+    carried: Any = attrs.field(default=None, init=False)
+    _again: bool = attrs.field(default=False, init=False)
     _edited: Object | None = attrs.field(default=None, init=False)
     _endings: list[Callable[[], None]] | None = attrs.field(default=None, init=False)
 
@@ -120,10 +134,28 @@ class Attributes:
         if self.request is not None:
             self.request.warnings.append(text)
 
-    def annotate(self, key: str, value: str) -> None:
-        """Add an annotation to the request's audit event; the first value of a key stays (reference HOOK-25)."""
+    def annotate(self, key: str, value: str, *, detailed: bool = False) -> bool:
+        """Add an annotation to the request's audit event, a `detailed` one if the event shows the request's body.
+
+        The first value of a key stays (reference HOOK-25). False: the key is not of the form `prefix/name`, and
+        nothing is added (reference ADM-19).
+        """
+        if "/" not in key or qualified_name(key):
+            return False
         if self.request is not None:
-            self.request.annotations.setdefault(key, value)
+            found = self.request.detailed_annotations if detailed else self.request.annotations
+            found.setdefault(key, value)
+        return True
+
+    async def until_known(self, due: Awaitable[None]) -> None:
+        """Wait for `due`, which is what a cache wants awaited before it says that something is not there.
+
+        Forbidden (403): it takes the cache too long (reference ADM-7).
+        """
+        try:
+            await due
+        except Timeout:
+            raise self.forbidden(NOT_READY) from None
 
     async def edit(self) -> Object:
         """The object for a mutating plugin to change in place: a copy of its own, which is `obj` from now on."""
@@ -131,6 +163,20 @@ class Attributes:
             self._edited = await self.surface.copy(self._obj or {}, self.size_bytes)
         self.obj = self._edited
         return self._edited
+
+    def request_reinvocation(self) -> None:
+        """Let all mutating plugins that see such writes be asked once more when the round is over, this one too.
+
+        In the second round nothing comes of it: there is no third (reference ADM-18).
+        """
+        self._again = True
+
+    def begins_again(self) -> bool:
+        """Whether another round is to come, which begins by that."""
+        if not self._again or self.round:
+            return False
+        self.round = 1
+        return True
 
     def finish(self, obj: Object) -> None:
         """Show validating plugins the object as it is to be stored, with its name; it cannot be changed any more."""
@@ -166,7 +212,7 @@ class Attributes:
             obj = None if self.obj is None else await convert(self.obj, self.resource, resource, size)
             old = None if self.old is None else await convert(self.old, self.resource, resource, size)
             other = attrs.evolve(other, obj=obj, old=old)
-        other.finished = self.finished
+        other.finished, other.round = self.finished, self.round
         return other
 
     async def adopt(self, other: Attributes) -> None:

@@ -104,7 +104,8 @@ def _checked_name(entry: Fields, plugins: Collection[str]) -> str:
         raise entry.wrong("name", "is missing")
     if name not in plugins:
         raise entry.wrong("name", f"admission plugin {go_quote(name)} is unknown")
-    if entry.text("path") and entry.section("configuration").value:
+    entry.section("configuration")
+    if entry.text("path") and entry.value.get("configuration") is not None:
         raise entry.wrong("", "path and configuration are mutually exclusive")
     return name
 

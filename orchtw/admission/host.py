@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.authz.decision import Authorizer
 from orchtw.naming import Naming
 from orchtw.outbound.caller import Caller
@@ -22,9 +23,9 @@ class Host:
     """What plugins get of the server; the caches behind `targets` are filled before the first write.
 
     `clock` is the reactor, for those that wait or ask others; `authorizer` is the one that requests pass. By `caller`
-    others are asked. `make_namespace` creates one as the server, unless it is there; it raises as a create does.
-    `store` is for those that keep account of something, `offload` for their work on large objects; `unsettled` is
-    where they say what is charged for writes on their way.
+    others are asked; what plugins count of that goes to `metrics`. `make_namespace` creates one as the server, unless
+    it is there; it raises as a create does. `store` is for those that keep account of something, `offload` for work
+    on large objects; `unsettled` is where they say what is charged for writes on their way.
     """
 
     naming: Naming
@@ -37,3 +38,4 @@ class Host:
     store: Store
     offload: Offload
     unsettled: Unsettled = attrs.field(factory=Unsettled)
+    metrics: AdmissionMetrics = attrs.field(factory=AdmissionMetrics)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from twisted.logger import Logger
+
 from orchtw.admission.chain import Plugin
 from orchtw.admission.configuration import Given, read
 from orchtw.admission.host import Host
 from orchtw.admission.plugins import PLUGINS
 from orchtw.config import Config
 from orchtw.errors import ConfigError
+
+_log = Logger()
 
 ORDER = (
     "AlwaysAdmit",
@@ -87,22 +91,24 @@ def problems(config: Config) -> list[str]:
     ]
 
 
-def selected(host: Host, config: Config) -> list[Plugin]:
-    """The plugins that are switched on, in their order, each with its configuration.
+def selected(host: Host, config: Config) -> dict[str, Plugin]:
+    """The plugins that are switched on, by their names and in their order, each with its configuration.
 
     Raises ConfigError with every problem of the flags, or of the configurations.
     """
     if found := problems(config):
         raise ConfigError(*found)
+    if config.admission_control:
+        _log.warn("--admission-control is deprecated: use --enable-admission-plugins or --disable-admission-plugins")
     given = read(config.admission_control_config_file, ORDER)
     names = frozenset(config.admission_control) or DEFAULT.union(config.enable_admission_plugins)
     names -= frozenset(config.disable_admission_plugins)
-    plugins: list[Plugin] = []
+    plugins: dict[str, Plugin] = {}
     wrong: list[str] = []
     for name in ORDER:
         if name in names and name in PLUGINS:
             try:
-                plugins.append(_made(name, host, config, given.of(name)))
+                plugins[name] = _made(name, host, config, given.of(name))
             except ConfigError as error:
                 wrong += error.problems
     if wrong:

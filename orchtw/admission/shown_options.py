@@ -14,14 +14,16 @@ def options_object(operation: str, options: WriteOptions | DeleteOptions, meta_g
     The kind follows from the operation: a patch has UpdateOptions, an apply that creates CreateOptions.
     """
     given = _deleting(options) if isinstance(options, DeleteOptions) else _writing(options)
-    if options.dry_run:
-        given["dryRun"] = ["All"]
     kind = {"kind": _KINDS[operation], "apiVersion": f"{meta_group}/v1"}
     return {**kind, **{key: value for key, value in given.items() if value not in ("", None)}}
 
 
 def _writing(options: WriteOptions) -> Object:
-    return {"fieldManager": options.field_manager, "fieldValidation": options.field_validation}
+    return {
+        "dryRun": _dry_run(options),
+        "fieldManager": options.field_manager,
+        "fieldValidation": options.field_validation,
+    }
 
 
 def _deleting(options: DeleteOptions) -> Object:
@@ -31,4 +33,9 @@ def _deleting(options: DeleteOptions) -> Object:
         "preconditions": {key: value for key, value in preconditions.items() if value} or None,
         "orphanDependents": options.orphan_dependents,
         "propagationPolicy": options.propagation,
+        "dryRun": _dry_run(options),
     }
+
+
+def _dry_run(options: WriteOptions | DeleteOptions) -> list[str] | None:
+    return ["All"] if options.dry_run else None

@@ -5,8 +5,9 @@ Negative indices count from the end of a list: -1 replaces, removes and reads th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 import attrs
 import orjson
@@ -28,14 +29,21 @@ MEMBERS: Final = frozenset(("op", "path", "from", "value"))
 
 _MISSING: Final = object()
 
+MISSING_VALUE: Final = "missing value"
+
 
 class CannotApply(StatusError):
-    """422: an operation does not apply; which one is not said (reference PATCH-11)."""
+    """422: an operation does not apply; `why` says what clients of a patch are not told (reference PATCH-11)."""
 
     code, reason = Invalid.code, Invalid.reason
 
-    def __init__(self) -> None:
+    def __init__(self, why: str = "") -> None:
         super().__init__("the server rejected our request due to an error in our request", {})
+        self.why = why
+
+
+class _Problem(Exception):
+    """What is wrong with one step of an operation, in the reference's words."""
 
 
 def parse_json_patch(body: bytes) -> list[dict[str, Any]]:
@@ -74,9 +82,12 @@ def json_patch(document: Any, operations: list[dict[str, Any]]) -> Any:
     for operation in operations:
         name = operation.get("op")
         act = _OPERATIONS.get(name) if type(name) is str else None
-        if act is None:
-            raise CannotApply
-        act(patching, operation)
+        try:
+            if act is None:
+                raise _Problem(f"Unexpected kind: {name if type(name) is str else 'unknown'}")
+            act(patching, operation)
+        except _Problem as problem:
+            raise CannotApply(str(problem)) from None
     return patching.document
 
 
@@ -92,106 +103,137 @@ class _Patching:
         """Count the elements behind `place`, which an insert or a removal there moves."""
         self.moved += size - place
         if self.moved > MAX_MOVED:
-            raise CannotApply
+            raise _Problem("the patch moves too many elements of lists")
 
-    def parent(self, path: list[str]) -> Any:
-        """The container of the last part of `path`, which is not the root."""
+    def container(self, path: list[str], missing: str) -> Any:
+        """What holds the last part of `path`, which is not the root."""
         value = self.document
         for part in path[:-1]:
-            value = _member(value, part)
+            value = _found(value, part)
+        if type(value) is not dict and type(value) is not list:
+            raise _Problem(f"{missing}: {MISSING_VALUE}")
         return value
 
-    def at(self, path: list[str]) -> Any:
-        """The value at `path`."""
-        return _member(self.parent(path), path[-1]) if path else self.document
-
-    def add(self, path: list[str], value: Any) -> None:
-        """Set a member, insert an element or replace the document."""
-        if not path:
-            self.document = value
-            return
-        container, last = self.parent(path), path[-1]
+    def add(self, container: Any, last: str, value: Any) -> None:
+        """Set a member or insert an element."""
         if type(container) is dict:
             container[last] = value
-        elif type(container) is list:
-            size = len(container)
-            place = size if last == "-" else _index(last, size + 1)
-            self.shift(size, place)
-            container.insert(place, value)
-        else:
-            raise CannotApply
-
-    def remove(self, path: list[str]) -> Any:
-        """Take the value at `path` out."""
-        value = self.at(path)
-        if not path:
-            self.document = None
-            return value
-        container, last = self.parent(path), path[-1]
-        if type(container) is dict:
-            del container[last]
-        else:
-            place = _index(last, len(container))
-            self.shift(len(container), place)
-            del container[place]
-        return value
-
-    def replace(self, path: list[str], value: Any) -> None:
-        """Put `value` in the place of what is there."""
-        self.at(path)
-        if not path:
-            self.document = value
             return
-        container, last = self.parent(path), path[-1]
-        container[last if type(container) is dict else _index(last, len(container))] = value
+        size = len(container)
+        place = size if last == "-" else _index(last, size + 1, f"value was not a proper array index: '{last}': ")
+        self.shift(size, place)
+        container.insert(place, value)
 
-    def copy(self, source: list[str], path: list[str]) -> None:
-        """Add a copy of the value at `source`."""
+    def remove(self, container: Any, last: str) -> None:
+        """Take a member or an element out."""
+        if type(container) is dict:
+            if last not in container:
+                raise _Problem(f"Unable to remove nonexistent key: {last}: {MISSING_VALUE}")
+            del container[last]
+            return
+        place = _index(last, len(container))
+        self.shift(len(container), place)
+        del container[place]
+
+    def copy_of(self, value: Any) -> Any:
+        """A value that shares nothing with this one."""
         try:
-            text = orjson.dumps(self.at(source))
-        except orjson.JSONEncodeError:  # nested deeper than it writes
-            raise CannotApply from None
+            text = orjson.dumps(value)
+        except orjson.JSONEncodeError:
+            raise _Problem("error while performing deep copy: nested too deeply") from None
         self.copied_bytes += len(text)
         if self.copied_bytes > MAX_COPIED_BYTES:
-            raise CannotApply
-        self.add(path, orjson.loads(text))
-
-    def test(self, path: list[str], value: Any) -> None:
-        """Refuse the patch unless the value at `path` equals `value`; an absent member equals null."""
-        if value is None and path:
-            container = self.parent(path)
-            if type(container) is dict and container.get(path[-1]) is None:
-                return
-        if not _equal(self.at(path), value):
-            raise CannotApply
+            raise _Problem(
+                "Unable to complete the copy, the accumulated size increase of copy is "
+                f"{self.copied_bytes}, exceeding the limit of {MAX_COPIED_BYTES}"
+            )
+        return orjson.loads(text)
 
 
 def _add(patching: _Patching, operation: dict[str, Any]) -> None:
-    patching.add(_pointer(operation, "path"), _value(operation))
+    path, parts = _pointer(operation, "path", "add")
+    value = _value(operation, "add")
+    if not parts:
+        patching.document = value
+        return
+    container = patching.container(parts, f'add operation does not apply: doc is missing path: "{path}"')
+    with _within(f"error in add for path: '{path}'"):
+        patching.add(container, parts[-1], value)
 
 
 def _remove(patching: _Patching, operation: dict[str, Any]) -> None:
-    patching.remove(_pointer(operation, "path"))
+    path, parts = _pointer(operation, "path", "remove")
+    if not parts:
+        patching.document = None
+        return
+    container = patching.container(parts, f'remove operation does not apply: doc is missing path: "{path}"')
+    with _within(f"error in remove for path: '{path}'"):
+        patching.remove(container, parts[-1])
 
 
 def _replace(patching: _Patching, operation: dict[str, Any]) -> None:
-    patching.replace(_pointer(operation, "path"), _value(operation))
+    path, parts = _pointer(operation, "path", "replace")
+    value = _value(operation, "replace")
+    if not parts:
+        patching.document = value
+        return
+    missing = "replace operation does not apply: doc is missing"
+    container, last = patching.container(parts, f"{missing} path: {path}"), parts[-1]
+    if _found(container, last) is _MISSING:
+        raise _Problem(f"{missing} key: {path}: {MISSING_VALUE}")
+    container[last if type(container) is dict else _index(last, len(container))] = value
 
 
 def _move(patching: _Patching, operation: dict[str, Any]) -> None:
-    source, path = _pointer(operation, "from"), _pointer(operation, "path")
-    if len(source) < len(path) and path[: len(source)] == source:
-        raise CannotApply  # nothing moves into itself
-    value = patching.remove(source)
-    patching.add(path, value)
+    origin, source = _pointer(operation, "from", "move")
+    path, parts = _pointer(operation, "path", "move")
+    if len(source) < len(parts) and parts[: len(source)] == source:
+        raise _Problem(f"error in move for path: '{path}': nothing moves into itself")
+    missing = "move operation does not apply: doc is missing"
+    value = patching.document
+    if source:
+        container = patching.container(source, f"{missing} from path: {origin}")
+        with _within(f"error in move for path: '{source[-1]}'"):
+            value = _member(container, source[-1])
+            patching.remove(container, source[-1])
+    if not parts:
+        patching.document = value
+        return
+    container = patching.container(parts, f"{missing} destination path: {path}")
+    with _within(f"error in move for path: '{path}'"):
+        patching.add(container, parts[-1], value)
 
 
 def _copy(patching: _Patching, operation: dict[str, Any]) -> None:
-    patching.copy(_pointer(operation, "from"), _pointer(operation, "path"))
+    origin, source = _pointer(operation, "from", "copy")
+    path, parts = _pointer(operation, "path", "copy")
+    missing = "copy operation does not apply: doc is missing"
+    value = patching.document
+    if source:
+        container = patching.container(source, f"{missing} from path: {origin}")
+        with _within(f"error in copy for from: '{origin}'"):
+            value = _member(container, source[-1])
+    if not parts:
+        patching.document = patching.copy_of(value)
+        return
+    container = patching.container(parts, f"{missing} destination path: {path}")
+    with _within("error while adding value during copy"):
+        patching.add(container, parts[-1], patching.copy_of(value))
 
 
 def _test(patching: _Patching, operation: dict[str, Any]) -> None:
-    patching.test(_pointer(operation, "path"), _value(operation))
+    """Refuse the patch unless the value is there; an absent member equals null."""
+    path, parts = _pointer(operation, "path", "test")
+    expected = _value(operation, "test")
+    found = patching.document
+    if parts:
+        container = patching.container(parts, f"test operation does not apply: is missing path: {path}")
+        found = _found(container, parts[-1])
+        if found is _MISSING and type(container) is list:
+            with _within(f"error in test for path: '{path}'"):
+                _index(parts[-1], len(container))
+    if (found is _MISSING and expected is not None) or (found is not _MISSING and not _equal(found, expected)):
+        raise _Problem(f"testing path {path} failed: test failed")
 
 
 _OPERATIONS: Final[dict[str, Callable[[_Patching, dict[str, Any]], None]]] = {
@@ -204,46 +246,61 @@ _OPERATIONS: Final[dict[str, Callable[[_Patching, dict[str, Any]], None]]] = {
 }
 
 
-def _pointer(operation: dict[str, Any], name: str) -> list[str]:
-    """The parts of a JSON pointer (RFC 6901)."""
+@contextmanager
+def _within(place: str) -> Iterator[None]:
+    """Name the place of a problem."""
+    try:
+        yield
+    except _Problem as problem:
+        raise _Problem(f"{place}: {problem}") from None
+
+
+def _pointer(operation: dict[str, Any], name: str, what: str) -> tuple[str, list[str]]:
+    """A JSON pointer (RFC 6901) and its parts."""
     text = operation.get(name)
-    if type(text) is not str:
-        raise CannotApply
-    if not text:
-        return []
-    if text[0] != "/":
-        raise CannotApply
-    parts = text[1:].split("/")
-    return [part.replace("~1", "/").replace("~0", "~") for part in parts] if "~" in text else parts
+    if type(text) is not str or (text and text[0] != "/"):
+        raise _Problem(f"{what} operation failed to decode {name}: {MISSING_VALUE}")
+    parts = text.split("/")[1:]
+    return text, [part.replace("~1", "/").replace("~0", "~") for part in parts] if "~" in text else parts
 
 
-def _value(operation: dict[str, Any]) -> Any:
+def _value(operation: dict[str, Any], what: str) -> Any:
     value = operation.get("value", _MISSING)
-    return _refuse() if value is _MISSING else value
+    if value is _MISSING:
+        raise _Problem(f"{what} operation failed to decode value: {MISSING_VALUE}")
+    return value
 
 
-def _refuse() -> NoReturn:
-    raise CannotApply
+def _found(container: Any, part: str) -> Any:
+    """The member or element that `part` names, or _MISSING."""
+    if type(container) is dict:
+        return container.get(part, _MISSING)
+    if type(container) is not list:
+        return _MISSING
+    try:
+        return container[_index(part, len(container))]
+    except _Problem:
+        return _MISSING
 
 
 def _member(container: Any, part: str) -> Any:
-    """The member or element that `part` names."""
-    if type(container) is dict:
-        found = container.get(part, _MISSING)
-        return _refuse() if found is _MISSING else found
+    """The same of what must be there."""
     if type(container) is list:
         return container[_index(part, len(container))]
-    raise CannotApply
+    found = container.get(part, _MISSING)
+    if found is _MISSING:
+        raise _Problem(f"unable to get nonexistent key: {part}: {MISSING_VALUE}")
+    return found
 
 
-def _index(part: str, size: int) -> int:
+def _index(part: str, size: int, what: str = "") -> int:
     """The place in a list of `size` that `part` names, counted from the front."""
     digits = part.removeprefix("-")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 9 or (digits[0] == "0" and part != "0"):
-        raise CannotApply
+        raise _Problem(f'{what}strconv.Atoi: parsing "{part}": invalid syntax')
     index = int(part)
     if not -size <= index < size:
-        raise CannotApply
+        raise _Problem(f"Unable to access invalid index: {index}: invalid index referenced")
     return index if index >= 0 else index + size
 
 

@@ -12,6 +12,7 @@ import attrs
 from prometheus_client.registry import Collector
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.admission.metrics import BARE_COUNTERS
 from orchtw.assembly.resources import Resources
 from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
@@ -59,7 +60,8 @@ class Parts:
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
     authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
-    asks them. `verbosity` can be changed, `reactor` looked into, while the server runs. `accounts` issues tokens of service accounts. `metrics` are shown beside those of the API.
+    asks them. `verbosity` can be changed, `reactor` looked into, while the server runs. `accounts` issues tokens of
+    service accounts. `metrics` are shown beside those of the API.
     """
 
     resources: Resources
@@ -98,8 +100,9 @@ class API:
             resources.offload,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
-        self._metrics = Metrics()
+        self._metrics = Metrics(resources.offload)
         self._metrics.count_damaged(lambda: resources.cacher.damaged)
+        self._metrics.show(parts.admissions.metrics, BARE_COUNTERS)
         for metrics in parts.metrics:
             self._metrics.registry.register(metrics)
         reading, writing = self._reading(), self._writing()

@@ -9,6 +9,7 @@ from random import SystemRandom
 
 from orchtw.admission.chain import Chain
 from orchtw.admission.host import Host
+from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.admission.selection import selected
 from orchtw.assembly.resources import Resources
 from orchtw.authz.decision import Authorizer
@@ -32,6 +33,7 @@ def admission(
     make_namespace: Callable[[str], Awaitable[None]],
 ) -> Admissions:
     """The admission plugins that the flags ask for. Raises ConfigError for flags that name what is not there."""
+    metrics = AdmissionMetrics()
     host = Host(
         naming=resources.naming,
         clock=resources.clock,
@@ -43,8 +45,10 @@ def admission(
         store=resources.store,
         offload=resources.offload,
         unsettled=resources.unsettled,
+        metrics=metrics,
     )
-    chain = Chain(selected(host, config))
+    plugins = selected(host, config)
+    chain = Chain(tuple(plugins.values()), metrics, tuple(plugins))
     surface = ServedSurface(resources.targets, resources.naming, resources.offload)
     return Admissions(chain, surface, resources.offload)
 

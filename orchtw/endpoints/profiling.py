@@ -11,6 +11,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import islice
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -106,7 +107,8 @@ def stacks() -> bytes:
     parts = [f"threads: {len(found)}\n"]
     for thread, frame in found:
         parts.append(f"\n{names.get(thread, 'thread')} [{thread}]:\n")
-        parts += traceback.StackSummary.extract(traceback.walk_stack(frame), limit=MOST_LINES).format()[::-1]
+        calls = list(islice(traceback.walk_stack(frame), MOST_LINES))[::-1]
+        parts += [f"  {call.f_code.co_filename}:{line} {call.f_code.co_qualname}\n" for call, line in calls]
     return "".join(parts).encode("utf-8", "replace")
 
 

@@ -36,6 +36,7 @@ class Deadline:
         if request.method == "GET":
             return proceed(request)
         limit_s = self._limit_s if asked_s is None else min(asked_s, self._limit_s)
+        request.ends_at_s = self._clock.seconds() + limit_s
         return self._limit(request, proceed(request), limit_s)
 
     async def _limit(self, request: Request, answer: Coroutine[Any, Any, Response], limit_s: float) -> Response:

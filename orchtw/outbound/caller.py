@@ -21,6 +21,7 @@ from orchtw.outbound.policy import BadTLS
 from orchtw.outbound.pools import Pools, Way, web_module
 from orchtw.outbound.remote import Remote
 from orchtw.outbound.services import Resolver, Unresolved
+from orchtw.outbound.turns import Crowded, Turns
 from orchtw.outbound.words import said_by, status_words
 from orchtw.rules.causes import go_quote
 from orchtw.schema.times import duration_text
@@ -118,10 +119,11 @@ class Caller(Service):
         left_s: float | None = None,
         limit_bytes: int = ANSWER_BYTES,
         agent: str = "",
+        turns: Turns | None = None,
     ) -> bytes:
         """The body of a webhook's answer to a JSON object; `left_s` is less time than the URL says there is.
 
-        Raises CallFailed, also for an answer that is no success.
+        With `turns` it waits for one, in the same time. Raises CallFailed, also for an answer that is no success.
         """
         headers: dict[str, str | list[str]] = {
             "Content-Type": "application/json",
@@ -132,10 +134,16 @@ class Caller(Service):
         query = f"timeout={duration_text(int(timeout_s * 10**9))}"
         question = Question(method="POST", query=query, headers=headers, body=body)
         time_s = timeout_s if left_s is None else min(timeout_s, left_s)
-        answer = await self.ask(remote, question, timeout_s=time_s, limit_bytes=limit_bytes)
+        work = self._ask(remote, question, limit_bytes)
+        if turns is not None:
+            work = _in_turn(turns, work)
+        answer = await self._in_time(work, remote, question, time_s)
         if not 200 <= answer.code <= 206:
             said = said_by(answer.headers.get("content-type", ""), answer.body)
             raise CallFailed(status_words(answer.code, said), code=answer.code)
+        if not answer.body:
+            what = f"status code: {answer.code} and content type: {answer.headers.get('content-type', '')}"
+            raise CallFailed(f"0-length response with {what}", code=answer.code)
         return answer.body
 
     async def ask(
@@ -188,6 +196,8 @@ class Caller(Service):
         self._running.add(running)
         try:
             return await running.addTimeout(max(timeout_s, 0.0), self._reactor, onTimeoutCancel=late)
+        except Crowded as problem:
+            raise _failed(remote, question, str(problem)) from None
         finally:
             self._running.discard(running)
 
@@ -238,6 +248,18 @@ class Caller(Service):
             return Shown() if remote.credentials is None else await remote.credentials.current()
         except CredentialsError as problem:
             raise _failed(remote, question, str(problem)) from None
+
+
+async def _in_turn(turns: Turns, work: Coroutine[Deferred[Any], Any, T]) -> T:
+    try:
+        await turns.take()
+    except BaseException:
+        work.close()
+        raise
+    try:
+        return await work
+    finally:
+        turns.give()
 
 
 def _failed(remote: Remote, question: Question, why: str) -> CallFailed:

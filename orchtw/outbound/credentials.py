@@ -51,6 +51,24 @@ class Fixed:
         return False
 
 
+@attrs.frozen(slots=True, kw_only=True)
+class Certified:
+    """What `others` show, if anything, and a client certificate."""
+
+    certificate: bytes = attrs.field(repr=False)
+    key: bytes = attrs.field(repr=False)
+    others: Credentials | None = None
+
+    async def current(self) -> Shown:
+        """Both, unless the others have a certificate of their own."""
+        shown = Shown() if self.others is None else await self.others.current()
+        return shown if shown.certificate else attrs.evolve(shown, certificate=self.certificate, key=self.key)
+
+    def refused(self, shown: Shown) -> bool:
+        """The certificate stays the same."""
+        return self.others is not None and self.others.refused(shown)
+
+
 class TokenOf:
     """A token that a file holds, read again from time to time; one that cannot be read leaves the last one."""
 

@@ -15,7 +15,7 @@ from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.outbound.certificate_files import CertificateFiles
-from orchtw.outbound.credentials import Credentials, Fixed, Shown, TokenOf, basic, bearer
+from orchtw.outbound.credentials import Certified, Credentials, Fixed, Shown, TokenOf, basic, bearer
 from orchtw.outbound.exec_plugin import MODES, VERSIONS, ExecPlugin, Plugin
 from orchtw.outbound.fields import Fields
 from orchtw.outbound.policy import BadTLS, TLSPolicy
@@ -33,6 +33,22 @@ def load(path: Path, naming: Naming, reactor: Any) -> Remote:
     cluster, user = _selected(file)
     reader = _Reader(cluster, user, naming, reactor)
     return Remote(url=reader.url(), tls=reader.tls(), credentials=reader.credentials())
+
+
+def load_users(path: Path, naming: Naming, reactor: Any) -> dict[str, Credentials]:
+    """Who this server is for whom, by the names of the file's users; who shows nothing is not among them.
+
+    Files that it names are read now, that of a token again from time to time. Raises ConfigError with one line.
+    """
+    file = Fields(path, "", _document(path))
+    if file.text("kind") not in ("", "Config"):
+        raise file.wrong("kind", "must be Config")
+    nowhere = Fields(path, "clusters", {})
+    readers = {
+        name: _Reader(nowhere, user, naming, reactor) for name, user in file.named("users", "user").items()
+    }
+    found = {name: reader.identity() for name, reader in readers.items()}
+    return {name: each for name, each in found.items() if each is not None}
 
 
 def _document(path: Path) -> Any:
@@ -131,6 +147,13 @@ class _Reader:
         if name := user.text("username"):
             return Fixed(_sendable(user, "username", basic(name, user.text("password"))))
         return None
+
+    def identity(self) -> Credentials | None:
+        """Who this server is, with the certificate."""
+        policy, others = self.tls(), self.credentials()
+        if not policy.certificate:
+            return others
+        return Certified(certificate=policy.certificate, key=policy.key, others=others)
 
     def _check_methods(self) -> None:
         user = self._user

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 import attrs
 
 from orchtw.admission.attributes import Attributes, Operation, Surface
@@ -45,10 +47,9 @@ class Admission:
         self._wanted = wanted
         self.validates = bool(plan.validating)
 
-    async def admit(self) -> None:
+    def admit(self) -> Awaitable[None]:
         """Run the mutating half; the first refusal ends the write."""
-        for step in self._plan.mutating:
-            await step(self._attributes)
+        return self._plan.mutating.run(self._attributes)
 
     def outcome(self) -> Object:
         """The wanted object as the mutating plugins left it: canonical, with defaults, in the target's version.
@@ -72,10 +73,9 @@ class Admission:
         served, view = self._write.target.shown_draft(obj), self._write.view
         self._attributes.finish(view.show(served) if view else served)
 
-    async def validate(self) -> None:
+    def validate(self) -> Awaitable[None]:
         """Run the validating half; the first refusal ends the write."""
-        for step in self._plan.validating:
-            await step(self._attributes)
+        return self._plan.validating.run(self._attributes)
 
     def end(self) -> None:
         """The write has ended."""
@@ -83,12 +83,16 @@ class Admission:
 
 
 class Admissions:
-    """Shows writes to the plugins of a chain; what is large is made ready for them off the reactor."""
+    """Shows writes to the plugins of a chain; what is large is made ready for them off the reactor.
+
+    `metrics` is what the chain measures.
+    """
 
     def __init__(self, chain: Chain, surface: Surface, offload: Offload) -> None:
         self._chain = chain
         self._surface = surface
         self._run = offload.run
+        self.metrics = chain.metrics
 
     def of(
         self, write: Write, operation: Operation, wanted: Object, old: Object | None, size_bytes: int
@@ -110,8 +114,7 @@ class Admissions:
         shown = old if target.from_storage is None else await self._run(size_bytes, lambda: target.shown_draft(old))
         attributes = self._attributes(write, "DELETE", None, shown, size_bytes)
         attributes.given_options = options
-        for step in (*plan.mutating, *plan.validating):
-            await step(attributes)
+        await plan.both(attributes)
 
     async def permit(self, asked: Submission, codec: KindCodec) -> Object:
         """Ask both halves about an object that is not stored; returns it as they left it.
@@ -122,18 +125,19 @@ class Admissions:
         if plan.empty:
             return asked.obj
         attributes = self._submitted(asked)
-        for step in plan.mutating:
-            await step(attributes)
+        await plan.mutating.run(attributes)
         changed = attributes.obj if attributes.changes else None
         obj = asked.obj
         if changed is not None:
             obj = await self._run(attributes.size_bytes, lambda: _canonical(codec, changed))
         attributes.finish(obj)
-        for step in plan.validating:
-            await step(attributes)
+        await plan.validating.run(attributes)
         return obj
 
     def _submitted(self, asked: Submission) -> Attributes:
+        meta = asked.obj.get("metadata")
+        if asked.operation == "CREATE" and asked.namespace and type(meta) is dict:
+            meta.setdefault("namespace", asked.namespace)
         return Attributes(
             operation=asked.operation,
             resource=asked.resource,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 
 from orchtw.registry.targets import Targets
 from orchtw.storage.freshness import MOST_RECENT
@@ -26,3 +26,8 @@ class Namespaces:
         """The namespace's status.phase, or None where there is no such namespace."""
         entry: Entry | None = self._stored.get("", name)
         return None if entry is None else entry.fields[self._phase]
+
+    def labels_of(self, name: str) -> Mapping[str, str] | None:
+        """The namespace's labels, one mapping as long as they stay, or None where there is no such namespace."""
+        entry: Entry | None = self._stored.get("", name)
+        return None if entry is None else entry.labels

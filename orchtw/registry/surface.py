@@ -7,13 +7,15 @@ from typing import TypeVar
 
 import orjson
 
+from orchtw.admission.attributes import kind_of
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.converting import run_converting
 from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
-from orchtw.schema.catalogue import ResourceType
+from orchtw.schema.catalogue import ResourceType, joined
+from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
 
 T = TypeVar("T")
@@ -46,8 +48,25 @@ class ServedSurface:
         copied: Object = await self._offload.run(size_bytes, lambda: load_json(orjson.dumps(obj)))
         return copied
 
+    def reader(self, resource: ResourceType, subresource: str) -> Callable[[Object], Object]:
+        kind = kind_of(resource, subresource)
+        api_version = joined(kind.group, kind.version)
+        if resource.storage_version is not None and (api_version, kind.kind) == (resource.api_version, resource.kind):
+            target = self._target(resource)
+            return lambda obj: _read(target.codec, obj, target.complete)
+        codec = self._targets.codecs.kind(api_version, kind.kind)
+        return lambda obj: _read(codec, obj)
+
     async def run(self, size_bytes: int, work: Callable[[], T]) -> T:
         return await self._offload.run(size_bytes, work)
 
     def _target(self, resource: ResourceType) -> Target:
         return self._targets.stored_target(resource.group, resource.version, resource.plural)
+
+
+def _read(codec: KindCodec, obj: Object, complete: Callable[[Object], None] | None = None) -> Object:
+    found = codec.normalise(obj)
+    codec.set_defaults(found)
+    if complete is not None:
+        complete(found)
+    return found

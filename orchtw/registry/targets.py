@@ -40,12 +40,12 @@ class Targets:
     """The resources of this server: those of the catalogue that `served` holds, and those that are added.
 
     An added resource differs from the others in its source alone. Whoever makes something of all resources, such as
-    discovery, listens and makes it again.
+    discovery, listens and makes it again. `codecs` knows the kinds of both.
     """
 
     def __init__(self, catalogue: Catalogue, codecs: Codecs, served: Iterable[ResourceType]) -> None:
         self._catalogue = catalogue
-        self._codecs = codecs
+        self.codecs = codecs
         self._caches: Cacher | None = None
         self._listeners: tuple[Callable[[], None], ...] = ()
         self._stored: dict[Home, Stored] = {}
@@ -91,10 +91,10 @@ class Targets:
         assert self._caches is not None
         resources = [resource for resource, _ in versions]
         home = self._check_free(resources)
-        self._codecs.schemas.check(self._added.get(home, ()), versions)
+        self.codecs.schemas.check(self._added.get(home, ()), versions)
         self._opening[home] = resources
         try:
-            make = make_codec or self._codecs.made
+            make = make_codec or self.codecs.made
             come = [(resource, make(resource, schema)) for resource, schema in versions]
             storage = next(pair for pair in come if pair[0].version == pair[0].storage_version)
             if make_versioning is None:
@@ -213,7 +213,7 @@ class Targets:
     def _replace(self, home: Home, targets: Sequence[Target]) -> None:
         """Put targets in the place of those that have been added under `home`, and tell everybody."""
         gone = self._added.pop(home, ())
-        self._codecs.change(gone, [(each.resource, each.codec) for each in targets])
+        self.codecs.change(gone, [(each.resource, each.codec) for each in targets])
         for resource in gone:
             del self._all[_path(resource)]
             self._targets.pop(_path(resource), None)
@@ -279,14 +279,14 @@ class Targets:
         known = self._stored.get((group, plural))
         if known is None:
             home = self._catalogue.find(group, resource.storage_version or "", plural) or resource
-            codec = self._codecs.kind(home.api_version, home.kind)
+            codec = self.codecs.kind(home.api_version, home.kind)
             known = self._stored[group, plural] = self._make_stored(home, codec, strategy_for)
         return known
 
     def _make_stored(self, home: ResourceType, codec: KindCodec, make_strategy: MakeStrategy) -> Stored:
         naming = self._catalogue.naming
         strategy = make_strategy(home, naming, codec)
-        older = OlderValues(codec, strategy, self._codecs, naming)
+        older = OlderValues(codec, strategy, self.codecs, naming)
         return Stored(home, codec, strategy, storage_prefix(home, naming), home.field_selectors, older.read)
 
 

@@ -101,8 +101,10 @@ class HTTPChannel(Answering):
         if self._task is None:
             self._uncount()
             self._release()
-        elif self._waiting is not None and self._request is not None and self._request.ends_with_client:
-            self._waiting.cancel()
+        elif self._request is not None:
+            self._request.left()
+            if self._waiting is not None and self._request.ends_with_client:
+                self._waiting.cancel()
 
     def readConnectionLost(self) -> None:
         """The client sends no more: serve what it has asked, end its stream, then close."""

@@ -99,8 +99,10 @@ class _Exchange:
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.connection_lost()
-        elif self._task is not None and self._request is not None and self._request.ends_with_client:
-            self._task.cancel()
+        elif self._task is not None and self._request is not None:
+            self._request.left()
+            if self._request.ends_with_client:
+                self._task.cancel()
         self._ended(Ending.CLIENT_GONE)
 
     def _ended(self, ending: Ending) -> None:

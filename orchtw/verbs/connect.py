@@ -25,7 +25,7 @@ _AGENT_PATHS: Final = {"exec": "exec", "attach": "attach", "portforward": "portF
 
 
 async def connect(context: Writing, outward: Outward, call: Call) -> Response:
-    """Ask admission about the options of the connection, then connect.
+    """Ask admission about the options of the connection, then connect by what it has made of them.
 
     Raises what plugins raise, NotFound (404), and as `passing_on` does.
     """
@@ -36,7 +36,7 @@ async def connect(context: Writing, outward: Outward, call: Call) -> Response:
     if proxied:
         params["path"] = [_proxied_path(call)]
     options = options_of(codec, params)
-    await context.writes.permit(call.submission("CONNECT", options), codec)
+    options = await context.writes.permit(call.submission("CONNECT", options), codec)
     if not proxied:
         return await _stream(outward, call, options)
     return await _proxy(outward, call, backend_path(options.get("path", "")))

@@ -81,9 +81,4 @@ def configured(obj: Object, directory: str = "/etc/orch") -> Given:
 def pass_chain(chain: Chain, asked: Attributes) -> Deferred[None]:
     """Run both halves."""
     plan = chain.plan(asked.operation, asked.resource, asked.subresource)
-
-    async def both() -> None:
-        for step in (*plan.mutating, *plan.validating):
-            await step(asked)
-
-    return Deferred.fromCoroutine(both())
+    return Deferred.fromCoroutine(plan.both(asked))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.errors import BadRequest
+from orchtw.errors import BadRequest, Forbidden, InternalError, Timeout
 from orchtw.rules.options import DeleteOptions, WriteOptions
 from orchtw.schema.catalogue import GroupVersionKind
 from tests.admission.asked import attributes, canonical, request, resource
@@ -66,15 +66,37 @@ class NoteTests(SynchronousTestCase):
         sent = request()
         asked = attributes("CREATE", "pods", request=sent)
         asked.warn("old")
-        asked.annotate("key", "one")
-        asked.annotate("key", "two")
-        self.assertEqual((sent.warnings, sent.annotations), (["old"], {"key": "one"}))
+        asked.annotate("a.b/key", "one")
+        asked.annotate("a.b/key", "two")
+        asked.annotate("a.b/key", "three", detailed=True)
+        self.assertEqual((sent.warnings, sent.annotations), (["old"], {"a.b/key": "one"}))
+        self.assertEqual(sent.detailed_annotations, {"a.b/key": "three"})
+
+    def test_keys(self) -> None:
+        """Keys have a prefix and the form of label keys (reference ADM-19)."""
+        sent = request()
+        asked = attributes("CREATE", "pods", request=sent)
+        for key in ("a.b/c", "a/B_c"):
+            self.assertTrue(asked.annotate(key, ""))
+        for key in ("", "a", "a/", "/a", "a/b/c", "a b/c", "A.b/c", f"a.b/{'c' * 64}"):
+            self.assertFalse(asked.annotate(key, ""))
+        self.assertEqual(set(sent.annotations), {"a.b/c", "a/B_c"})
+
+    def test_not_ready(self) -> None:
+        """Who cannot know in time refuses (reference ADM-7); another failure stays what it is."""
+        asked = attributes("CREATE", "pods", name="x")
+        late = fail(Timeout.future_version(5, 3))
+        failure = self.failureResultOf(Deferred.fromCoroutine(asked.until_known(late)), Forbidden)
+        self.assertEqual(failure.value.message, 'pods "x" is forbidden: not yet ready to handle request')
+        broken = fail(InternalError("disk"))
+        self.failureResultOf(Deferred.fromCoroutine(asked.until_known(broken)), InternalError)
+        self.successResultOf(Deferred.fromCoroutine(asked.until_known(succeed(None))))
 
     def test_nobody_asked(self) -> None:
         """The server's own writes have nobody to tell."""
         asked = attributes("CREATE", "pods")
         asked.warn("old")
-        asked.annotate("key", "one")
+        self.assertTrue(asked.annotate("a.b/key", "one"))
 
     def test_refusal(self) -> None:
         """A refusal names an object without a name by the beginning of the one to come (reference ADM-9)."""

@@ -1,4 +1,4 @@
-"""Which plugins see a write, in which pass and in which order (reference ADM-1, ADM-2, ADM-3)."""
+"""Which plugins see a write, in which pass and in which order (reference ADM-1, ADM-2, ADM-3, ADM-18)."""
 
 from __future__ import annotations
 
@@ -47,6 +47,24 @@ class Refuser(Mutator):
         raise attributes.forbidden("no")
 
 
+class OnceOnly(Mutator):
+    """Refuses in the second round."""
+
+    async def admit(self, attributes: Attributes) -> None:
+        if attributes.round:
+            raise attributes.forbidden("no")
+        await super().admit(attributes)
+
+
+class Again(Mutator):
+    """Asks for another round, always."""
+
+    async def admit(self, attributes: Attributes) -> None:
+        self.seen.append((self.name, f"round {attributes.round}"))
+        attributes.carried = [*(attributes.carried or ()), attributes.round]
+        attributes.request_reinvocation()
+
+
 class ChainTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.seen: Seen = []
@@ -63,6 +81,21 @@ class ChainTests(SynchronousTestCase):
         chain = Chain([Both("a", self.seen), Refuser("b", self.seen), Both("c", self.seen)])
         self.failureResultOf(pass_chain(chain, attributes("CREATE", "pods")), Forbidden)
         self.assertEqual(self.seen, [("a", "admit")])
+
+    def test_second_round(self) -> None:
+        """Who asks for another round has all mutating plugins asked once more, and no third time (ADM-18)."""
+        chain = Chain([Both("a", self.seen), Again("b", self.seen), Mutator("c", self.seen)])
+        asked = attributes("CREATE", "pods")
+        self.successResultOf(pass_chain(chain, asked))
+        rounds = [[("a", "admit"), ("b", f"round {number}"), ("c", "admit")] for number in (0, 1)]
+        self.assertEqual(self.seen, [*rounds[0], *rounds[1], ("a", "validate")])
+        self.assertEqual(asked.carried, [0, 1])
+
+    def test_refusal_in_second_round(self) -> None:
+        """A refusal in the second round ends it too."""
+        chain = Chain([OnceOnly("a", self.seen), Again("b", self.seen), Both("c", self.seen)])
+        self.failureResultOf(pass_chain(chain, attributes("CREATE", "pods")), Forbidden)
+        self.assertEqual(self.seen, [("a", "admit"), ("b", "round 0"), ("c", "admit")])
 
     def test_concern(self) -> None:
         """A plugin sees only what it handles, and a write that concerns nobody has an empty plan."""

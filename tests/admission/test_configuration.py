@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.configuration import Given, read
 from orchtw.admission.selection import ORDER
 from orchtw.errors import ConfigError
 from orchtw.objects import Object
+from tests.properties import examples
 
 V1 = "apiserver.config.orch.io/v1"
 LIMITS: Object = {"apiVersion": "eventratelimit.admission.orch.io/v1alpha1", "kind": "Configuration", "limits": []}
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
+WORDS = st.sampled_from(["apiVersion", "kind", "plugins", "name", "path", "configuration", "imagePolicy", V1])
+NAMES = st.sampled_from(["AdmissionConfiguration", "EventRateLimit", "Priority", "no-such-file", ".", "/"])
+VALUES = st.recursive(
+    SCALARS | WORDS | NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+HEAD = st.sampled_from([{}, {"apiVersion": V1, "kind": "AdmissionConfiguration"}])
 
 
 class ConfigurationTests(SynchronousTestCase):
@@ -30,20 +45,20 @@ class ConfigurationTests(SynchronousTestCase):
         file = {"apiVersion": version, "kind": "AdmissionConfiguration", "plugins": list(plugins), **more}
         self.path.write_text(yaml.safe_dump(file))
 
-    def given(self, plugin: str = "EventRateLimit") -> Given | None:
+    def got(self, plugin: str = "EventRateLimit") -> Given | None:
         """What a plugin gets."""
         return read(self.path, ORDER).of(plugin)
 
     def refused(self, plugin: str = "EventRateLimit") -> str:
         """The line of an error, after the path."""
-        error = self.assertRaises(ConfigError, self.given, plugin)
+        error = self.assertRaises(ConfigError, self.got, plugin)
         [line] = error.problems
         self.assertNotIn("\n", line)
         return str(line).replace(f"{self.folder}/", "")
 
     def obj(self, plugin: str = "EventRateLimit") -> Object:
         """The object that a plugin gets."""
-        found = self.given(plugin)
+        found = self.got(plugin)
         assert found is not None
         return found.obj
 
@@ -62,7 +77,7 @@ class ConfigurationTests(SynchronousTestCase):
     def test_inline(self) -> None:
         """Where an inline configuration stands is known, and relative paths in it begin beside the file."""
         self.write({"name": "Priority"}, {"name": "EventRateLimit", "configuration": LIMITS})
-        found = self.given()
+        found = self.got()
         where = "plugins[1].configuration"
         wanted = Given(obj=LIMITS, path=str(self.path), directory=str(self.folder), where=where)
         self.assertEqual(found, wanted)
@@ -78,7 +93,7 @@ class ConfigurationTests(SynchronousTestCase):
             for text in (yaml.safe_dump(foreign), json.dumps(foreign, indent="\t")):
                 inner.write_text(text)
                 self.write({"name": "EventRateLimit", "path": path})
-                found = self.given()
+                found = self.got()
                 self.assertEqual(found, Given(obj=LIMITS, path=str(inner), directory=str(inner.parent)))
 
     def test_empty_path(self) -> None:
@@ -86,7 +101,7 @@ class ConfigurationTests(SynchronousTestCase):
         (self.folder / "empty").write_text("")
         self.write({"name": "EventRateLimit", "path": "empty"}, {"name": "Priority"})
         self.assertEqual(self.obj(), {})
-        self.assertIsNone(self.given("Priority"))
+        self.assertIsNone(self.got("Priority"))
 
     def test_first_counts(self) -> None:
         """Of two entries for a plugin the first counts, and the file of the second is not read."""
@@ -97,7 +112,7 @@ class ConfigurationTests(SynchronousTestCase):
     def test_off(self) -> None:
         """The file of a plugin that does not ask for it need not be there."""
         self.write({"name": "Priority", "path": "not-there"})
-        self.assertIsNone(self.given())
+        self.assertIsNone(self.got())
 
     def test_bare(self) -> None:
         """A file without a kind may be that of the two plugins that have none (reference ADM-17)."""
@@ -105,7 +120,23 @@ class ConfigurationTests(SynchronousTestCase):
             self.path.write_text(f"{field}: {{a: b}}\n")
             for plugin in ("ImagePolicyWebhook", "PodNodeSelector"):
                 self.assertEqual(self.obj(plugin), {field: {"a": "b"}})
-            self.assertIsNone(self.given())
+            self.assertIsNone(self.got())
+
+    @examples(100)
+    @given(VALUES, HEAD, st.lists(VALUES | st.dictionaries(WORDS, VALUES, max_size=3), max_size=3))
+    def test_anything(self, value: Any, head: Object, plugins: list[Any]) -> None:
+        """Whatever a file holds, it is read or refused with one line."""
+        whole = {**value, **head, "plugins": plugins} if isinstance(value, dict) else value
+        for text in (json.dumps(whole), yaml.safe_dump(whole)):
+            self.path.write_text(text)
+            for plugin in ("EventRateLimit", "ImagePolicyWebhook"):
+                try:
+                    found = read(self.path, ORDER).of(plugin)
+                except ConfigError as error:
+                    self.assertEqual(len(error.problems), 1)
+                    self.assertNotIn("\n", str(error))
+                else:
+                    self.assertIsInstance(found and found.obj, (dict, NoneType))
 
     def test_wrong_entries(self) -> None:
         """Each mistake has one line with its place."""
@@ -119,7 +150,7 @@ class ConfigurationTests(SynchronousTestCase):
             ({**name, "path": 1}, "plugins[0].path: must be a string"),
             ({**name, "configuration": []}, "plugins[0].configuration: must be a mapping"),
             (
-                {**name, "path": "x", "configuration": LIMITS},
+                {**name, "path": "x", "configuration": {}},
                 "plugins[0]: path and configuration are mutually exclusive",
             ),
             ({**name, "path": "nope"}, "plugins[0].path: nope: No such file or directory"),

@@ -137,6 +137,33 @@ class JSONPatchTests(SynchronousTestCase):
         self.assertEqual((error.code, error.reason, error.details), (422, "Invalid", {}))
         self.assertEqual(error.message, "the server rejected our request due to an error in our request")
 
+    def test_reasons(self) -> None:
+        """Why a patch cannot be applied is known to those who may know it (reference HOOK-24)."""
+        missing = "missing value"
+        for operation, why in (
+            (op("remove", "/x"), f"error in remove for path: '/x': Unable to remove nonexistent key: x: {missing}"),
+            (op("remove", "/x/y"), f'remove operation does not apply: doc is missing path: "/x/y": {missing}'),
+            (op("remove", "/l/3"), "error in remove for path: '/l/3': Unable to access invalid index: 3: "
+             "invalid index referenced"),
+            (op("add", "/x/y", 1), f'add operation does not apply: doc is missing path: "/x/y": {missing}'),
+            (op("add", "/l/y", 1), "error in add for path: '/l/y': value was not a proper array index: 'y': "
+             'strconv.Atoi: parsing "y": invalid syntax'),
+            (op("replace", "/x", 1), f"replace operation does not apply: doc is missing key: /x: {missing}"),
+            (op("replace", "/x/y", 1), f"replace operation does not apply: doc is missing path: /x/y: {missing}"),
+            (op("move", "/y", **{"from": "/x"}), "error in move for path: 'x': unable to get nonexistent key: x: "
+             f"{missing}"),
+            (op("move", "/y/z", **{"from": "/a"}), "move operation does not apply: doc is missing destination path: "
+             f"/y/z: {missing}"),
+            (op("copy", "/y", **{"from": "/x/y"}), "copy operation does not apply: doc is missing from path: /x/y: "
+             f"{missing}"),
+            (op("test", "/a", 2), "testing path /a failed: test failed"),
+            (op("test", "/x/y", 2), f"test operation does not apply: is missing path: /x/y: {missing}"),
+            (op("go", "/a"), "Unexpected kind: go"),
+            ({"op": "remove"}, f"remove operation failed to decode path: {missing}"),
+        ):
+            error = self.assertRaises(CannotApply, json_patch, {"a": 1, "l": [0]}, [operation])
+            self.assertEqual(error.why, why)
+
     def test_copies_are_limited(self) -> None:
         """Copies may add 3 MiB in all, however often they double (reference PATCH-10)."""
         double = [op("copy", "/a/-", **{"from": "/a"})]

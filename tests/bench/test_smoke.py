@@ -106,6 +106,33 @@ class CommandTests(SynchronousTestCase):
         self.assertLess({"idle_watchers", "watch_paced", "watch_flat_out", "list_json", "list_table"}, found)
         self.assertEqual([each for each in found if each.startswith("list_pb")], [])
 
+    def test_admission(self) -> None:
+        """What each plugin takes with each operation, in a namespace with policies too."""
+        done = bench("--quick", "--scenarios=admission", "--n-create=20")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
+        self.assertEqual([line for line in lines.values() if line["errors"] or line["ops"] != 20], [])
+        self.assertEqual(len(lines), 18)
+        line = lines["admission_create_pods_policies"]
+        self.assertGreater(line["whole_us"], line["admit_plugins_us"]["ServiceAccount"])
+
+    def test_admission_cpu(self) -> None:
+        """What admission takes of the CPU, for each kind."""
+        done = bench("--quick", "--scenarios=admission-cpu", "--n-create=20")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
+        self.assertEqual(set(lines), {"admission_cpu_configmaps", "admission_cpu_pods"})
+        self.assertTrue(all(line["create_us"] > 0 and not line["errors"] for line in lines.values()))
+
+    def test_webhooks(self) -> None:
+        """Creates through webhooks of each kind."""
+        done = bench("--quick", "--scenarios=webhooks", "--n-create=5")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = {line["scenario"]: line for line in map(orjson.loads, done.stdout.splitlines())}
+        self.assertEqual([line for line in lines.values() if line["errors"] or line["ops"] != 5], [])
+        names = ("none", "allow", "label", "slow")
+        self.assertEqual(set(lines), {f"webhooks_{name}_configmaps" for name in names})
+
     def test_definitions(self) -> None:
         """Many definitions: served, installed, discovered, described, used, and there again after a start."""
         done = bench("--quick", "--scenarios=definitions", "--definitions=22")

@@ -118,6 +118,15 @@ class RefusedStartTests(ProcessCase):
         """An unknown flag is named (reference FLAG-2)."""
         self.assertEqual(await self.refusal(self.server("--frobnicate=1")), "Error: unknown flag: --frobnicate")
 
+    async def test_admission(self) -> None:
+        """So are an admission plugin that is not there, and what is wrong with plugins' configurations (ADM-5)."""
+        line = await self.refusal(self.server("--admission-control=NamespaceLifecycle,Nothing"))
+        self.assertEqual(line, 'Error: admission-control plugin "Nothing" is unknown')
+        path = os.path.abspath(self.mktemp())
+        Path(path).write_text("apiVersion: apiserver.config.orch.io/v1\nkind: AdmissionConfiguration\nplugin: []\n")
+        line = await self.refusal(self.server(f"--admission-control-config-file={path}"))
+        self.assertEqual(line, f'Error: {path}: unknown field "plugin"')
+
     async def test_unwritable_data_folder(self) -> None:
         """A file where the data folder should be is named."""
         path = self.mktemp()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.admission.metrics import BARE_COUNTERS, AdmissionMetrics
 from orchtw.endpoints.metrics import PATH, Metrics
 from orchtw.endpoints.paths import Paths
 from orchtw.errors import MethodNotAllowed
 from orchtw.naming import Naming
+from orchtw.registry.offload import INLINE_BYTES, Offload
 from orchtw.request import Peer, Request, RequestInfo, Response
 from orchtw.schema.catalogue import Catalogue
 
@@ -40,6 +45,40 @@ class MetricsTests(SynchronousTestCase):
         self.assertTrue(self.ask().content_type.startswith("text/plain; version="))
         preferred = self.ask(accept="application/openmetrics-text; version=1.0.0")
         self.assertTrue(preferred.content_type.startswith("application/openmetrics-text"))
+
+    def test_bare_counters(self) -> None:
+        """Counters without `_total` in their names are counters in the text all the same."""
+        admission = AdmissionMetrics()
+        self.metrics.show(admission, BARE_COUNTERS)
+        admission.webhooks.failed("a.b.c", "admit")
+        body = self.ask().body
+        assert isinstance(body, bytes)
+        name = "apiserver_admission_webhook_fail_open_count"
+        self.assertIn(f"# TYPE {name} counter\n", body.decode())
+        self.assertIn(f'{name}{{name="a.b.c",type="admit"}} 1.0\n', body.decode())
+        preferred = self.ask(accept="application/openmetrics-text; version=1.0.0").body
+        assert isinstance(preferred, bytes)
+        self.assertIn(f"# TYPE {name} unknown\n", preferred.decode())
+
+    def test_many(self) -> None:
+        """Many samples are written down off the reactor."""
+        sizes: list[int] = []
+
+        class Away(Offload):
+            async def run(self, size_bytes: int, work: Callable[[], Any]) -> Any:
+                sizes.append(size_bytes)
+                return work()
+
+        self.metrics = Metrics(Away(None))
+        self.paths = Paths([self.metrics])
+        admission = AdmissionMetrics()
+        self.metrics.show(admission)
+        self.ask()
+        for number in range(700):
+            admission.webhooks.failed(f"w{number}.b.c", "admit")
+        self.assertEqual(len([line for line in self.lines() if "fail_open" in line]), 700)
+        self.assertLess(sizes[0], INLINE_BYTES)
+        self.assertGreater(sizes[1], INLINE_BYTES)
 
     def test_stability(self) -> None:
         """Each help text begins with the metric's stability."""

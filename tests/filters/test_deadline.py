@@ -72,6 +72,16 @@ class DeadlineTests(SynchronousTestCase):
         self.assertIs(self.successResultOf(answer), response)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
+    def test_end_is_known(self) -> None:
+        """A write knows when its time is over; a read has no end (reference HOOK-14)."""
+        self.clock.advance(1000)
+        for method, query, end_s in (("POST", "", 1060.0), ("PUT", "timeout=5s", 1005.0), ("GET", "", None)):
+            request = Request(method=method, path="/x", query=query, peer=Peer(address="", port=0))
+            answer = Deferred.fromCoroutine(Deadline(self.clock, 60.0).handle(request, self.proceed))
+            answer.addErrback(lambda _: None)
+            self.assertEqual(request.ends_at_s, end_s)
+            answer.cancel()
+
     def test_asked_timeout(self) -> None:
         """The query's `timeout` shortens the limit."""
         answer = self.handle("PUT", "timeout=5s")

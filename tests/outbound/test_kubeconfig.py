@@ -16,9 +16,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
-from orchtw.outbound.credentials import REREAD_S, Shown
+from orchtw.outbound.credentials import REREAD_S, Credentials, Shown
 from orchtw.outbound.exec_plugin import ExecPlugin
-from orchtw.outbound.kubeconfig import load
+from orchtw.outbound.kubeconfig import load, load_users
 from orchtw.outbound.remote import Remote
 from orchtw.pki import certificates
 from tests.properties import examples
@@ -266,6 +266,40 @@ class UserTests(KubeconfigCase):
             self.refusal(config(user=wrong)), f"{where}: tls: private key does not match public key"
         )
         self.assertEqual(self.refusal(config(user={"token": 1})), f"{where}.token: must be a string")
+
+
+class UsersTests(KubeconfigCase):
+    """Who the server is for whom, by the names of users (reference ADM-13)."""
+
+    def users(self, *users: dict[str, Any]) -> dict[str, Credentials]:
+        self.path.write_text(yaml.safe_dump({"kind": "Config", "users": [*users]}))
+        return load_users(self.path, Naming.of("orch"), self.clock)
+
+    def test_all_kinds(self) -> None:
+        """A certificate, a token or both; who shows nothing is nobody."""
+        pair = {"client-certificate-data": base64(CERTIFICATE), "client-key-data": base64(KEY_PEM)}
+        found = self.users(
+            {"name": "certificate", "user": pair},
+            {"name": "token", "user": {"token": "t"}},
+            {"name": "both", "user": {**pair, "token": "t"}},
+            {"name": "none", "user": {}},
+        )
+        self.assertEqual(set(found), {"certificate", "token", "both"})
+        bearer = (("Authorization", "Bearer t"),)
+        for name, headers, certificate, key in (
+            ("certificate", (), CERTIFICATE, KEY_PEM),
+            ("token", bearer, b"", b""),
+            ("both", bearer, CERTIFICATE, KEY_PEM),
+        ):
+            shown = self.shown(Remote(url="", credentials=found[name]))
+            self.assertEqual((shown.headers, shown.certificate, shown.key), (headers, certificate, key))
+            self.assertFalse(found[name].refused(shown))
+
+    def test_refused(self) -> None:
+        """A user that cannot be used is one line."""
+        other = base64(certificates.key_pem(certificates.new_key()))
+        for user in ({"client-key-data": other}, {"token": "a", "username": "b"}, {"token": "a\nb"}):
+            self.assertRaises(ConfigError, self.users, {"name": "u", "user": user})
 
 
 class ExecTests(KubeconfigCase):

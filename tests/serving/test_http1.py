@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Conflict, TooManyRequests
@@ -209,6 +210,26 @@ class FailureTests(SynchronousTestCase):
         wire.send(GET)
         lose(wire)
         self.assertEqual((app.ended, wire.edge.in_flight), (["cancelled", "/one"], 0))
+
+    def test_leaving_is_told(self) -> None:
+        """A request is told that its client has left, once, whatever it does."""
+        told: list[str] = []
+        waits: list[Deferred[Response]] = []
+
+        async def app(request: Request) -> Response:
+            request.on_leave(lambda: told.append(request.path))
+            stay = request.on_leave(lambda: told.append("not this"))
+            stay()
+            waits.append(Deferred())
+            return await waits[-1]
+
+        wire = Wire(app)
+        wire.send(POST)
+        self.assertEqual(told, [])
+        lose(wire)
+        self.assertEqual(told, ["/two"])
+        waits[0].callback(Response())
+        self.assertEqual(told, ["/two"])
 
     def test_leaving_does_not_end_a_write(self) -> None:
         """A client that leaves does not cancel its POST, whose answer is dropped when it comes."""

@@ -90,6 +90,13 @@ class ObjectTests(AdmissionCase):
             self.send("GET", path)
         self.assertEqual((self.plugin.admitted, self.plugin.validated), ([], []))
 
+    def test_measured(self) -> None:
+        """What admission of it takes is among the server's metrics (reference ADM-15)."""
+        self.done("POST", "configmaps", config_map())
+        text = self.send("GET", "/metrics").body.decode()
+        labels = 'name="AlwaysAdmit",operation="CREATE",rejected="false",type="validate"'
+        self.assertIn(f"\napiserver_admission_controller_admission_duration_seconds_count{{{labels}}} ", text)
+
     def test_no_op(self) -> None:
         """A write that changes nothing has been admitted all the same."""
         self.done("POST", "configmaps", config_map())
@@ -101,14 +108,14 @@ class ObjectTests(AdmissionCase):
 
         def note(attributes: Attributes) -> None:
             attributes.warn("do not")
-            attributes.annotate("key", "value")
+            attributes.annotate("a.b/key", "value")
 
         self.plugin.mutate = note
         answer = self.send("POST", "configmaps", config_map())
         self.assertEqual((answer.code, answer.headers["warning"]), (201, '299 - "do not"'))
         request = self.plugin.only().request
         assert request is not None
-        self.assertEqual(request.annotations, {"key": "value"})
+        self.assertEqual(request.annotations, {"a.b/key": "value"})
         self.plugin.mutate = self.refuse
         answer = self.send("DELETE", "configmaps/x")
         self.assertEqual((answer.code, answer.headers["warning"]), (403, '299 - "refused"'))
@@ -284,6 +291,17 @@ class ConnectTests(AdmissionCase):
             self.assertEqual((asked.operation, asked.kind.kind), ("CONNECT", kind))
             self.assertEqual(asked.obj, {"kind": kind, "apiVersion": "v1", **expected})
             self.assertEqual((asked.old, asked.options, asked.dry_run), (None, None, False))
+
+    def test_changed(self) -> None:
+        """What a plugin makes of the options is what is connected with."""
+
+        async def choose(attributes: Attributes) -> None:
+            (await attributes.edit())["container"] = "other"
+
+        self.pod(node="n")
+        self.plugin.mutate = choose
+        answer = self.send("GET", "pods/p/exec?container=c")
+        self.assertEqual((answer.code, answer.json["message"]), (400, "container other is not valid for pod p"))
 
     def test_methods(self) -> None:
         """Every method connects."""

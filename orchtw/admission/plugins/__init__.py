@@ -22,6 +22,7 @@ from orchtw.admission.plugins.extended_resource_toleration import ExtendedResour
 from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
 from orchtw.admission.plugins.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from orchtw.admission.plugins.limit_ranger import LimitRanger
+from orchtw.admission.plugins.mutating_webhook import MutatingWebhook
 from orchtw.admission.plugins.namespace_auto_provision import NamespaceAutoProvision
 from orchtw.admission.plugins.namespace_exists import NamespaceExists
 from orchtw.admission.plugins.namespace_lifecycle import NamespaceLifecycle
@@ -40,6 +41,7 @@ from orchtw.admission.plugins.security_context_deny import SecurityContextDeny
 from orchtw.admission.plugins.service_account import ServiceAccountPlugin
 from orchtw.admission.plugins.storage_object_in_use_protection import StorageObjectInUseProtection
 from orchtw.admission.plugins.taint_nodes_by_condition import TaintNodesByCondition
+from orchtw.admission.plugins.validating_webhook import ValidatingWebhook
 from orchtw.config import Config
 
 PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
@@ -76,6 +78,8 @@ PLUGINS: Mapping[str, Callable[[Host, Config, Given | None], Plugin]] = {
     "RuntimeClass": lambda host, config, given: RuntimeClassPlugin.of(host),
     "SecurityContextDeny": lambda host, config, given: SecurityContextDeny.of(host),
     "ServiceAccount": lambda host, config, given: ServiceAccountPlugin.of(host),
+    "MutatingAdmissionWebhook": lambda host, config, given: MutatingWebhook(host, given),
+    "ValidatingAdmissionWebhook": lambda host, config, given: ValidatingWebhook(host, given),
     "StorageObjectInUseProtection": lambda host, config, given: StorageObjectInUseProtection.of(host),
     "TaintNodesByCondition": lambda host, config, given: TaintNodesByCondition.of(host),
 }

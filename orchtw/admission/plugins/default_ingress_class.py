@@ -39,7 +39,7 @@ class DefaultIngressClass:
         if spec.get("ingressClassName") is not None or self._annotation in annotations:
             return
         if (due := self._classes.due()) is not None:
-            await due
+            await attributes.until_known(due)
         names = self._classes.names()
         if len(names) > 1:
             raise attributes.forbidden(f"Internal error occurred: {len(names)} default IngressClasses were found")

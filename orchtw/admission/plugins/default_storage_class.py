@@ -43,7 +43,7 @@ class DefaultStorageClass:
         if spec.get("storageClassName") is not None or self._annotation in annotations:
             return
         if (due := self._classes.due()) is not None:
-            await due
+            await attributes.until_known(due)
         names = self._classes.names()
         if len(names) > 1:
             raise attributes.forbidden(f"Internal error occurred: {len(names)} default StorageClasses were found")

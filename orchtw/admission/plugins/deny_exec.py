@@ -48,7 +48,7 @@ class DenyExec:
     async def validate(self, attributes: Attributes) -> None:
         """Forbidden (403): the pod may more, or there is none."""
         if (due := self._pods.cache.freshness.due(MOST_RECENT)) is not None:
-            await due
+            await attributes.until_known(due)
         entry: Entry | None = self._pods.get(attributes.namespace, attributes.name)
         if entry is None:
             raise attributes.forbidden(str(NotFound.of("pods", "", attributes.name)))

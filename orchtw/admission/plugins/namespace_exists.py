@@ -30,7 +30,7 @@ class NamespaceExists:
         if self._namespaces.phase_of(attributes.namespace) is not None:
             return
         if (due := self._namespaces.due()) is not None:
-            await due
+            await attributes.until_known(due)
             if self._namespaces.phase_of(attributes.namespace) is not None:
                 return
         raise NotFound.of("namespaces", "", attributes.namespace)

@@ -56,7 +56,7 @@ class NamespaceLifecycle:
     async def _check_namespace(self, attributes: Attributes) -> None:
         namespace = attributes.namespace
         try:
-            phase = await self._phase_of(namespace)
+            phase = await self._phase_of(attributes, namespace)
         except InternalError:
             if attributes.operation == "UPDATE":
                 return  # it is there, though nobody can read it: its objects are looked after
@@ -68,9 +68,9 @@ class NamespaceLifecycle:
             cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
             raise attributes.forbidden(why, [cause])
 
-    async def _phase_of(self, namespace: str) -> str | None:
+    async def _phase_of(self, attributes: Attributes, namespace: str) -> str | None:
         phase = self._namespaces.phase_of(namespace)
         if phase is None and (due := self._namespaces.due()) is not None:
-            await due
+            await attributes.until_known(due)
             phase = self._namespaces.phase_of(namespace)
         return phase

@@ -95,7 +95,7 @@ class PodNodeSelector:
     async def _selector(self, attributes: Attributes) -> Selector:
         found = self._namespaces.find(attributes.namespace)
         if found is None and (due := self._namespaces.due()) is not None:
-            await due
+            await attributes.until_known(due)
             found = self._namespaces.find(attributes.namespace)
         if found is None:
             raise NotFound.of("namespaces", "", attributes.namespace)

@@ -118,7 +118,7 @@ class PodTolerationRestriction:
     async def _find(self, attributes: Attributes) -> Restriction:
         found = self._namespaces.find(attributes.namespace)
         if found is None and (due := self._namespaces.due()) is not None:
-            await due
+            await attributes.until_known(due)
             found = self._namespaces.find(attributes.namespace)
         if found is None:
             raise NotFound.of("namespaces", "", attributes.namespace)

@@ -94,7 +94,7 @@ class Priority:
     async def _find(self, attributes: Attributes, name: str) -> PriorityClass:
         found = self._classes.find(name)
         if found is None and (due := self._classes.due()) is not None:
-            await due
+            await attributes.until_known(due)
             found = self._classes.find(name)
         if found is None:
             raise attributes.forbidden(f"no PriorityClass with name {name} was found")
@@ -106,7 +106,7 @@ class Priority:
         if attributes.resource.qualified == "pods" or obj is None or not obj.get("globalDefault"):
             return
         if (due := self._classes.due()) is not None:
-            await due
+            await attributes.until_known(due)
         known = self._classes.default()
         if known is not None and (attributes.operation == "CREATE" or known.name != attributes.name):
             why = f"PriorityClass {known.name} is already marked as default. Only one default can exist"

@@ -76,7 +76,7 @@ class RuntimeClassPlugin:
     async def _find(self, attributes: Attributes, name: str) -> RuntimeClass:
         found = self._classes.find(name)
         if found is None and (due := self._classes.due()) is not None:
-            await due
+            await attributes.until_known(due)
             found = self._classes.find(name)
         if found is None:
             raise attributes.forbidden(f"pod rejected: RuntimeClass {go_quote(name)} not found")

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from random import Random, SystemRandom
+from random import Random
 from typing import Final, Protocol
 
 from twisted.internet.interfaces import IReactorTime
@@ -61,7 +61,8 @@ class ServiceAccountPlugin:
     @classmethod
     def of(cls, host: Host) -> ServiceAccountPlugin:
         """The plugin over the server's own accounts."""
-        return cls(ServiceAccounts(host.targets, host.naming), host.naming, host.clock, SystemRandom())
+        # The names of volumes are no secret, and the system's randomness is a third of what a pod costs here.
+        return cls(ServiceAccounts(host.targets, host.naming), host.naming, host.clock, Random())
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         """Creates of pods, and containers that they get later."""
@@ -116,7 +117,7 @@ class ServiceAccountPlugin:
         namespace = attributes.namespace
         found = self._accounts.find(namespace, name)
         if found is None and (due := self._accounts.due()) is not None:
-            await due
+            await attributes.until_known(due)
             found = self._accounts.find(namespace, name)
         for wait_s in WAITS_S if name == DEFAULT else ():
             if found is not None:

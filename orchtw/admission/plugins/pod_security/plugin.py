@@ -10,6 +10,7 @@ from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
 from orchtw.admission.plugins.pod_security.configuration import Settings, read
 from orchtw.admission.plugins.pod_security.existing import ExistingPods
+from orchtw.admission.plugins.pod_security.metrics import PodSecurityMetrics
 from orchtw.admission.plugins.pod_security.namespaces import NamespacePolicies
 from orchtw.admission.plugins.pod_security.policy import LOOSEST, Labels, Policy, Standard, stricter
 from orchtw.admission.plugins.pod_security.standards import violations
@@ -46,7 +47,14 @@ class PodSecurity:
     """Refuses pods, and tells of them and of what makes them; looks at namespaces' own labels too."""
 
     def __init__(
-        self, settings: Settings, naming: Naming, namespaces: Lookup, existing: ExistingPods, *, enabled: bool = True
+        self,
+        settings: Settings,
+        naming: Naming,
+        namespaces: Lookup,
+        existing: ExistingPods,
+        metrics: PodSecurityMetrics,
+        *,
+        enabled: bool = True,
     ) -> None:
         self._settings = settings
         self._labels = Labels(naming, settings.defaults)
@@ -54,6 +62,7 @@ class PodSecurity:
         self._annotation = naming.translate(ANNOTATION)
         self._namespaces = namespaces
         self._existing = existing
+        self._metrics = metrics
         self._enabled = enabled
 
     @classmethod
@@ -63,7 +72,8 @@ class PodSecurity:
         namespaces = NamespacePolicies(host.targets, Labels(naming, settings.defaults))
         pods = host.targets.stored_target("", "v1", PODS).stored
         existing = ExistingPods(pods, keys_in(naming.vocabulary), host.clock, settings.runtime_classes)
-        return cls(settings, naming, namespaces, existing, enabled=config.gates[GATE])
+        metrics = PodSecurityMetrics(host.metrics)
+        return cls(settings, naming, namespaces, existing, metrics, enabled=config.gates[GATE])
 
     def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
         """Creates and updates of namespaces, of pods and of what makes pods."""
@@ -85,25 +95,27 @@ class PodSecurity:
             return
         settings = self._settings
         if attributes.namespace in settings.namespaces:
-            self._annotate(attributes, "exempt", "namespace")
+            self._exempt(attributes, "namespace")
             return
         if attributes.user.name in settings.users:
-            self._annotate(attributes, "exempt", "user")
+            self._exempt(attributes, "user")
             return
-        policy = self._namespaces.find(attributes.namespace) or await self._awaited(attributes.namespace)
+        policy = self._namespaces.find(attributes.namespace) or await self._awaited(attributes)
         if resource != PODS:
             passes = policy.templates_pass
         elif passes := policy.pods_pass:
             self._annotate(attributes, "enforce-policy", _LOOSEST)
+            self._metrics.passed(attributes)
         if not passes:
             await self._validate_pod(attributes, policy, resource)
 
-    async def _awaited(self, namespace: str) -> Policy:
+    async def _awaited(self, attributes: Attributes) -> Policy:
         if (due := self._namespaces.due()) is not None:
-            await due
-        found = self._namespaces.find(namespace)
+            await attributes.until_known(due)
+        found = self._namespaces.find(attributes.namespace)
         if found is None:
-            raise NotFound.of(NAMESPACES, "", namespace)
+            self._metrics.failed(attributes, fatal=True)
+            raise NotFound.of(NAMESPACES, "", attributes.namespace)
         return found
 
     async def _validate_pod(self, attributes: Attributes, policy: Policy, resource: str) -> None:
@@ -115,7 +127,7 @@ class PodSecurity:
         if is_pod and attributes.old is not None and not matters(obj, attributes.old, self._keys):
             return
         if found[1].get("runtimeClassName") in self._settings.runtime_classes:
-            self._annotate(attributes, "exempt", "runtimeClass")
+            self._exempt(attributes, "runtimeClass")
             return
         modes = ("enforce", "audit", "warn") if is_pod else ("audit", "warn")
         standards = {mode: getattr(policy, mode) for mode in modes}
@@ -134,14 +146,18 @@ class PodSecurity:
         """Say in each mode what it is for, and refuse last."""
         told = {mode: _told(standard, looked[standard]) for mode, standard in standards.items() if looked[standard]}
         if policy.problems:
+            self._metrics.failed(attributes, fatal=False)
             self._annotate(attributes, "error", f"Failed to parse policy: {_together(policy.problems)}")
         if "enforce" in standards:
+            self._metrics.evaluated(attributes, policy.enforce, "enforce", denied="enforce" in told)
             self._annotate(attributes, "enforce-policy", str(policy.enforce))
         if "audit" in told:
+            self._metrics.evaluated(attributes, policy.audit, "audit", denied=True)
             self._annotate(attributes, "audit-violations", f"would violate {told['audit']}")
         if "enforce" in told:
             raise attributes.forbidden(f"violates {told['enforce']}")
         if "warn" in told:
+            self._metrics.evaluated(attributes, policy.warn, "warn", denied=True)
             attributes.warn(f"would violate {told['warn']}")
 
     async def _validate_namespace(self, attributes: Attributes) -> None:
@@ -153,10 +169,14 @@ class PodSecurity:
         if before is None or not stricter(new.enforce, before.enforce):
             return
         if attributes.name in self._settings.namespaces:
-            self._annotate(attributes, "exempt", "namespace")
+            self._exempt(attributes, "namespace")
             return
         for text in await self._existing.warnings(attributes.name, new.enforce, attributes.surface.run):
             attributes.warn(text)
+
+    def _exempt(self, attributes: Attributes, why: str) -> None:
+        self._metrics.exempt(attributes)
+        self._annotate(attributes, "exempt", why)
 
     def _annotate(self, attributes: Attributes, key: str, value: str) -> None:
         attributes.annotate(self._annotation + key, value)

@@ -99,7 +99,7 @@ class PodSecurityPolicy:
 
     async def _fit(self, attributes: Attributes, pod: Object, *, fills: bool) -> Fit:
         if (due := self._policies.due()) is not None:
-            await due
+            await attributes.until_known(due)
         users = users_of(attributes.user, attributes.namespace, pod["spec"].get("serviceAccountName", ""))
         hint = "" if fills else annotations_of(pod).get(self._annotation, "")
         changed = Fit()

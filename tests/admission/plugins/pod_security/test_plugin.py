@@ -12,8 +12,10 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.admission.chain import Chain
+from orchtw.admission.metrics import AdmissionMetrics
 from orchtw.admission.plugins.pod_security import existing
 from orchtw.admission.plugins.pod_security.configuration import Settings
+from orchtw.admission.plugins.pod_security.metrics import PodSecurityMetrics
 from orchtw.admission.plugins.pod_security.plugin import PodSecurity
 from orchtw.admission.plugins.pod_security.policy import Policy, Standard
 from orchtw.admission.plugins.pod_security.workloads import PODS
@@ -67,6 +69,45 @@ class PodSecurityCase(ServedCase):
         assert request is not None
         found = request.annotations
         return {key.removeprefix(PREFIX): value for key, value in found.items() if key.startswith(PREFIX)}
+
+
+class MetricsTests(PodSecurityCase):
+    """What is counted (reference PLUG-110)."""
+
+    def counted(self, name: str) -> dict[tuple[str, ...], float]:
+        """The samples of a counter by the values of their labels, which stand in the order of their names."""
+        lines = self.send("GET", "/metrics").body.decode().splitlines()
+        found = (re.fullmatch(rf"pod_security_{name}_total{{(.*)}} (.*)", line) for line in lines)
+        return {tuple(re.findall(r'"(.*?)"', each[1])): float(each[2]) for each in found if each}
+
+    def test_evaluations(self) -> None:
+        """What was held against which standard, in which mode and with which outcome."""
+        self.namespace("loose")
+        self.done("POST", self.pods("loose"), self.bad_pod())
+        self.namespace("n", enforce="baseline", enforce_version="v1.99", warn="restricted", audit="restricted")
+        self.send("POST", self.pods("n"), self.bad_pod())
+        self.done("POST", self.pods("n"), good_pod())
+        template = {"spec": self.bad_pod()["spec"]}
+        self.done("POST", "/api/v1/namespaces/n/podtemplates", {"metadata": {"name": "w"}, "template": template})
+        expected = {
+            ("allow", "enforce", "privileged", "latest", "create", "pod", ""): 1,
+            ("deny", "enforce", "baseline", "future", "create", "pod", ""): 1,
+            ("deny", "audit", "restricted", "latest", "create", "pod", ""): 1,
+            ("allow", "enforce", "baseline", "future", "create", "pod", ""): 1,
+            ("deny", "audit", "restricted", "latest", "create", "controller", ""): 1,
+            ("deny", "warn", "restricted", "latest", "create", "controller", ""): 1,
+        }
+        self.assertEqual(self.counted("evaluations"), expected)
+
+    def test_errors(self) -> None:
+        """Labels that cannot be read."""
+        self.namespace("n")
+        namespaces = self.server.instance.resources.targets.stored_target("", "v1", "namespaces").stored
+        entry = namespaces.get("", "n")
+        assert entry is not None
+        entry.labels = self.labels({"enforce": "x"})
+        self.send("POST", self.pods("n"), self.bad_pod())
+        self.assertEqual(self.counted("errors"), {("false", "create", "pod", ""): 1})
 
 
 class PodTests(PodSecurityCase):
@@ -204,7 +245,8 @@ class LateTests(SynchronousTestCase):
         """A namespace is missing only once the cache holds what other processes have written (reference READ-10)."""
         for known in ({"n": Policy(enforce=Standard("baseline"))}, {}):
             namespaces = Namespaces()
-            plugin = PodSecurity(Settings(), asked.NAMING, namespaces, cast(Any, None))
+            metrics = PodSecurityMetrics(AdmissionMetrics())
+            plugin = PodSecurity(Settings(), asked.NAMING, namespaces, cast(Any, None), metrics)
             pod = good_pod(hostPID=True)
             done = asked.pass_chain(Chain([plugin]), asked.attributes("CREATE", PODS, namespace="n", obj=pod))
             self.assertNoResult(done)
@@ -434,6 +476,9 @@ class ConfiguredTests(ConfiguredCase):
         self.done("POST", "/apis/node.orch.io/v1/runtimeclasses", {"metadata": {"name": "sandbox"}, "handler": "h"})
         self.done("POST", self.pods("n"), sandbox)
         self.assertEqual(self.annotations(), {"exempt": "runtimeClass"})
+        metrics = self.send("GET", "/metrics").body.decode()
+        labels = 'request_operation="create",resource="pod",subresource=""'
+        self.assertIn(f"pod_security_exemptions_total{{{labels}}} 1.0", metrics)
         self.assertEqual(self.warnings(self.label("n", enforce="restricted")), [])
 
 

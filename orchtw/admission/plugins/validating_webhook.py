@@ -1,0 +1,74 @@
+"""ValidatingAdmissionWebhook: webhooks refuse what is to be stored, all asked at once (reference HOOK-15)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred, DeferredList, DeferredSemaphore
+
+from orchtw.admission.attributes import Attributes
+from orchtw.admission.configuration import Given
+from orchtw.admission.host import Host
+from orchtw.admission.webhooks.consultation import Consultation
+from orchtw.admission.webhooks.hook import Hook
+from orchtw.admission.webhooks.known import VALIDATING, Webhooks
+from orchtw.admission.webhooks.plans import Match
+from orchtw.admission.webhooks.views import View, Views
+from orchtw.errors import StatusError
+
+AT_ONCE: Final = 128
+"""Calls about one write: each has the object's JSON in it."""
+
+
+class ValidatingWebhook:
+    """Calls the validating webhooks that a write is for."""
+
+    def __init__(self, host: Host, given: Given | None) -> None:
+        self._webhooks = Webhooks(host, given, VALIDATING)
+        self._consultation = Consultation(host, mutating=False)
+        self.handles = self._webhooks.handles
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Ask all of them; when all have answered, the refusal that came first is raised."""
+        selection = await self._webhooks.selected(attributes)
+        if selection is None:
+            return
+        matches = selection.wanted()
+        if len(matches) == 1:
+            view = await Views(attributes).of(matches[0].resource)
+            await self._ask(matches[0].hook, view, attributes, 0)
+        elif matches:
+            await self._ask_all(matches, attributes)
+
+    async def _ask_all(self, matches: Sequence[Match], attributes: Attributes) -> None:
+        views = Views(attributes)
+        shown: list[View] = []
+        for match in matches:
+            view = await views.of(match.resource)
+            await view.texts()  # before several want them at once
+            shown.append(view)
+        refusals: list[Exception] = []
+        room = DeferredSemaphore(AT_ONCE)
+
+        async def one(hook: Hook, view: View, number: int) -> None:
+            async with room:
+                try:
+                    await self._ask(hook, view, attributes, number)
+                except StatusError as refusal:
+                    refusals.append(refusal)
+
+        running = [
+            Deferred.fromCoroutine(one(match.hook, view, number))
+            for number, (match, view) in enumerate(zip(matches, shown, strict=True))
+        ]
+        for success, result in await DeferredList(running, consumeErrors=True):
+            if not success:
+                unexpected: Any = result
+                unexpected.raiseException()
+        if refusals:
+            raise refusals[0]
+
+    async def _ask(self, hook: Hook, view: View, attributes: Attributes, number: int) -> None:
+        consultation = self._consultation
+        await consultation.settled(hook, attributes, number, consultation.allowed(hook, view, attributes))

@@ -1,0 +1,122 @@
+"""What a webhook's answer says, and whether it can be believed (reference HOOK-13, HOOK-22)."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from orchtw.admission.webhooks.review import KIND
+from orchtw.errors import BadRequest
+from orchtw.objects import Object
+from orchtw.rules.causes import go_quote
+from orchtw.schema.codec.codecs import KindCodec
+from orchtw.schema.codec.json_text import load_json
+from orchtw.schema.codec.mismatch import describe, shortened
+
+JSON_PATCH: Final = "JSONPatch"
+INVALID: Final = "received invalid webhook response: "
+UNREADABLE: Final = "failed to call webhook: "
+
+
+class BadAnswer(Exception):
+    """What is wrong with an answer, in the reference's words; `code` is the status that it counts as."""
+
+    def __init__(self, why: str, code: int) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Answer:
+    """`status` is the Status that a refusal carries, if it has one; `patch` the JSON of a patch, if there is one."""
+
+    allowed: bool
+    status: Object | None = None
+    patch: bytes = b""
+    warnings: tuple[str, ...] = ()
+    annotations: Mapping[str, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Expected:
+    """What an answer must have: `codec` is that of the review that was sent, whose group and version it names."""
+
+    version: str
+    uid: str
+    mutating: bool
+    codec: KindCodec
+
+    def read(self, text: bytes) -> Answer:
+        """The answer in a text. Raises BadAnswer."""
+        try:
+            review = load_json(text)
+        except ValueError as error:
+            raise _unreadable(f"couldn't get version/kind; json parse error: {error}") from None
+        if type(review) is not dict:
+            raise _unreadable(f"couldn't get version/kind; json parse error: {describe(review)} is no object")
+        response = self._response(review)
+        if response is None:
+            raise _invalid("webhook response was absent")
+        if self.version == "v1":
+            self._check(review, response)
+        return Answer(
+            allowed=response["allowed"],
+            status=response.get("status"),
+            patch=self._patch(response),
+            warnings=tuple(response.get("warnings") or ()),
+            annotations=response.get("auditAnnotations") or {},
+        )
+
+    def _response(self, review: Object) -> Object | None:
+        """The response with its members of the right types."""
+        if review.get("response") is None:
+            return None
+        try:
+            found: Object = self.codec.normalise({"response": review["response"]})["response"]
+        except BadRequest as problem:
+            raise _unreadable(problem.message.partition(": ")[2]) from None
+        return found
+
+    def _check(self, review: Object, response: Object) -> None:
+        """Whether it is an answer to this question, which nobody asked of v1beta1."""
+        if response["uid"] != self.uid:
+            raise _invalid(f"expected response.uid={go_quote(self.uid)}, got {go_quote(shortened(response['uid']))}")
+        if (review.get("apiVersion"), review.get("kind")) != (self.codec.api_version, KIND):
+            expected = f"{self.codec.api_version}, Kind={KIND}"
+            raise _invalid(f"expected webhook response of {expected}, got {_shown_kind(review)}")
+
+    def _patch(self, response: Object) -> bytes:
+        patch, kind = b64decode(response.get("patch") or ""), response.get("patchType")
+        if self.version != "v1":
+            return patch if self.mutating else b""
+        if not self.mutating:
+            if patch:
+                raise _invalid("validating webhook may not return response.patch")
+            if kind is not None:
+                raise _invalid("validating webhook may not return response.patchType")
+            return b""
+        if patch and kind is None:
+            raise _invalid("webhook returned response.patch but not response.patchType")
+        if kind is not None and not patch:
+            raise _invalid("webhook returned response.patchType but not response.patch")
+        if kind not in (None, JSON_PATCH):
+            raise _invalid(f"webhook returned invalid response.patchType of {go_quote(shortened(kind))}")
+        return patch
+
+
+def _invalid(why: str) -> BadAnswer:
+    return BadAnswer(INVALID + why, 503)
+
+
+def _unreadable(why: str) -> BadAnswer:
+    return BadAnswer(UNREADABLE + why, 400)
+
+
+def _shown_kind(review: Mapping[str, Any]) -> str:
+    """`ex.io/v1, Kind=Foo`."""
+    version, kind = review.get("apiVersion"), review.get("kind")
+    group, _, version = (version if type(version) is str else "").rpartition("/")
+    return shortened(f"{group}/{version}, Kind={kind if type(kind) is str else ''}")

@@ -1,0 +1,106 @@
+"""Calls of webhooks: who is asked how, for how long, and what came of it (reference HOOK-10, HOOK-14)."""
+
+from __future__ import annotations
+
+import os
+from math import ceil
+from typing import Any, Final
+
+from twisted.internet.defer import CancelledError, Deferred
+
+from orchtw.admission.attributes import Attributes
+from orchtw.admission.webhooks.answer import UNREADABLE, Answer, BadAnswer, Expected
+from orchtw.admission.webhooks.hook import Hook
+from orchtw.admission.webhooks.refusals import CallingFailed, no_dry_run, out_of_time
+from orchtw.admission.webhooks.review import KIND, Reviews
+from orchtw.admission.webhooks.views import View
+from orchtw.errors import TooManyRequests
+from orchtw.naming import Naming
+from orchtw.outbound.caller import Caller, CallFailed
+from orchtw.outbound.turns import Turns
+from orchtw.request import Request
+from orchtw.rules.uuids import SIZE, uuid_text
+from orchtw.schema.codec.codecs import Codecs
+
+ANSWER_BYTES: Final = 6 << 20
+"""Of an answer: a patch of as much as an object may be, in base64, and something about it."""
+
+_BAD_REQUEST: Final = 400
+
+
+class Calls:
+    """Makes them, of one kind of webhooks; each webhook has a bounded number of them at a time."""
+
+    def __init__(self, caller: Caller, clock: Any, naming: Naming, codecs: Codecs, *, mutating: bool) -> None:
+        self._caller = caller
+        self._clock = clock
+        self._reviews = Reviews(naming)
+        self._codecs = codecs
+        self._mutating = mutating
+        self._agent = f"{naming.api_server}-admission"
+        self._turns: dict[str, Turns] = {}
+
+    def late(self, request: Request | None) -> bool:
+        """Whether nobody waits for the answer to a request any more."""
+        if request is None:
+            return False
+        ends_at_s = request.ends_at_s
+        return request.client_gone or (ends_at_s is not None and self._clock.seconds() >= ends_at_s)
+
+    async def ask(self, hook: Hook, view: View, asked: Attributes) -> Answer:
+        """What a webhook says of a write.
+
+        Raises CallingFailed, BadRequest (400) for a dry run that it must not see, and Timeout (504).
+        """
+        if asked.dry_run and not hook.harmless:
+            raise no_dry_run(hook.name)
+        if hook.broken:
+            raise CallingFailed(hook.name, hook.broken, _BAD_REQUEST)
+        uid = uuid_text(os.urandom(SIZE))
+        try:
+            body = self._reviews.body(hook.review, uid, view.attributes, asked, *await view.texts())
+        except TypeError as problem:
+            raise CallingFailed(hook.name, f"could not create admission objects: {problem}", _BAD_REQUEST) from None
+        codec = self._codecs.kind(self._reviews.api_version(hook.review), KIND)
+        expected = Expected(version=hook.review, uid=uid, mutating=self._mutating, codec=codec)
+        try:
+            text = await self._posted(hook, body, asked.request)
+            return await asked.surface.run(len(text), lambda: expected.read(text))
+        except CallFailed as problem:
+            raise CallingFailed(hook.name, f"{UNREADABLE}{problem}", problem.code or _BAD_REQUEST) from None
+        except TooManyRequests as problem:
+            raise CallingFailed(hook.name, f"{UNREADABLE}{problem}", problem.code) from None
+        except BadAnswer as problem:
+            raise CallingFailed(hook.name, str(problem), problem.code) from None
+
+    async def _posted(self, hook: Hook, body: bytes, request: Request | None) -> bytes:
+        """The answer's text; a client that leaves ends the call."""
+        time_s: float = hook.timeout_s
+        if request is not None and request.ends_at_s is not None:
+            time_s = min(time_s, request.ends_at_s - self._clock.seconds())
+        if self.late(request):
+            raise out_of_time()
+        turns = self._turns.setdefault(hook.key, Turns())
+        running = Deferred.fromCoroutine(
+            self._caller.post(
+                hook.remote,
+                body,
+                timeout_s=ceil(time_s),
+                left_s=time_s,
+                limit_bytes=ANSWER_BYTES,
+                agent=self._agent,
+                turns=turns,
+            )
+        )
+        stay = None if request is None else request.on_leave(running.cancel)
+        try:
+            return await running
+        except CancelledError:
+            if self.late(request):
+                raise out_of_time() from None
+            raise
+        finally:
+            if stay is not None:
+                stay()
+            if turns.idle:
+                self._turns.pop(hook.key, None)

@@ -1,0 +1,97 @@
+"""One webhook asked about one write, and what follows from how that went (reference HOOK-19 to HOOK-25)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable
+from typing import Final, TypeVar
+
+from twisted.logger import Logger
+
+from orchtw.admission.attributes import Attributes
+from orchtw.admission.host import Host
+from orchtw.admission.webhooks.answer import Answer
+from orchtw.admission.webhooks.calls import Calls
+from orchtw.admission.webhooks.hook import Hook
+from orchtw.admission.webhooks.notes import Notes
+from orchtw.admission.webhooks.refusals import CallingFailed, Denied, out_of_time
+from orchtw.admission.webhooks.views import View
+
+T = TypeVar("T")
+
+LOG_INTERVAL_S: Final = 1.0
+"""Between two lines about troubles: writes may come in thousands while a webhook is away."""
+
+_OK: Final = 200
+
+
+class Consultation:
+    """What mutating and validating webhooks have in common."""
+
+    _log = Logger()
+
+    def __init__(self, host: Host, *, mutating: bool) -> None:
+        self.notes = Notes(host.naming)
+        self._calls = Calls(host.caller, host.clock, host.naming, host.targets.codecs, mutating=mutating)
+        self._metrics = host.metrics.webhooks
+        self._kind = "admit" if mutating else "validating"
+        self._mutating = mutating
+        self._clock = host.clock
+        self._silent_until_s = 0.0
+
+    async def allowed(self, hook: Hook, view: View, asked: Attributes) -> Answer:
+        """The webhook's answer, when that is not no.
+
+        Raises CallingFailed, Denied, and other refusals.
+        """
+        answer = await self._calls.ask(hook, view, asked)
+        for key, value in answer.annotations.items():
+            if not self.notes.said(asked, hook, key, value):
+                self._tell("an audit annotation of webhook {name} has no proper name", name=hook.name)
+        for text in answer.warnings:
+            asked.warn(text)
+        if not answer.allowed:
+            raise Denied(hook.name, answer.status)
+        return answer
+
+    async def settled(self, hook: Hook, asked: Attributes, number: int, asking: Awaitable[T]) -> T | None:
+        """What comes of `asking`; None: the webhook could not be called, and the write goes on without it.
+
+        Raises what ends the write.
+        """
+        begun, operation = time.perf_counter(), asked.operation
+        code, said, rejected, error_type = 0, 0, True, "apiserver_internal_error"
+        try:
+            found = await asking
+            code, rejected = _OK, False
+            return found
+        except CallingFailed as failure:
+            code, error_type, rejected = failure.code, "calling_webhook_error", not hook.patient
+            if rejected:
+                self._tell("failing closed: {why}", why=str(failure))
+                raise failure.refusal() from None
+            self._go_on(hook, asked, number, failure)
+            return None
+        except Denied as refusal:
+            code = said = refusal.code
+            error_type = "no_error"
+            raise
+        finally:
+            spent_s = time.perf_counter() - begun
+            self._metrics.called(hook.name, self._kind, operation, spent_s, code, rejected=rejected)
+            if rejected:
+                self._metrics.rejected(hook.name, self._kind, operation, error_type, said)
+
+    def _go_on(self, hook: Hook, asked: Attributes, number: int, failure: CallingFailed) -> None:
+        """A webhook need not be asked. Raises Timeout (504) where nobody waits for the write any more."""
+        self._tell("failing open: {why}", why=str(failure))
+        self._metrics.failed(hook.name, self._kind)
+        self.notes.failed_open(asked, hook, number, mutating=self._mutating)
+        if self._calls.late(asked.request):
+            raise out_of_time()
+
+    def _tell(self, text: str, **values: str) -> None:
+        now = self._clock.seconds()
+        if now >= self._silent_until_s:
+            self._silent_until_s = now + LOG_INTERVAL_S
+            self._log.warn(text, **values)

@@ -1,0 +1,137 @@
+"""A webhook as its configuration describes it, made ready to be matched and called (reference HOOK-1, HOOK-2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import attrs
+
+from orchtw.admission.webhooks.credentials import Identities
+from orchtw.admission.webhooks.rules import EVERYTHING, Rule, rule_of
+from orchtw.errors import BadRequest
+from orchtw.objects import Object
+from orchtw.outbound.policy import BadTLS
+from orchtw.outbound.remote import Remote
+from orchtw.rules.selectors import ALL_LABELS, LabelSelector, selector_of_object
+from orchtw.rules.webhook_clients import REVIEW_VERSIONS
+
+_HARMLESS: Final = ("None", "NoneOnDryRun")
+_UNKNOWN_REVIEWS: Final = (
+    "could not create admission objects: webhook does not accept known AdmissionReview versions "
+    f"({', '.join(REVIEW_VERSIONS)})"
+)
+_TIMEOUT_S: Final = 10
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Hook:
+    """One webhook. `key` is the same after a change of its configuration.
+
+    `review` is the version of reviews that it is sent. `harmless`: it may be called in dry runs. `patient`: what is
+    wrong with a call does not matter. `again`: it may be called a second time. `broken`: why it cannot be called at
+    all; empty: it can.
+    """
+
+    configuration: str
+    name: str
+    key: str
+    rules: tuple[Rule, ...]
+    namespaces: LabelSelector = ALL_LABELS
+    objects: LabelSelector = ALL_LABELS
+    equivalent: bool = True
+    patient: bool = False
+    harmless: bool = True
+    again: bool = False
+    timeout_s: int = _TIMEOUT_S
+    review: str = "v1"
+    remote: Remote
+    broken: str = ""
+
+    @property
+    def plurals(self) -> frozenset[str]:
+        """The resources that its rules name, perhaps everything."""
+        return frozenset(plural for rule in self.rules for plural, _ in rule.resources)
+
+
+@attrs.frozen(slots=True, eq=False)
+class Configuration:
+    """The webhooks of one object, in its order."""
+
+    name: str
+    hooks: tuple[Hook, ...] = ()
+    _of: Mapping[str, tuple[Hook, ...]] = attrs.field(init=False)
+
+    @_of.default
+    def _by_plural(self) -> Mapping[str, tuple[Hook, ...]]:
+        found: dict[str, list[Hook]] = {}
+        for hook in self.hooks:
+            for plural in hook.plurals:
+                found.setdefault(plural, []).append(hook)
+        return {plural: tuple(hooks) for plural, hooks in found.items()}
+
+    def naming(self, plural: str) -> Sequence[Hook]:
+        """The webhooks with a rule that names a resource, in their order."""
+        one, all_of_them = self._of.get(plural, ()), self._of.get(EVERYTHING, ())
+        if not one or not all_of_them:
+            return one or all_of_them
+        wanted = {id(hook) for hook in (*one, *all_of_them)}
+        return [hook for hook in self.hooks if id(hook) in wanted]
+
+
+def configuration_of(obj: Object, identities: Identities) -> Configuration:
+    """What a stored configuration asks for; a webhook with something invalid in it is there, and broken."""
+    name = obj["metadata"]["name"]
+    seen: Counter[str] = Counter()
+    hooks = []
+    for spec in obj.get("webhooks") or ():
+        number = seen[spec["name"]]
+        seen[spec["name"]] += 1
+        hooks.append(_hook(name, f"{name}/{spec['name']}/{number}", spec, identities))
+    return Configuration(name, tuple(hooks))
+
+
+def _hook(configuration: str, key: str, spec: Mapping[str, Any], identities: Identities) -> Hook:
+    broken = ""
+    try:
+        namespaces = selector_of_object(spec.get("namespaceSelector") or {})
+        objects = selector_of_object(spec.get("objectSelector") or {})
+    except BadRequest as problem:
+        namespaces = objects = ALL_LABELS
+        broken = problem.message
+    review = next((each for each in spec.get("admissionReviewVersions") or () if each in REVIEW_VERSIONS), "")
+    remote = _remote(spec["clientConfig"], identities)
+    return Hook(
+        configuration=configuration,
+        name=spec["name"],
+        key=key,
+        rules=tuple(map(rule_of, spec.get("rules") or ())),
+        namespaces=namespaces,
+        objects=objects,
+        equivalent=spec.get("matchPolicy") != "Exact",
+        patient=spec.get("failurePolicy") == "Ignore",
+        harmless=spec.get("sideEffects") in _HARMLESS,
+        again=spec.get("reinvocationPolicy") == "IfNeeded",
+        timeout_s=spec.get("timeoutSeconds") or _TIMEOUT_S,
+        review=review,
+        remote=remote,
+        broken=broken or ("" if review else _UNKNOWN_REVIEWS) or _unusable(remote),
+    )
+
+
+def _remote(client: Mapping[str, Any], identities: Identities) -> Remote:
+    remote = Remote.of_client_config(dict(client))
+    service = remote.service
+    if service is None:
+        return attrs.evolve(remote, credentials=identities.of(urlsplit(remote.url).netloc))
+    return attrs.evolve(remote, credentials=identities.of(f"{service.host}:{service.port}"))
+
+
+def _unusable(remote: Remote) -> str:
+    try:
+        remote.tls.tls()
+    except BadTLS as problem:
+        return f"could not get REST client: {problem}"
+    return ""

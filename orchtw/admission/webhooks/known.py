@@ -1,0 +1,56 @@
+"""The webhooks of one kind of configuration, and which of them a write is for."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from orchtw.admission.attributes import NOT_READY, Attributes, Operation
+from orchtw.admission.configuration import Given
+from orchtw.admission.host import Host
+from orchtw.admission.webhooks.configurations import Configurations
+from orchtw.admission.webhooks.credentials import identities_of
+from orchtw.admission.webhooks.hook import configuration_of
+from orchtw.admission.webhooks.plans import Plans
+from orchtw.admission.webhooks.selection import Selection, selection
+from orchtw.registry.namespace_lookup import Namespaces
+from orchtw.schema.catalogue import ResourceType
+
+GROUP: Final = "admissionregistration.orch.io"
+MUTATING: Final = "mutatingwebhookconfigurations"
+VALIDATING: Final = "validatingwebhookconfigurations"
+
+
+class Webhooks:
+    """Follows the configurations under `plural`. Raises ConfigError for credentials that cannot be read."""
+
+    def __init__(self, host: Host, given: Given | None, plural: str) -> None:
+        group = host.naming.group(GROUP)
+        self._exempt = frozenset(f"{each}.{group}" for each in (MUTATING, VALIDATING))
+        self._own = host.naming.api_server_user
+        make = partial(configuration_of, identities=identities_of(given, host.naming, host.clock))
+        stored = host.targets.stored_target(group, "v1", plural).stored
+        self._configurations = Configurations(stored, make, host.offload.run, host.clock)
+        self._plans = Plans(self._configurations)
+        self._configurations.changed = self._plans.forget
+        host.targets.listen(self._plans.forget)
+        self._namespaces = Namespaces(host.targets)
+
+    def handles(self, operation: Operation, resource: ResourceType, subresource: str) -> bool:
+        """Everything but webhook configurations, so that a bad one can be repaired (reference HOOK-6)."""
+        return resource.qualified not in self._exempt
+
+    async def selected(self, attributes: Attributes) -> Selection | None:
+        """Those that may want to see a write; None: there are none, or it is one of the server's own.
+
+        Raises Forbidden (403) while the configurations are not known.
+        """
+        if attributes.request is None and attributes.user.name == self._own:
+            return None
+        configurations = self._configurations
+        if not configurations.ready and not await configurations.settled():
+            raise attributes.forbidden(NOT_READY)
+        if configurations.empty:
+            return None
+        plan = self._plans.of(attributes)
+        return None if plan.empty else await selection(plan, attributes, self._namespaces)

@@ -1,0 +1,166 @@
+"""Which webhooks a kind of write may concern, worked out once for each until something changes (reference HOOK-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from orchtw.admission.attributes import Attributes
+from orchtw.admission.webhooks.configurations import Configurations
+from orchtw.admission.webhooks.hook import Hook
+from orchtw.rules.selectors import ALL_LABELS, LabelSelector
+from orchtw.schema.catalogue import ResourceType
+
+MAX_PLANS: Final = 10_000
+"""That are kept: some for each resource."""
+
+MAX_NAMESPACES: Final = 1_000
+"""For which one plan keeps its choice."""
+
+_VALUES: Final = frozenset({"=", "==", "in"})
+
+
+@attrs.frozen(slots=True)
+class Match:
+    """A webhook, and the resource by which it knows what is written."""
+
+    hook: Hook
+    resource: ResourceType
+    position: int
+
+
+Group = tuple[LabelSelector, list[Match]]
+
+
+class Choice:
+    """Webhooks whose rules fit, and whose selectors of objects remain to be asked.
+
+    Each selector is asked once, and not at all where it needs a label that is not there: those of a hundred
+    configurations take a few microseconds.
+    """
+
+    __slots__ = ("_by_key", "_by_label", "_others", "_plain", "all")
+
+    def __init__(self, matches: Sequence[Match]) -> None:
+        self.all = tuple(matches)
+        grouped: dict[LabelSelector, list[Match]] = {}
+        for match in matches:
+            grouped.setdefault(match.hook.objects, []).append(match)
+        self._plain = not matches or list(grouped) == [ALL_LABELS]
+        self._by_label: dict[tuple[str, str], list[Group]] = {}
+        self._by_key: dict[str, list[Group]] = {}
+        self._others: list[Group] = []
+        for group in grouped.items():
+            self._file(group)
+
+    def of(self, attributes: Attributes, after: int = -1) -> Sequence[Match]:
+        """Those whose selectors of objects hold for a write, in their order, from a position on."""
+        if self._plain:
+            return self.all if after < 0 else [match for match in self.all if match.position > after]
+        labels = [found for found in (_labels(attributes.obj), _labels(attributes.old)) if found is not None]
+        asked = list(self._others)
+        for label in {label for each in labels for label in each.items()}:
+            asked += self._by_label.get(label, ())
+            asked += self._by_key.get(label[0], ())
+        found = {
+            match.position: match
+            for selector, group in asked
+            if selector.empty or any(map(selector.matches, labels))
+            for match in group
+            if match.position > after
+        }
+        return [found[position] for position in sorted(found)]
+
+    def _file(self, group: Group) -> None:
+        """Put a selector under a label, or the key of one, without which it cannot hold."""
+        for each in group[0].requirements:
+            if each.operator in _VALUES:
+                for value in each.values:
+                    self._by_label.setdefault((each.key, value), []).append(group)
+                return
+            if each.operator == "exists":
+                self._by_key.setdefault(each.key, []).append(group)
+                return
+        self._others.append(group)
+
+
+class Plan:
+    """The webhooks whose rules fit a kind of write, chosen from by namespace."""
+
+    def __init__(self, matches: Sequence[Match]) -> None:
+        self.whole = Choice(matches)
+        self.empty = not matches
+        self.asks_namespaces = any(not match.hook.namespaces.empty for match in matches)
+        self._chosen: dict[str, tuple[Mapping[str, str], Choice]] = {}
+
+    def within(self, namespace: str, labels: Mapping[str, str]) -> Choice:
+        """Those that want to see what happens in a namespace that has these labels, a mapping that nobody changes."""
+        known = self._chosen.get(namespace)
+        if known is not None and known[0] is labels:
+            return known[1]
+        if len(self._chosen) >= MAX_NAMESPACES:
+            self._chosen.clear()
+        choice = Choice([match for match in self.whole.all if match.hook.namespaces.matches(labels)])
+        self._chosen[namespace] = (labels, choice)
+        return choice
+
+
+class Plans:
+    """Makes them of the configurations; `forget` when these or the resources have changed."""
+
+    def __init__(self, configurations: Configurations) -> None:
+        self._configurations = configurations
+        self._known: dict[tuple[str, str, str, str, str], Plan] = {}
+
+    def forget(self) -> None:
+        """Something has changed."""
+        self._known.clear()
+
+    def of(self, attributes: Attributes) -> Plan:
+        """The plan of a write."""
+        resource, subresource = attributes.resource, attributes.subresource
+        key = (attributes.operation, resource.plural, resource.version, resource.group, subresource)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MAX_PLANS:
+                self._known.clear()
+            found = self._known[key] = self._made(attributes)
+        return found
+
+    def _made(self, attributes: Attributes) -> Plan:
+        resource, operation, subresource = attributes.resource, attributes.operation, attributes.subresource
+        others = [
+            each
+            for each in attributes.equivalents().values()
+            if each.api_version != resource.api_version and _has(each, subresource)
+        ]
+        matches: list[Match] = []
+        for hook in self._configurations.naming(resource.plural):
+            seen_as = _seen_as(hook, operation, resource, others, subresource)
+            if seen_as is not None:
+                matches.append(Match(hook, seen_as, len(matches)))
+        return Plan(matches)
+
+
+def _seen_as(
+    hook: Hook, operation: str, resource: ResourceType, others: Sequence[ResourceType], subresource: str
+) -> ResourceType | None:
+    """The resource by which a webhook is asked: the request's own, else that of the first rule that has another."""
+    if any(rule.matches(operation, resource, subresource) for rule in hook.rules):
+        return resource
+    if not hook.equivalent:
+        return None
+    found = (each for rule in hook.rules for each in others if rule.matches(operation, each, subresource))
+    return next(found, None)
+
+
+def _has(resource: ResourceType, subresource: str) -> bool:
+    return not subresource or any(each.name == subresource for each in resource.subresources)
+
+
+def _labels(obj: Mapping[str, object] | None) -> Mapping[str, str] | None:
+    """The labels of an object; None: it cannot have any."""
+    meta = None if obj is None else obj.get("metadata")
+    return meta.get("labels") or {} if isinstance(meta, dict) else None

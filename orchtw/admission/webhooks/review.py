@@ -1,0 +1,73 @@
+"""What a webhook is asked: an AdmissionReview with a request (reference HOOK-11, HOOK-12)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from orchtw.admission.attributes import Attributes
+from orchtw.naming import Naming
+from orchtw.objects import Object
+from orchtw.schema.catalogue import GroupVersionKind, ResourceType
+
+GROUP: Final = "admission.orch.io"
+KIND: Final = "AdmissionReview"
+NULL: Final = b"null"
+
+
+class Reviews:
+    """Writes them in one vocabulary."""
+
+    def __init__(self, naming: Naming) -> None:
+        self.group = naming.group(GROUP)
+
+    def api_version(self, version: str) -> str:
+        """The apiVersion of reviews of a version."""
+        return f"{self.group}/{version}"
+
+    def body(
+        self, version: str, uid: str, shown: Attributes, asked: Attributes, obj: bytes = NULL, old: bytes = NULL
+    ) -> bytes:
+        """The review of a write, which was `asked` and is `shown` through a resource that the webhook knows.
+
+        `obj` and `old` are the JSON of its objects: large ones go in as they are. Raises TypeError for texts that are
+        no Unicode.
+        """
+        head = orjson.dumps({"kind": KIND, "apiVersion": self.api_version(version)})[:-1]
+        begin = orjson.dumps(_request(uid, shown, asked))[:-1]
+        dry_run = b"true" if asked.dry_run else b"false"
+        options = orjson.dumps(asked.options)
+        return b'%b,"request":%b,"object":%b,"oldObject":%b,"dryRun":%b,"options":%b}}' % (
+            *(head, begin, obj, old),
+            *(dry_run, options),
+        )
+
+
+def _request(uid: str, shown: Attributes, asked: Attributes) -> Object:
+    """The members up to the objects, in their order."""
+    subresource = asked.subresource
+    found: Object = {"uid": uid, "kind": _kind(shown.kind), "resource": _resource(shown.resource)}
+    if subresource:
+        found["subResource"] = subresource
+    found["requestKind"] = _kind(asked.kind)
+    found["requestResource"] = _resource(asked.resource)
+    if subresource:
+        found["requestSubResource"] = subresource
+    if asked.name:
+        found["name"] = asked.name
+    if asked.namespace:
+        found["namespace"] = asked.namespace
+    user = asked.user
+    who: dict[str, Any] = {"username": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra}
+    found["operation"] = asked.operation
+    found["userInfo"] = {key: value for key, value in who.items() if value}
+    return found
+
+
+def _kind(kind: GroupVersionKind) -> Object:
+    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
+
+
+def _resource(resource: ResourceType) -> Object:
+    return {"group": resource.group, "version": resource.version, "resource": resource.plural}
