@@ -55,7 +55,7 @@ def make_service(config: Config, verbosity: Verbosity) -> APIServer:
     sys.setswitchinterval(SWITCH_S)
     naming = Naming.of(config.vocabulary)
     _allow_connections(config.max_connections)
-    bound = bind(config.bind_address, config.secure_port)
+    bound = bind(config.bind_address, config.secure_port, shared=config.permit_port_sharing)
     try:
         _make_folder(config)
         store = claim_store(config, naming, reactor)
@@ -141,6 +141,8 @@ class APIServer(Service):
         return Deferred.fromCoroutine(self._stop())
 
     async def _start(self) -> None:
+        for note in self._config.notes:
+            self._log.warn("{note}", note=note)
         await self._instance.start()
         self._listener.startService()
         self._renewal.startService()  # type: ignore[no-untyped-call]
@@ -180,7 +182,7 @@ class APIServer(Service):
             await deferLater(self._reactor, delay_s)
         await self._instance.withdraw()
         await self._finish_requests()
-        self._instance.end_watches()
+        await self._instance.end_watches()
         await self._listener.stopService()
         self._log.info("shutdown: watches have ended; closing the store")
         await self._instance.stop()

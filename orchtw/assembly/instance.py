@@ -8,9 +8,10 @@ from datetime import timedelta
 from functools import partial
 from random import SystemRandom
 from secrets import token_hex
-from typing import Any
+from typing import Any, Final
 
 from twisted.application.service import MultiService
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from orchtw.assembly.accounts import account_tokens, root_ca
@@ -61,6 +62,10 @@ from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
 from orchtw.verbosity import Verbosity
 from orchtw.verbs.aggregated import Aggregated, PassingOn
+
+DELIVERY_S: Final = 2.0
+"""How long the end waits for watchers to take what has happened."""
+_LOOK_S: Final = 0.01
 
 
 class Instance:
@@ -290,9 +295,15 @@ class Instance:
         """Send new requests elsewhere, if `--shutdown-send-retry-after` says so."""
         self._doors.closed = True
 
-    def end_watches(self) -> None:
-        """End all watches in good order; those that start from now on end at once."""
-        self.resources.cacher.end_watches()
+    async def end_watches(self) -> None:
+        """End all watches in good order; those that start from now on end at once.
+
+        Those who read have a moment to see what has happened (reference OPS-14).
+        """
+        cacher, until = self.resources.cacher, self._reactor.seconds() + DELIVERY_S
+        while not cacher.delivered and self._reactor.seconds() < until:
+            await deferLater(self._reactor, _LOOK_S)
+        cacher.end_watches()
 
     async def stop(self) -> None:
         """End the upkeep and the controllers, then the caches and the store, which commits what was accepted."""

@@ -63,6 +63,10 @@ class Server:
     secure_port: int = attrs.field(
         default=6443, metadata=about("Serving", "HTTPS port; 0 picks a free one.", INTEGER)
     )
+    permit_port_sharing: bool = attrs.field(
+        default=False,
+        metadata=about("Serving", "Several servers may listen on the port; the system spreads connections.", BOOLEAN),
+    )
     advertise_address: str = attrs.field(
         default="",
         metadata=about("Serving", "IP address that clients are told; empty: the bind address.", TEXT),

@@ -43,15 +43,18 @@ class HTTPFactory(Factory):
         return HTTPChannel(self.edge)
 
 
-def bind(address: str, port: int) -> socket.socket:
+def bind(address: str, port: int, *, shared: bool = False) -> socket.socket:
     """A listening socket; its port is known before anything serves it, and `port` 0 picks a free one.
 
-    `address` is an IPv4 or IPv6 address. Raises ConfigError, one line, when it cannot be had.
+    `address` is an IPv4 or IPv6 address. A `shared` port may be listened on by several servers. Raises ConfigError,
+    one line, when it cannot be had.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         bound.bind((address, port))
         bound.listen(BACKLOG)
         bound.setblocking(False)

@@ -14,9 +14,11 @@ from orchtw.authz.union import Union as Authorizers
 from orchtw.config import Config
 from orchtw.errors import StatusError
 from orchtw.filters.chain import ORDER, line
+from orchtw.filters.shutting_down import Doors
 from orchtw.naming import Naming
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
+from orchtw.verbosity import Verbosity
 
 
 async def handler(_request: Request) -> Response:
@@ -39,6 +41,8 @@ class TableTests(SynchronousTestCase):
             authenticator=Authenticators([], anonymous=True),
             authorizer=Authorizers([]),
             origins=AllowedOrigins(config.cors_allowed_origins),
+            doors=Doors(),
+            verbosity=Verbosity(),
             refuse=refuse,
         )
         made = stages(host, config)
@@ -53,5 +57,6 @@ class TableTests(SynchronousTestCase):
     def test_flags(self) -> None:
         """Stages that the flags do without are not there."""
         least = set(self.places())
-        self.assertEqual(set(self.places(v=3)) - least, {"request-log"})
+        self.assertEqual(set(self.places(goaway_chance=0.01)) - least, {"goaway"})
+        self.assertEqual(set(self.places(shutdown_send_retry_after=True)) - least, {"shutdown"})
         self.assertEqual(set(self.places(cors_allowed_origins=("//a$",))) - least, {"cors"})
