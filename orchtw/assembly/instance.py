@@ -19,6 +19,7 @@ from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
+from orchtw.assembly.identity import Identity
 from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
@@ -131,6 +132,7 @@ class Instance:
         self._bootstrap = self._made_bootstrap() if config.bootstrap else None
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
+        self._identity = Identity(config, self._maker(), reactor)
         self._serve(admissions, host_and_port(address, port), secret)
 
     def _serve(self, admissions: Admissions, address: str, secret: bytes) -> None:
@@ -181,9 +183,9 @@ class Instance:
 
     def _made_bootstrap(self) -> Bootstrap:
         """What this process makes for the cluster, and keeps saying of aggregated servers."""
-        aggregation, resources = self._aggregation, self.resources
+        aggregation = self._aggregation
         service = ServerService(cluster_ip=_first_service_ip(self._config), leases=self._leases)
-        maker = Maker(targets=resources.targets, writes=self.writes, naming=resources.naming)
+        maker = self._maker()
         aggregation.look_after(maker)
         registration = Registration(maker, aggregation.api_services, self._reactor)
 
@@ -191,6 +193,9 @@ class Instance:
             return aggregation.authentication_info(self._client_ca_pem)
 
         return Bootstrap(maker, service, info, registration, self._readiness.step_ended, self._reactor)
+
+    def _maker(self) -> Maker:
+        return Maker(targets=self.resources.targets, writes=self.writes, naming=self.resources.naming)
 
     def _controllers(
         self, registry: Registry, authorizer: Authorizer, signing: ClusterSigning | None
@@ -261,6 +266,7 @@ class Instance:
         await self._presence.start()
         if self._bootstrap is not None:
             await self._bootstrap.start()
+        await self._identity.start()
         self._services.startService()  # type: ignore[no-untyped-call]
         if self.definitions is not None:
             await self.definitions.settled()
@@ -279,6 +285,7 @@ class Instance:
 
     def _end_upkeep(self) -> None:
         self._presence.stop()
+        self._identity.stop()
         if self._bootstrap is not None:
             self._bootstrap.stop()
 

@@ -152,6 +152,8 @@ def _numbers(config: Config) -> list[str]:
         ("concurrent-resource-quota-syncs", config.concurrent_resource_quota_syncs),
         ("resource-quota-sync-period", config.resource_quota_sync_period_s),
         ("cluster-signing-duration", config.cluster_signing_duration_s),
+        ("identity-lease-duration-seconds", config.identity_lease_duration_seconds),
+        ("identity-lease-renew-interval-seconds", config.identity_lease_renew_interval_seconds),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
 

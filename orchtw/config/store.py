@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import DURATION, PATH, TEXT
+from orchtw.flags import DURATION, INTEGER, PATH, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -21,6 +21,16 @@ class Storage:
     event_ttl_s: float = attrs.field(
         default=3600.0,
         metadata=about("Storage", "Time for which Events are kept after their last write; 0: for ever.", DURATION),
+    )
+    identity_lease_duration_seconds: int = attrs.field(
+        default=3600,
+        metadata=about(
+            "Storage", "Time for which a server's Lease tells that it is there (gate APIServerIdentity).", INTEGER
+        ),
+    )
+    identity_lease_renew_interval_seconds: int = attrs.field(
+        default=10,
+        metadata=about("Storage", "Time between renewals of that Lease (gate APIServerIdentity).", INTEGER),
     )
     encryption_provider_config: Path | None = attrs.field(
         default=None,

@@ -23,6 +23,7 @@ from orchtw.controllers.service_accounts.default_account import ServiceAccountCo
 from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_accounts.token_secrets import TokenSecrets
 from orchtw.controllers.service_accounts.tokens import TokenController
+from orchtw.controllers.storage_versions import StorageVersionCollector
 from orchtw.controllers.volume_protection import VolumeProtection
 
 CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
@@ -49,6 +50,7 @@ CONTROLLERS: Mapping[str, Callable[[Host, Settings], Controller]] = {
     TokenCleaner.name: lambda host, settings: TokenCleaner(host),
     ClaimProtection.name: lambda host, settings: ClaimProtection(host),
     VolumeProtection.name: lambda host, settings: VolumeProtection(host),
+    StorageVersionCollector.name: lambda host, settings: StorageVersionCollector(host),
 }
 """What `--controllers` can name, in the order in which they start."""
 

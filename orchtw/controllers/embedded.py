@@ -32,9 +32,11 @@ from orchtw.controllers.resource_quota import ResourceQuotaController
 from orchtw.controllers.service_accounts.default_account import ServiceAccountController
 from orchtw.controllers.service_accounts.root_ca_publisher import RootCAPublisher
 from orchtw.controllers.service_accounts.tokens import TokenController
+from orchtw.controllers.storage_versions import StorageVersionCollector
 from orchtw.controllers.volume_protection import VolumeProtection
 from orchtw.naming import Naming
 from orchtw.quota.unsettled import Unsettled
+from orchtw.registry.bootstrap.storage_versions import states_versions
 from orchtw.request import RequestInfo, UserInfo
 
 FOREIGN_CHARGES_S: Final = 5.0
@@ -135,6 +137,8 @@ def _idle(config: Config, naming: Naming, registry: Registry, identity: Controll
         idle.add(GarbageCollector.name)
     if any(registry.targets.find("", "v1", plural) is None for plural in _STORAGE):
         idle.update((ClaimProtection.name, VolumeProtection.name))
+    if not states_versions(config, naming, registry.targets):
+        idle.add(StorageVersionCollector.name)
     return frozenset(idle)
 
 

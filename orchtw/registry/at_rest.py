@@ -46,6 +46,9 @@ class AtRest(Protocol):
     def raw(self, value: bytes) -> bytes:
         """What is in a value of the store. Raises StatusError or ValueError for one that cannot be read."""
 
+    def is_current(self, value: bytes) -> bool:
+        """Whether a value that can be read is of the version, and in the form, that `value` would give it now."""
+
 
 class ProtobufAtRest:
     """The inner Protobuf message; the store keeps it in its envelope."""
@@ -77,6 +80,9 @@ class ProtobufAtRest:
         if self._read_older is None or value.startswith(self._head):
             return unwrap(value)[2]
         return self._codec.encode_protobuf(self._read_older(value))
+
+    def is_current(self, value: bytes) -> bool:
+        return value.startswith(self._head)
 
 
 class JsonAtRest:
@@ -111,6 +117,9 @@ class JsonAtRest:
             return value[self._length :]
         obj = load_json(value)  # in a version that was stored before
         return orjson.dumps({key: obj[key] for key in obj if key not in TYPE_KEYS})[1:]
+
+    def is_current(self, value: bytes) -> bool:
+        return value.startswith(self._head)
 
 
 def at_rest(codec: KindCodec, read_older: ReadOlder | None = None) -> AtRest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -20,6 +20,9 @@ from orchtw.watch.entry import Entry
 
 NO_LABELS: dict[str, str] = {}
 METADATA_FIELDS = ("metadata.name", "metadata.namespace")
+
+STORED: Final = ("stored",)
+"""Where an entry says that it is not in the store as it would be written today: the apiVersion of its bytes."""
 
 
 class Stored:
@@ -101,7 +104,7 @@ class Stored:
 
     def is_current(self, entry: Entry) -> bool:
         """Whether the object lies in the store as it would be written today."""
-        return True
+        return entry.other is None or STORED not in entry.other
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
         """The cache's form of a value read from the store; its JSON is left until somebody asks, for most kinds."""
@@ -113,6 +116,8 @@ class Stored:
         entry = self.entry(obj, raw, revision, key)
         if not is_kept:
             entry.json = None
+        if not self._at_rest.is_current(value):
+            entry.other = {STORED: self.codec.api_version}
         return entry
 
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:

@@ -185,6 +185,10 @@ class Targets:
         """Every target that requests may name."""
         return iter(self._targets.values())
 
+    def homes(self) -> Iterator[Target]:
+        """A target of each stored resource, in the version in which it is stored."""
+        return (self._all[_path(stored.resource)] for stored in tuple(self._stored.values()))
+
     def versions_of(self, target: Target) -> Mapping[str, Target]:
         """The served targets that share `target`'s stored resource, by apiVersion; itself in any case."""
         home = target.resource.group, target.resource.plural

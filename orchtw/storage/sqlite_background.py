@@ -18,6 +18,8 @@ from orchtw.storage.sqlite_shrink import Shrinking
 
 SLICE_S = 0.002  # what a slice may take: slices grow where little is to do and shrink where much is
 
+PAGES_EACH = 2  # written for a revision, a row or a page of a slice: its own and one of an index
+
 
 class Task(Protocol):
     """Work that can be cut into slices, each a transaction of its own."""
@@ -62,17 +64,39 @@ class Background:
             return max(0.0, self._pause_until - self._now())
         return idle_s if self._truncating else None
 
-    def advance(self, idle: bool) -> None:
-        """Do one slice if there is one; else, if `idle`, cut the log back to nothing."""
+    @property
+    def tidies(self) -> bool:
+        """Whether the log is to be cut back once there is time for it."""
+        return self._truncating and not any(task.pending for task in self._tasks)
+
+    def advance(self, idle: bool) -> int:
+        """Do one slice if there is one; else, if `idle`, cut the log back to nothing.
+
+        Returns how many pages the slice has written, roughly.
+        """
         task = next((task for task in self._tasks if task.pending), None)
         if task is None:
             if self._truncating and idle:
                 self._truncate()
         elif (began := self._now()) >= self._pause_until:
+            amount = self._amounts[task]
             self._slice(task)
             self._pace(task, began, self._now())
+            return PAGES_EACH * amount
+        return 0
 
     def _slice(self, task: Task) -> None:
+        """Without waiting for the disk: a slice that a power cut undoes is done again.
+
+        The next write waits for all that is before it in the log, so the order stays.
+        """
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            self._try_slice(task)
+        finally:
+            self._connection.execute("PRAGMA synchronous = FULL")
+
+    def _try_slice(self, task: Task) -> None:
         try:
             task.slice(self._amounts[task])
             if not task.pending:
@@ -95,9 +119,18 @@ class Background:
             self._amounts[task] = min(task.most, self._amounts[task] * 2)
 
     def _truncate(self) -> None:
-        """Fold the log into the file; a disk that refuses is asked again after the next slice."""
+        """Fold the log into the file; a disk that refuses is asked again after the next slice.
+
+        Nobody is waited for: a backup may read for long, and writes would wait as well.
+        """
+        execute = self._connection.execute
         try:
-            busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            (patience_ms,) = execute("PRAGMA busy_timeout").fetchone()
+            execute("PRAGMA busy_timeout = 0")
+            try:
+                busy, _, _ = execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                execute(f"PRAGMA busy_timeout = {patience_ms}")
             self._truncating = bool(busy)
         except sqlite3.Error:
             self._truncating = False

@@ -1,13 +1,8 @@
-"""`python -m orchtw.storage.sqlite_check FILE`: is every value of a store what was written?
-
-Reads all of the file, the history too, while a server runs or not, and changes nothing. Prints a line for each thing
-that is wrong; the exit status is 1 if there is one.
-"""
+"""Is every value of a store what was written? All of the file, the history too, while a server runs or not."""
 
 from __future__ import annotations
 
 import sqlite3
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,17 +37,3 @@ def _findings(connection: sqlite3.Connection) -> Iterator[str]:
     (unsealed,) = connection.execute("SELECT unsealed FROM meta").fetchone()
     if unsealed:
         yield f"values up to revision {unsealed} have no checksums yet; they get them while a server runs"
-
-
-def main(arguments: list[str]) -> int:
-    """Check the files; the exit status."""
-    if not arguments or arguments[0].startswith("-"):
-        print(__doc__)
-        return 2
-    found = [f"{path}: {finding}" for path in arguments for finding in findings(path)]
-    print(*found, sep="\n", end="\n" if found else "")
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -17,7 +17,8 @@ from orchtw.storage.sqlite_errors import RESTORE, is_damage, may_be_no_room, sen
 from orchtw.storage.sqlite_hold import Hold
 from orchtw.storage.sqlite_rewrite import rewrite
 
-WAL_PAGES = 1000  # checkpoint at 8 MiB: pauses of ~10 ms; half as often saves 5 % CPU and doubles the pause
+WAL_PAGES = 1000  # without a thread for checkpoints: at 8 MiB, pauses of ~10 ms; half as often doubles them
+WAL_MOST_PAGES = 8000  # with one, the writer's own last resort
 WAL_LIMIT_BYTES = 64 << 20
 CHECKED_BYTES = 256 << 20  # a full check reads ~0.6 GiB/s; above this the start would be felt
 REWRITTEN_BYTES = 64 << 20  # rewriting so much to make a file shrinkable takes about as long as a start
@@ -68,6 +69,13 @@ class StoreFile:
         connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None)
         connection.execute("PRAGMA query_only = 1")
         connection.execute("PRAGMA cell_size_check = 1")
+        return connection
+
+    def checkpointer(self) -> sqlite3.Connection:
+        """A connection that copies the log into the file, for the calling thread."""
+        connection = sqlite3.connect(self.path, timeout=0.0, isolation_level=None)
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("SELECT compacted FROM meta").fetchone()  # only now does it know that there is a log
         return connection
 
     def release(self) -> None:
@@ -172,7 +180,7 @@ class StoreFile:
         connection.execute("PRAGMA secure_delete = FAST")  # some builds zero every freed page: compaction 5 × slower
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA cell_size_check = 1")  # a damaged page is reported, not read as if it were sound
-        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES if self.alone else WAL_MOST_PAGES}")
         connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         if self.quota_bytes:

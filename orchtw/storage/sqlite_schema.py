@@ -43,6 +43,9 @@ UPDATE meta SET unsealed = ifnull((SELECT max(rev) FROM history), 0);
 """
 _STEPS: Final = {1: FROM_1 + EXPIRY, 2: EXPIRY}
 
+MARKS: Final = ("application_id", "user_version")
+"""Where a file's header says whose it is, and which format it has."""
+
 HEAD: Final = (
     "SELECT compacted, max(1, compacted, ifnull((SELECT max(rev) FROM history), 0)) AS head, unsealed FROM meta"
 )
@@ -60,6 +63,16 @@ def prepare(connection: sqlite3.Connection, vocabulary: str, *, any_vocabulary: 
         return "is another program's database; use another --data-dir"
     _create(connection, vocabulary)
     return ""
+
+
+def unlike(connection: sqlite3.Connection) -> str:
+    """Why a file is no store of the present format, or ""; changes nothing."""
+    application, version = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in MARKS)
+    if application != APPLICATION_ID:
+        return "is no store"
+    if version in _STEPS:
+        return f"has format {version}, this version reads {FORMAT}; a server's start brings it up to date"
+    return "" if version == FORMAT else f"has format {version}, this version reads {FORMAT}"
 
 
 def made_for(connection: sqlite3.Connection) -> str:

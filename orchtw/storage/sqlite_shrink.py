@@ -20,7 +20,7 @@ WORTH_PAGES = 128  # 1 MiB
 class Shrinking:
     """A task of `Background`. `look` finds out whether there is something to give back."""
 
-    least, most = 8, 1024  # pages a slice
+    least, most = 64, 1024  # pages a slice
     pending = False
     _log = Logger()
 

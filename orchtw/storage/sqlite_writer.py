@@ -21,11 +21,13 @@ from twisted.logger import Logger
 from orchtw import errors
 from orchtw.storage.interface import Change, KeyValue, Op, Outcome
 from orchtw.storage.sqlite_background import Background
+from orchtw.storage.sqlite_checkpoint import Checkpoints, copy
 from orchtw.storage.sqlite_checksum import checksum
 from orchtw.storage.sqlite_errors import sentence
 from orchtw.storage.sqlite_expiry import NOTHING, Due, Expiry
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_reader import answer, read_head, read_rows, unreadable
+from orchtw.storage.sqlite_schema import PAGE_BYTES
 
 T = TypeVar("T")
 Ticket = tuple[Op, Deferred[Outcome] | None]  # nobody waits for the end of a value
@@ -161,7 +163,11 @@ class Writer:
                 return errand
             self._do(errand)
         if not self.missing:
-            self._background.advance(idle=not batch and errand is None)
+            pages = len(batch) + size // PAGE_BYTES
+            idle = not batch and errand is None and self._background.tidies and self._checkpoints.settled()
+            pages += self._background.advance(idle)
+            if pages:
+                self._checkpoints.wrote(self._connection, pages)
         return None
 
     def _open(self) -> None:
@@ -171,12 +177,15 @@ class Writer:
             self._live = {key: rev for key, rev, created in self._connection.execute(LIVE) if created}
             self._background = Background(self._connection, self._answer)
             self._expiry = Expiry(self._connection)
+            self._checkpoints = Checkpoints(self._file.checkpointer)
         except sqlite3.Error as exc:
             self._connection.close()
             why = self._file.why(exc)
             self._file.release()
             raise errors.ConfigError(f"{self._file.path}: {why}") from exc
         self._try_to_write()
+        if not self._file.alone:
+            self._checkpoints.start()
 
     def _try_to_write(self) -> None:
         """Know from the start on whether writes can be taken; reads are, in any case."""
@@ -188,6 +197,7 @@ class Writer:
 
     def _close(self, closed: Deferred[Any] | None) -> None:
         self._background.compaction.abandon()
+        self._checkpoints.stop()
         self._connection.close()
         self._file.release()
         self._answer(closed, None)
@@ -209,8 +219,9 @@ class Writer:
 
     def _fold(self) -> None:
         """Save what is only in the log: if that is what was removed, the file still gets it."""
+        self._checkpoints.wait()
         try:
-            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            copy(self._connection)
         except sqlite3.Error as exc:
             self._log.error("the store's log could not be folded into its file: {why}", why=sentence(exc))
 

@@ -22,6 +22,7 @@ from orchtw.testing.webhook import HANG_UP, Reply, WebhookServer
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import tls_context
 from tests.end_to_end.routes import spec
+from tests.end_to_end.test_backends import own_address
 from tests.end_to_end.test_conversion import WebhookCase
 from tests.end_to_end.test_custom_operators import Program, missing
 from tests.end_to_end.test_start import ProcessCase
@@ -160,6 +161,47 @@ class WebhookTests(ServerCase):
         (review,) = hook.reviews
         self.assertEqual(review["object"]["apiVersion"], "batch/v1beta1")
         self.assertEqual((review["kind"]["version"], review["requestKind"]["version"]), ("v1beta1", "v1"))
+
+
+class ServiceTests(ServerCase):
+    """Webhooks behind a Service of the cluster."""
+
+    if not own_address():
+        skip = "this machine has no address that a pod could have"
+
+    async def test_endpoints(self) -> None:
+        """It is reached at the Service's endpoints, and its certificate must be for the Service's name (HOOK-26)."""
+        name, host = f"{self.unique('w')}.example.com", f"hook.{self.namespace}.svc"
+        for certificate, code in ((host, 201), (f"other.{self.namespace}.svc", 500)):
+            server = partial(WebhookServer, address=own_address(), hosts=(certificate,))
+            hook = AdmissionWebhook(reactor, "configmaps", name=name, mutating=True, server=server)
+            self.addCleanup(hook.stop)
+            hook.patch({"op": "add", "path": "/data", "value": {"seen": "yes"}})
+            await self.lead_to(hook.server.port)
+            service = {"namespace": self.namespace, "name": "hook", "port": 8443, "path": "/admit"}
+            (settings,) = hook.configuration["webhooks"]
+            settings = {**settings, "clientConfig": {"service": service, "caBundle": hook.server.ca_bundle}}
+            selector = {"matchLabels": {self.naming.translate("orch.io/metadata.name"): self.namespace}}
+            configuration = {**hook.configuration, "webhooks": [{**settings, "namespaceSelector": selector}]}
+            await self.created(hook.path, configuration)
+            answer = await self.client.post(self.core("configmaps"), {"metadata": {"name": "a"}})
+            self.assertEqual((await self.client.delete(f"{hook.path}/{name}")).code, 200)
+            self.assertEqual(answer.code, code, answer)
+            if code == 201:
+                self.assertEqual(answer.json["data"], {"seen": "yes"})
+                self.assertEqual((await self.client.delete(f"{self.core('configmaps')}/a")).code, 200)
+            else:
+                self.assertIn(f"https://{host}:8443/admit?timeout=10s", answer.json["message"])
+                self.assertIn(f"x509: certificate is valid for {certificate}, not {host}", answer.json["message"])
+
+    async def lead_to(self, port: int) -> None:
+        """Have Service `hook` lead to a port of this machine."""
+        await self.client.delete(f"{self.core('services')}/hook")
+        await self.client.delete(f"{self.core('endpoints')}/hook")
+        meta = {"metadata": {"name": "hook"}}
+        await self.created(self.core("services"), {**meta, "spec": {"ports": [{"port": 8443, "targetPort": port}]}})
+        subset = {"addresses": [{"ip": own_address()}], "ports": [{"port": port}]}
+        await self.created(self.core("endpoints"), {**meta, "subsets": [subset]})
 
 
 class ConvertedTests(WebhookCase):

@@ -188,14 +188,14 @@ class ShrinkTests(FileCase):
         self.assertEqual(len((await store.list("/new/")).items), 200)
 
 
-class CheckCommandTests(FileCase):
-    """`python -m orchtw.storage.sqlite_check`."""
+class CheckTests(FileCase):
+    """What `orch-store check` says of a file."""
 
     async def test_sound_store(self) -> None:
         """A sound store has no findings, also while it is open."""
         store = await self.open()
         await store.commit(Op("/a", b"v"))
-        self.assertEqual(sqlite_check.main([self.path]), 0)
+        self.assertEqual(list(sqlite_check.findings(self.path)), [])
 
     async def test_damage_is_named(self) -> None:
         """Each damaged value is a line with its key and revision, superseded ones too."""
@@ -207,7 +207,6 @@ class CheckCommandTests(FileCase):
             list(sqlite_check.findings(self.path)),
             ["/a at 2: the stored value is damaged", "/a at 3: the stored value is damaged"],
         )
-        self.assertEqual(sqlite_check.main([self.path]), 1)
 
     async def test_what_is_no_store(self) -> None:
         """A missing file, another program's and one of format 1 are said to be that."""

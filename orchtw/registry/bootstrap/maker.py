@@ -109,11 +109,19 @@ class Maker:
         if live is not None and (old := await self.writes.load(write, live)).get(key) != obj[key]:
             await self.writes.remove(write, live, old)
 
-    async def remove(self, group: str, version: str, plural: str, name: str, mine: Callable[[Object], bool]) -> None:
+    async def remove(
+        self,
+        group: str,
+        version: str,
+        plural: str,
+        name: str,
+        mine: Callable[[Object], bool],
+        namespace: str = "",
+    ) -> None:
         """Remove the object of that name if it is `mine`."""
-        write = self._write(group, version, plural, {"metadata": {"name": name}})
+        write = self._write(group, version, plural, {"metadata": {"name": name, "namespace": namespace}})
         stored = write.target.stored
-        live = stored.get("", name) if _is_there(write) else None
+        live = stored.get(namespace, name) if _is_there(write) else None
         if live is not None and mine(old := await self.writes.load(write, live)):
             await self.writes.remove(write, live, old)
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
-from orchtw.registry.stored import Stored
+from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.watch.entry import Entry
-
-_STORED: Final = ("stored",)
-"""Where an entry says that it is not in the store as it would be written today: the apiVersion of its bytes."""
 
 
 class CustomStored(Stored):
@@ -43,11 +40,8 @@ class CustomStored(Stored):
     def version_of(self, entry: Entry) -> str:
         """The apiVersion of an entry's bytes."""
         home = self.codec.api_version
-        version: str = home if entry.other is None else entry.other.get(_STORED, home)
+        version: str = home if entry.other is None else entry.other.get(STORED, home)
         return version
-
-    def is_current(self, entry: Entry) -> bool:
-        return entry.other is None or _STORED not in entry.other
 
     def text(self, entry: Entry) -> bytes:
         """The whole JSON of an object in the version of its bytes."""
@@ -80,5 +74,5 @@ class CustomStored(Stored):
         entry = self.entry({**obj, "apiVersion": home.api_version}, b"", revision, key)
         entry.json = None
         if not is_current:
-            entry.other = {_STORED: version}
+            entry.other = {STORED: version}
         return entry

@@ -1,0 +1,90 @@
+"""What a server says of itself to others: that it is there, and in which versions it stores (CTRL-40, VER-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+from uuid import uuid4
+
+import attrs
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.config import Config
+from orchtw.errors import StatusError
+from orchtw.registry.bootstrap.maker import Maker
+from orchtw.registry.bootstrap.server_identity import ServerIdentity
+from orchtw.registry.bootstrap.storage_versions import publish, states_versions
+
+VERSIONS_S: Final = 600.0
+RETRY_S: Final = 1.0
+
+
+@attrs.frozen(slots=True)
+class Duty:
+    """Something to say again every `period_s`."""
+
+    run: Callable[[], Awaitable[None]]
+    period_s: float
+
+
+class Identity:
+    """Says everything once, in order, when it is started, so that it is said before the first request is answered.
+
+    `maker` has the names and the write path; nothing is said unless the feature gates ask for it.
+    """
+
+    _log = Logger()
+
+    def __init__(self, config: Config, maker: Maker, clock: IReactorTime) -> None:
+        self._clock = clock
+        self._calls: dict[Duty, IDelayedCall] = {}
+        self._stopped = False
+        self._duties = _duties(config, maker)
+
+    async def start(self) -> None:
+        """Say everything; what the store does not take is said again soon."""
+        for duty in self._duties:
+            await self._do(duty)
+
+    def stop(self) -> None:
+        """Say nothing more."""
+        self._stopped = True
+        for call in self._calls.values():
+            if call.active():
+                call.cancel()
+
+    async def _do(self, duty: Duty) -> None:
+        period_s = duty.period_s
+        try:
+            await duty.run()
+        except StatusError as error:
+            self._log.warn("what this server says of itself could not be written: {why}", why=error.message)
+            period_s = min(period_s, RETRY_S)
+        if not self._stopped:
+            self._calls[duty] = self._clock.callLater(period_s, self._again, duty)
+
+    def _again(self, duty: Duty) -> None:
+        Deferred.fromCoroutine(self._do(duty)).addErrback(self._failed)
+
+    def _failed(self, failure: Failure) -> None:
+        self._log.failure("this server says no more of itself", failure=failure)
+
+
+def _duties(config: Config, maker: Maker) -> Sequence[Duty]:
+    """The Lease comes first: what is said by a server without one is collected."""
+    if not config.gates["APIServerIdentity"]:
+        return ()
+    writes = maker.writes
+    server = f"{maker.naming.api_server}-{uuid4()}"
+    duration_s = config.identity_lease_duration_seconds
+    identity = ServerIdentity(maker, server, duration_s, writes.now)
+    duties = [
+        Duty(identity.renew, config.identity_lease_renew_interval_seconds),
+        Duty(identity.collect, duration_s),
+    ]
+    if states_versions(config, maker.naming, maker.targets):
+        duties.append(Duty(lambda: publish(maker, server, writes.timestamp), VERSIONS_S))
+    return duties

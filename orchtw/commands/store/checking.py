@@ -1,0 +1,77 @@
+"""`orch-store check`: is every value what was written, and can it be read? And what is in the store (STORE-17)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from orchtw.commands.store.opening import Opening, is_sealed
+from orchtw.commands.store.values import Values
+from orchtw.storage.interface import Damaged, KeyValue
+from orchtw.storage.sqlite_check import findings
+from orchtw.storage.sqlite_errors import sentence
+from orchtw.storage.sqlite_snapshot import Snapshot
+
+MIB = 1 << 20
+
+
+@attrs.define(slots=True)
+class Found:
+    """What a look at all objects has found: how many of each resource, and what is wrong with which."""
+
+    objects: Counter[str] = attrs.field(factory=Counter)
+    wrong: list[str] = attrs.field(factory=list)
+    closed: int = 0
+    outdated: int = 0
+
+
+def wrong_with_file(path: Path) -> list[str]:
+    """What is wrong with the file: its structure, its rows' checksums, its index."""
+    return list(findings(str(path)))
+
+
+async def look(snapshot: Snapshot, opening: Opening, values: Values) -> Found:
+    """Read every live object."""
+    found = Found()
+    try:
+        for item in snapshot.live():
+            found.objects[values.resource(item.key)] += 1
+            if isinstance(item, Damaged):
+                continue  # the file's own check has said so
+            try:
+                await _look_at(item, opening, values, found)
+            except ValueError as problem:
+                found.wrong.append(f"{item.key} at {item.revision}: cannot be read: {problem}")
+    except sqlite3.Error as error:
+        found.wrong.append(sentence(error))
+    return found
+
+
+async def _look_at(item: KeyValue, opening: Opening, values: Values, found: Found) -> None:
+    if is_sealed(item.value) and not opening.given:
+        found.closed += 1
+        return
+    opened = await opening.open(item.key, item.value)
+    values.read(item.key, opened.value)
+    found.outdated += opened.stale or not values.is_current(item.key, opened.value)
+
+
+def summary(snapshot: Snapshot, found: Found) -> Iterator[str]:
+    """What is in the store, in lines."""
+    sizes = snapshot.sizes()
+    yield (
+        f"{snapshot.path}: vocabulary {snapshot.vocabulary}, revision {snapshot.revision}, history since "
+        f"{snapshot.compacted}; {sizes.file / MIB:.1f} MiB, {sizes.free / MIB:.1f} MiB of them free, log of "
+        f"{sizes.log / MIB:.1f} MiB"
+    )
+    yield f"{sum(found.objects.values())} objects, {sizes.states} states of them"
+    for resource, count in sorted(found.objects.items()):
+        yield f"  {count:>8}  {resource}"
+    if found.outdated:
+        yield f"{found.outdated} are kept in an older form: orch-store migrate rewrites them"
+    if found.closed:
+        yield f"{found.closed} are encrypted and were not opened: --encryption-provider-config names the keys"

@@ -1,0 +1,235 @@
+"""`orch-store`: the command line. Every mistake is one line on standard error and exit status 1.
+
+A subcommand imports what it needs: a backup needs little, and half a server is what a migration works with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sqlite3
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from twisted.internet.defer import Deferred
+from twisted.internet.task import react
+
+from orchtw.commands.store.outcome import Migrated
+from orchtw.errors import ConfigError, StatusError
+from orchtw.naming import Naming
+from orchtw.storage.sqlite import FILE
+from orchtw.storage.sqlite_errors import sentence
+from orchtw.storage.sqlite_snapshot import Snapshot
+
+STDIO: Final = "-"
+MIB: Final = 1 << 20
+KEYS_HELP: Final = "EncryptionConfiguration with the keys"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the exit status: 0, 1 after a line that says what is wrong, 2 for a wrong command line."""
+    options = _parser().parse_args(arguments)
+    status = 1
+
+    async def work(reactor: Any) -> None:
+        nonlocal status
+        status = await _perform(options, reactor)
+
+    with suppress(SystemExit):
+        react(lambda reactor: Deferred.fromCoroutine(work(reactor)))
+    return status
+
+
+async def perform(arguments: Sequence[str], reactor: Any) -> int:
+    """The same as `main`, on a reactor that runs."""
+    return await _perform(_parser().parse_args(arguments), reactor)
+
+
+async def _perform(options: argparse.Namespace, reactor: Any) -> int:
+    try:
+        return await COMMANDS[options.command](options, reactor)
+    except ConfigError as error:
+        for problem in error.problems:
+            complain(problem)
+    except StatusError as error:
+        complain(error.message)
+    except sqlite3.Error as error:
+        complain(f"{_store(options)}: {sentence(error)}")
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read the output is gone
+    except OSError as error:
+        complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
+    return 1
+
+
+def complain(problem: str) -> None:
+    """One line on standard error."""
+    print(f"orch-store: {' '.join(problem.split())}", file=sys.stderr)
+
+
+def _store(options: argparse.Namespace) -> Path:
+    """The file that is worked on."""
+    given: Path | None = getattr(options, "file", None)
+    folder: Path = options.data_dir
+    return given or folder / FILE
+
+
+async def _check(options: argparse.Namespace, reactor: Any) -> int:
+    from orchtw.commands.store import checking
+    from orchtw.commands.store.opening import Opening
+    from orchtw.commands.store.values import Values
+
+    path = _store(options)
+    with closing(Snapshot(path)) as snapshot:
+        wrong = checking.wrong_with_file(path)
+        naming = Naming.of(snapshot.vocabulary)
+        opening = Opening(options.encryption_provider_config, naming, reactor)
+        found = await checking.look(snapshot, opening, Values(naming))
+        print(*checking.summary(snapshot, found), sep="\n")
+    for problem in (*wrong, *found.wrong):
+        complain(problem)
+    return 1 if wrong or found.wrong else 0
+
+
+async def _backup(options: argparse.Namespace, reactor: Any) -> int:
+    from orchtw.commands.store import copies
+
+    size = copies.backup(_store(options), options.target)
+    print(f"{options.target}: {size / MIB:.1f} MiB")
+    return 0
+
+
+async def _restore(options: argparse.Namespace, reactor: Any) -> int:
+    from orchtw.commands.store import copies
+
+    store = _store(options)
+    size = copies.restore(options.source, store)
+    print(f"{store}: {size / MIB:.1f} MiB")
+    return 0
+
+
+async def _compact(options: argparse.Namespace, reactor: Any) -> int:
+    from orchtw.commands.store.compacting import compact
+
+    path = _store(options)
+    before, after = compact(path)
+    print(f"{path}: {before / MIB:.1f} MiB before, {after / MIB:.1f} MiB now")
+    return 0
+
+
+async def _export(options: argparse.Namespace, reactor: Any) -> int:
+    from orchtw.commands.store.exporting import export
+    from orchtw.commands.store.opening import Opening
+    from orchtw.commands.store.values import Values
+
+    with closing(Snapshot(_store(options))) as snapshot:
+        naming = Naming.of(snapshot.vocabulary)
+        opening = Opening(options.encryption_provider_config, naming, reactor)
+        with _output(options.target) as output:
+            failed = await export(snapshot, opening, Values(naming), output, complain)
+    if failed:
+        complain(f"{failed} objects are missing in what was written")
+    return 1 if failed else 0
+
+
+@contextmanager
+def _output(target: str) -> Iterator[BinaryIO]:
+    """Standard output, or a new file for the owner's eyes only, as there are secrets in it; a part does not stay."""
+    if target == STDIO:
+        yield sys.stdout.buffer
+        return
+    file = open(target, "xb", opener=partial(os.open, mode=0o600))
+    try:
+        with file:
+            yield file
+    except BaseException as error:
+        os.unlink(target)
+        if isinstance(error, OSError):
+            error.filename = error.filename or target
+        raise
+
+
+async def _import(options: argparse.Namespace, reactor: Any) -> int:
+    from orchtw.commands.store.importing import import_lines
+
+    path = _store(options)
+    with _input(options.source) as source:
+        sealing = options.encryption_provider_config
+        count = await import_lines(path, source, options.vocabulary, sealing, reactor)
+    print(f"{path}: {count} objects")
+    return 0
+
+
+def _input(source: str) -> Any:
+    return nullcontext(sys.stdin.buffer) if source == STDIO else open(source, "rb")
+
+
+async def _migrate(options: argparse.Namespace, reactor: Any) -> int:
+    if options.kubeconfig is not None:
+        from orchtw.commands.store.migrating_online import migrate_online
+
+        naming = Naming.of(options.vocabulary or Naming.orch().vocabulary)
+        result = await migrate_online(options.kubeconfig, naming, reactor, complain)
+    else:
+        from orchtw.commands.store.migrating import migrate
+
+        with closing(Snapshot(_store(options))) as snapshot:
+            vocabulary = snapshot.vocabulary
+        sealing = options.encryption_provider_config
+        result = await migrate(options.data_dir, vocabulary, sealing, reactor, complain)
+    return _say(result)
+
+
+def _say(result: Migrated) -> int:
+    print(f"{result.seen} objects, {result.written} of them rewritten")
+    if result.failed:
+        complain(f"{result.failed} objects could not be rewritten")
+    return 1 if result.failed else 0
+
+
+Command = Callable[[argparse.Namespace, Any], Awaitable[int]]
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "check": _check,
+    "backup": _backup,
+    "restore": _restore,
+    "compact": _compact,
+    "export": _export,
+    "import": _import,
+    "migrate": _migrate,
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    folder = argparse.ArgumentParser(add_help=False)
+    default = Path("orch-data")
+    folder.add_argument("--data-dir", type=Path, default=default, metavar="DIR", help="the server's data folder")
+    keys = argparse.ArgumentParser(add_help=False)
+    keys.add_argument("--encryption-provider-config", type=Path, metavar="FILE", help=KEYS_HELP)
+    words = argparse.ArgumentParser(add_help=False)
+    names = ("", Naming.orch().vocabulary, Naming.kubernetes().vocabulary)
+    words.add_argument("--vocabulary", choices=names, default="", metavar="NAME", help="if nothing else says it")
+    parser = argparse.ArgumentParser(prog="orch-store", description="Cares for the store of a server.")
+    add = parser.add_subparsers(dest="command", required=True).add_parser
+    check = add("check", parents=[folder, keys], help="is everything what was written? also while a server runs")
+    check.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a backup, in place of the folder's store")
+    backup = add("backup", parents=[folder], help="one consistent copy, also while a server runs")
+    backup.add_argument("target", type=Path, metavar="FILE", help="where the copy goes; must not be there")
+    restore = add("restore", parents=[folder], help="put a backup where there is no store")
+    restore.add_argument("source", type=Path, metavar="FILE")
+    add("compact", parents=[folder], help="drop the history and give all free pages back")
+    out = add("export", parents=[folder, keys], help="a line of JSON for each object, also while a server runs")
+    out.add_argument("target", nargs="?", default=STDIO, metavar="FILE", help="a new file; - is standard output")
+    into = add("import", parents=[folder, keys, words], help="fill an empty store with such lines")
+    into.add_argument("source", nargs="?", default=STDIO, metavar="FILE", help="- is standard input")
+    move = add("migrate", parents=[folder, keys, words], help="rewrite what is kept in an older form")
+    move.add_argument("--kubeconfig", type=Path, metavar="FILE", help="ask a running server, in place of the folder")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

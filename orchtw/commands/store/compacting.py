@@ -1,0 +1,48 @@
+"""`orch-store compact`: a store without its history, and without free pages (STORE-19)."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from twisted.internet.defer import Deferred
+
+from orchtw.errors import ConfigError
+from orchtw.storage.sqlite_compaction import Compaction
+from orchtw.storage.sqlite_errors import sentence
+from orchtw.storage.sqlite_file import StoreFile
+from orchtw.storage.sqlite_schema import HEAD, made_for
+from orchtw.storage.sqlite_snapshot import open_readable
+
+
+def compact(path: Path) -> tuple[int, int]:
+    """The file's size before and after, in bytes. Raises ConfigError with one line."""
+    reader = open_readable(path)
+    vocabulary = made_for(reader)
+    reader.close()
+    before = path.stat().st_size
+    file = StoreFile(path=str(path), vocabulary=vocabulary)
+    connection = file.open()
+    try:
+        _forget(connection)
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.Error as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise ConfigError(f"{path}: could not be compacted as a whole, nothing is lost: {sentence(error)}") from None
+    finally:
+        connection.close()
+        file.release()
+    return before, path.stat().st_size
+
+
+def _forget(connection: sqlite3.Connection) -> None:
+    """All states but the last; what is under way goes on from where it was."""
+    _, head, _ = connection.execute(HEAD).fetchone()
+    swept: Deferred[None] = Deferred()
+    compaction = Compaction(connection, lambda _waiting, _result: None)
+    compaction.begin(head, swept)
+    while compaction.pending:
+        compaction.slice(Compaction.most)

@@ -1,0 +1,28 @@
+"""`orch-store backup` and `orch-store restore` (STORE-18)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orchtw.commands.store.checking import wrong_with_file
+from orchtw.errors import ConfigError
+from orchtw.pki.files import make_folder
+from orchtw.storage.sqlite_copy import copy_store, refuse_existing
+from orchtw.storage.sqlite_snapshot import open_readable
+
+
+def backup(store: Path, target: Path) -> int:
+    """Copy a store that a server may be using; the size of the copy. Raises ConfigError with one line."""
+    return copy_store(store, target)
+
+
+def restore(source: Path, store: Path) -> int:
+    """Put a backup, once it has been found sound, where there is no store. Raises ConfigError with one line."""
+    refuse_existing(store)
+    open_readable(source).close()
+    wrong = wrong_with_file(source)
+    if wrong:
+        more = f" (and {len(wrong) - 1} more; see orch-store check)" if len(wrong) > 1 else ""
+        raise ConfigError(f"{source}: is not restored: {wrong[0]}{more}")
+    make_folder(store.parent)
+    return copy_store(source, store)

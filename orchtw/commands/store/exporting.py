@@ -1,0 +1,37 @@
+"""`orch-store export`: every object as a line of JSON, of one state, while a server works or not (STORE-20)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import BinaryIO
+
+from orchtw.commands.store.lines import Head, Item
+from orchtw.commands.store.opening import Opening
+from orchtw.commands.store.values import Values
+from orchtw.storage.interface import Damaged
+from orchtw.storage.sqlite_snapshot import Snapshot
+
+
+async def export(
+    snapshot: Snapshot, opening: Opening, values: Values, output: BinaryIO, complain: Callable[[str], None]
+) -> int:
+    """Write all lines; the number of keys that could not be read, of which `complain` is told."""
+    ends = snapshot.ends()
+    output.write(Head(snapshot.vocabulary, snapshot.revision).line() + b"\n")
+    failed = 0
+    for item in snapshot.live():
+        try:
+            if isinstance(item, Damaged):
+                raise ValueError("its checksum is wrong")
+            plain = (await opening.open(item.key, item.value)).value
+            obj = values.read(item.key, plain)
+        except ValueError as problem:
+            failed += 1
+            complain(f"{item.key} at {item.revision}: {problem}")
+            continue
+        expires = ends.get(item.revision, 0)
+        value = b"" if obj is not None else plain
+        line = Item(key=item.key, revision=item.revision, expires=expires, object=obj, value=value)
+        output.write(line.line() + b"\n")
+    output.flush()
+    return failed

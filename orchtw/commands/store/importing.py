@@ -1,0 +1,94 @@
+"""`orch-store import`: a new store from lines of JSON, all of them or none (STORE-20)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from orchtw.commands.store.lines import Head, Item, read
+from orchtw.commands.store.opening import Opening
+from orchtw.commands.store.values import Values
+from orchtw.errors import ConfigError
+from orchtw.naming import Naming
+from orchtw.pki.files import make_folder
+from orchtw.storage.sqlite_file import StoreFile
+from orchtw.storage.sqlite_load import Load
+
+MAX_LINE_BYTES = 64 << 20
+
+
+async def import_lines(path: Path, source: BinaryIO, vocabulary: str, sealing: Path | None, reactor: Any) -> int:
+    """Fill the store at `path`, which is made if it is not there; the number of objects.
+
+    Their vocabulary is what the first line says, or `vocabulary` where there is no such line. Raises ConfigError with
+    one line, and the store is then what it was.
+    """
+    lines = _lines(source)
+    first = next(lines, None)
+    head = first[1] if first is not None and isinstance(first[1], Head) else None
+    if head is None and not vocabulary:
+        raise ConfigError("the first line does not say of which store the lines are; --vocabulary can say it")
+    if head is not None and vocabulary not in ("", head.vocabulary):
+        raise ConfigError(
+            f"the lines are of --vocabulary {head.vocabulary}; a server of another one rewrites the store"
+        )
+    naming = Naming.of(head.vocabulary if head is not None else vocabulary)
+    opening, values = Opening(sealing, naming, reactor), Values(naming)
+    make_folder(path.parent)
+    fresh = not path.exists()
+    file = StoreFile(path=str(path), vocabulary=naming.vocabulary)
+    connection = file.open()
+    try:
+        load = _load(path, connection, head)
+        try:
+            if first is not None and isinstance(first[1], Item):
+                await _put(load, first[0], first[1], opening, values)
+            for number, item in lines:
+                if isinstance(item, Head):
+                    raise ConfigError(f"line {number}: a second export begins here")
+                await _put(load, number, item, opening, values)
+            count = load.commit()
+        except BaseException:
+            load.undo()
+            raise
+        fresh = False
+        return count
+    finally:
+        connection.close()
+        if fresh:
+            _remove(path)
+        file.release()
+
+
+def _load(path: Path, connection: Any, head: Head | None) -> Load:
+    try:
+        return Load(connection, 0 if head is None else head.revision)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+async def _put(load: Load, number: int, item: Item, opening: Opening, values: Values) -> None:
+    try:
+        value = item.value if item.object is None else values.value(item.key, item.object)
+        load.put(item.key, await opening.seal(item.key, value), item.expires)
+    except (ValueError, ConfigError) as problem:
+        raise ConfigError(f"line {number}: {item.key}: {problem}") from None
+
+
+def _lines(source: BinaryIO) -> Iterator[tuple[int, Head | Item]]:
+    number = 0
+    while line := source.readline(MAX_LINE_BYTES):
+        number += 1
+        if not line.strip():
+            continue
+        try:
+            yield number, read(line)
+        except ValueError as problem:
+            raise ConfigError(f"line {number}: {problem}") from None
+
+
+def _remove(path: Path) -> None:
+    """A store that was made for lines which could not be read does not stay."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

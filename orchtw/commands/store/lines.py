@@ -1,0 +1,89 @@
+"""A store as lines of JSON: the first says of which store, each other one is a key with its object (STORE-20).
+
+`{"key": …, "revision": …, "object": {…}}`; `expires` when the object ends by itself, in milliseconds since the
+epoch; `value`, in base64, in place of `object` for what is no object of the API.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Final
+
+import attrs
+import orjson
+
+FORMAT: Final = 1
+KIND: Final = "orch-store export"
+MAX_EXPIRY: Final = 1 << 53
+
+
+@attrs.frozen(slots=True)
+class Head:
+    """Of which store the lines are: its vocabulary, and its revision at that time."""
+
+    vocabulary: str
+    revision: int
+
+    def line(self) -> bytes:
+        """As JSON, without the end of the line."""
+        return orjson.dumps({"export": KIND, "format": FORMAT, **attrs.asdict(self)})
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Item:
+    """One key. `value` is what the store keeps where there is no `object`."""
+
+    key: str
+    revision: int = 0
+    expires: int = 0
+    object: dict[str, object] | None = None
+    value: bytes = b""
+
+    def line(self) -> bytes:
+        """As JSON, without the end of the line."""
+        fields: dict[str, object] = {"key": self.key, "revision": self.revision}
+        if self.expires:
+            fields["expires"] = self.expires
+        if self.object is None:
+            fields["value"] = base64.b64encode(self.value).decode()
+        else:
+            fields["object"] = self.object
+        return orjson.dumps(fields)
+
+
+def read(line: bytes) -> Head | Item:
+    """What a line says. Raises ValueError."""
+    try:
+        fields = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"is not JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise ValueError("is not a JSON object")
+    return _head(fields) if "export" in fields else _item(fields)
+
+
+def _head(fields: dict[str, object]) -> Head:
+    if fields["export"] != KIND or fields.get("format") != FORMAT:
+        raise ValueError(f"is not of an {KIND} of format {FORMAT}")
+    vocabulary, revision = fields.get("vocabulary"), fields.get("revision")
+    if not isinstance(vocabulary, str) or not isinstance(revision, int):
+        raise ValueError("does not say of which store the lines are")
+    return Head(vocabulary, revision)
+
+
+def _item(fields: dict[str, object]) -> Item:
+    key, expires, obj = fields.get("key"), fields.get("expires", 0), fields.get("object")
+    if not isinstance(key, str) or not key or "\0" in key:
+        raise ValueError("has no key")
+    if not isinstance(expires, int) or not 0 <= expires < MAX_EXPIRY:
+        raise ValueError("expires is no time in milliseconds")
+    if isinstance(obj, dict):
+        return Item(key=key, expires=expires, object=obj)
+    value = fields.get("value")
+    if not isinstance(value, str):
+        raise ValueError("has no object")
+    try:
+        return Item(key=key, expires=expires, value=base64.b64decode(value, validate=True))
+    except (binascii.Error, ValueError):
+        raise ValueError("the value is not base64") from None

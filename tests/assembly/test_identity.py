@@ -1,0 +1,91 @@
+"""What a server says of itself (reference CTRL-40, VER-19)."""
+
+from __future__ import annotations
+
+from orchtw.assembly.identity import Identity
+from orchtw.config import Config
+from orchtw.errors import StatusError
+from orchtw.objects import Object
+from orchtw.registry.bootstrap.maker import Maker
+from orchtw.storage.interface import Op
+from tests.client.world import WorldTestCase
+
+SYSTEM = "orch-system"
+GATES = (("APIServerIdentity", "true"), ("StorageVersionAPI", "true"))
+
+
+class IdentityTests(WorldTestCase):
+    def identity(self, gates: tuple[tuple[str, str], ...] = GATES) -> Identity:
+        """A server, started."""
+        world = self.world
+        maker = Maker(targets=world.targets, writes=world.registry.writes, naming=world.naming)
+        config = Config(feature_gates=gates, identity_lease_duration_seconds=60)
+        made = Identity(config, maker, world.clock)
+        self.addCleanup(made.stop)
+        world.run(made.start())
+        return made
+
+    def listed(self, plural: str, group_version: str) -> list[Object]:
+        """All objects of a resource."""
+        found = self.world.run(self.world.client.list(self.world.resource(plural, group_version)))
+        return [item.load() for item in found.items]
+
+    def leases(self) -> list[Object]:
+        return self.listed("leases", "coordination.orch.io/v1")
+
+    def versions(self) -> dict[str, Object]:
+        found = self.listed("storageversions", "internal.apiserver.orch.io/v1alpha1")
+        return {each["metadata"]["name"]: each["status"] for each in found}
+
+    def test_off(self) -> None:
+        """Without the gates nothing is said, with the first alone only that the server is there."""
+        self.identity(())
+        self.assertEqual((self.leases(), self.versions()), ([], {}))
+        self.identity(GATES[:1])
+        self.assertEqual((len(self.leases()), self.versions()), (1, {}))
+
+    def test_lease(self) -> None:
+        """It is labelled, names its holder, and is renewed every ten seconds."""
+        self.identity()
+        (lease,) = self.leases()
+        self.assertRegex(lease["metadata"]["name"], r"^orch-apiserver-[0-9a-f-]{36}$")
+        self.assertEqual(lease["metadata"]["namespace"], SYSTEM)
+        self.assertEqual(lease["metadata"]["labels"], {"orch.io/component": "orch-apiserver"})
+        self.assertEqual(lease["spec"]["holderIdentity"], lease["metadata"]["name"])
+        self.assertEqual(lease["spec"]["leaseDurationSeconds"], 60)
+        self.world.settle(11)
+        self.assertGreater(self.leases()[0]["spec"]["renewTime"], lease["spec"]["renewTime"])
+
+    def test_versions(self) -> None:
+        """Every built-in resource that is served has its object, under each of its groups."""
+        self.identity()
+        versions = self.versions()
+        self.assertEqual(versions["core.pods"]["commonEncodingVersion"], "v1")
+        (said,) = versions["events.orch.io.events"]["storageVersions"]
+        self.assertEqual(said["encodingVersion"], "v1")
+        self.assertEqual(said["decodableVersions"], ["v1", "events.orch.io/v1", "events.orch.io/v1beta1"])
+        self.assertEqual(said["apiServerID"], self.leases()[0]["metadata"]["name"])
+
+    def test_two_servers(self) -> None:
+        """Each says its own; one whose Lease is over is removed by the other."""
+        self.identity().stop()
+        self.identity()
+        self.assertEqual(len(self.leases()), 2)
+        self.assertEqual(len(self.versions()["core.pods"]["storageVersions"]), 2)
+        self.world.settle(125)
+        self.assertEqual(len(self.leases()), 1)
+
+    def test_store_that_refuses(self) -> None:
+        """What cannot be written does not end the start; it is said a second later."""
+        commit = self.world.store.commit
+
+        def refuse(op: Op) -> None:
+            raise StatusError("no room")
+
+        self.patch(self.world.store, "commit", refuse)
+        self.identity()
+        self.world.store.commit = commit  # type: ignore[method-assign]
+        self.assertEqual(self.leases(), [])
+        self.world.settle(2)
+        self.assertEqual(len(self.leases()), 1)
+        self.assertTrue(self.versions())
