@@ -10,7 +10,6 @@ import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
 
@@ -87,15 +86,20 @@ class Profiling:
         """Work in a thread; a client that leaves stops it, and so does the server's end. Then others may ask."""
         self._busy = True
         answer: Deferred[bytes] = Deferred(lambda _: stop())
-        at_end = self._reactor.addSystemEventTrigger("before", "shutdown", stop)
+        triggers: list[Any] = []
+
+        def at_shutdown() -> None:
+            triggers.clear()
+            stop()
 
         def ended(result: bytes | Failure) -> None:
             self._busy = False
-            with suppress(ValueError, KeyError):
-                self._reactor.removeSystemEventTrigger(at_end)
+            if triggers:
+                self._reactor.removeSystemEventTrigger(triggers.pop())
             if not answer.called:
                 answer.callback(result)
 
+        triggers.append(self._reactor.addSystemEventTrigger("before", "shutdown", at_shutdown))
         deferToThreadPool(self._reactor, self._reactor.getThreadPool(), work).addBoth(ended)
         return answer
 

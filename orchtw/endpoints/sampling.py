@@ -34,6 +34,7 @@ class Sampler:
     def run(self) -> bytes:
         """Look until the end, in a thread of its own; the stacks as lines for flame graphs: `a;b;c 12`."""
         until = time.monotonic() + self._seconds
+        self.look()
         while time.monotonic() < until and not self._ended.wait(INTERVAL_S):
             self.look()
         return self.text()

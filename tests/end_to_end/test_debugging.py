@@ -70,8 +70,9 @@ class DebuggingTests(ProcessCase):
         server = await self.started()
         client = self.client(server)
         profile = Deferred.fromCoroutine(client.get(f"{PROFILE}300"))
-        while (await client.get(f"{PROFILE}1")).code == 200:
+        while b"Sampler.run" not in (await client.get("/debug/pprof/threads")).body:
             pass
+        self.assertEqual((await client.get(f"{PROFILE}1")).code, 500)
         self.assertEqual((await client.get("/healthz")).code, 200)
         self.assertEqual(await server.terminate(), 0)
         answer = await profile
