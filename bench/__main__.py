@@ -26,6 +26,7 @@ from bench.lists import lists
 from bench.machine import Machine
 from bench.objects import apply, create, get
 from bench.options import Options, parse
+from bench.overload import overload
 from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
 from bench.soak import soak
@@ -43,6 +44,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "list": lists,
     "holdup": holdup,
     "holdup-custom": holdup_custom,
+    "overload": overload,
     "soak": soak,
     "authorization": authorization,
     "webhooks": webhooks,

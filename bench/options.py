@@ -8,7 +8,7 @@ from collections.abc import Sequence
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
 ON_DEMAND = (
     *("admission", "admission-cpu", "apply", "authentication", "authorization", "definitions", "handshake", "holdup"),
-    *("holdup-custom", "holdup-restart", "soak", "webhooks"),
+    *("holdup-custom", "holdup-restart", "overload", "soak", "webhooks"),
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
@@ -29,6 +29,7 @@ QUICK = {
     "definitions": 20,
     "handshakes": 50,
     "soak_requests": 4000,
+    "greedy": 100,
     "starts": 1,
     "repeats": 1,
 }
@@ -58,6 +59,7 @@ class Options(argparse.Namespace):
     definitions: int
     handshakes: int
     soak_requests: int
+    greedy: int
     starts: int
     cases: tuple[str, ...]
     repeats: int
@@ -125,6 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--definitions", type=_positive, default=500, help="how many the scenario definitions creates")
     add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
+    add("--greedy", type=_positive, default=2000, help="connections of the greedy user in the scenario overload")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")
     add("--repeats", type=_positive, default=3, help="times that each case of holdup is sent; the line has the best")

@@ -18,6 +18,15 @@ from bench.http1 import BenchError, Connection, Endpoint
 ROOT = Path(__file__).resolve().parent.parent
 TWISTD = (sys.executable, "-c", "from twisted.scripts.twistd import run; run()")
 TOKEN = "bench-token"
+GREEDY_TOKEN = "bench-greedy"
+MODEST_TOKEN = "bench-modest"
+USERS = "bench-users"
+TOKENS = (
+    f'{TOKEN},bench,bench,"system:masters"\n'
+    f'{GREEDY_TOKEN},greedy,greedy,"{USERS}"\n'
+    f'{MODEST_TOKEN},modest,modest,"{USERS}"\n'
+)
+"""The administrator's, and those of two users whose requests are limited."""
 START_LIMIT_S = 30.0
 STOP_LIMIT_S = 15.0
 POLL_S = 0.002
@@ -40,7 +49,7 @@ class Server:
     def __init__(self, directory: Path, flags: Sequence[str]) -> None:
         self._directory = directory
         tokens = directory / "tokens.csv"
-        tokens.write_text(f'{TOKEN},bench,bench,"system:masters"\n')
+        tokens.write_text(TOKENS)
         self._log = directory / "server.log"
         command = (
             *TWISTD, "-n", "--pidfile=", f"--logfile={self._log}", "orch-apiserver", "--secure-port=0",

@@ -15,11 +15,11 @@ import attrs
 
 from orchtw.schema.times import duration_text, parse_duration
 
+_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,18})?", re.ASCII)
 _BOOLEANS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
-_DECIMAL = re.compile(r"\d{1,15}(\.\d{1,15})?", re.ASCII)
 
 
 @attrs.frozen(slots=True)
@@ -85,13 +85,6 @@ def parse_integer(text: str) -> int:
     return int(text)
 
 
-def parse_share(text: str) -> float:
-    """A decimal number of zero or more; ValueError otherwise."""
-    if not _DECIMAL.fullmatch(text):
-        raise ValueError("must be a decimal number of zero or more")
-    return float(text)
-
-
 def parse_levels(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """`a=1,b*=2` as pairs of a pattern and a number; ValueError otherwise."""
     levels = []
@@ -101,6 +94,13 @@ def parse_levels(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
             raise ValueError("expect comma-separated list of filename=N")
         levels.append((pattern, int(level)))
     return tuple(levels)
+
+
+def parse_number(text: str) -> float:
+    """A decimal number of zero or more; ValueError otherwise."""
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("must be a number of zero or more")
+    return float(text)
 
 
 def parse_pairs(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -141,7 +141,7 @@ PATHS = Kind(
 PATH = Kind("file", _path, lambda path: str(path or ""))
 INTEGER = Kind("int", lambda texts: parse_integer(texts[-1]))
 LEVELS = Kind("pattern=N,...", parse_levels, _show_pairs)
-SHARE = Kind("float", lambda texts: parse_share(texts[-1]), lambda value: f"{value:g}")
+FLOAT = Kind("float32", lambda texts: parse_number(texts[-1]), lambda value: f"{value:g}")
 BOOLEAN = Kind("", lambda texts: parse_boolean(texts[-1]), lambda value: str(value).lower(), alone=True)
 DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)
 LIST = Kind("strings", _split, ",".join)

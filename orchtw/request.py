@@ -16,6 +16,8 @@ from urllib.parse import parse_qs
 import attrs
 from twisted.logger import Logger
 
+from orchtw.objects import Object
+
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
@@ -79,6 +81,18 @@ class RequestInfo:
     parts: tuple[str, ...] = ()
 
 
+class Decided(Protocol):
+    """What an authorizer said of a request."""
+
+    @property
+    def allowed(self) -> bool | None:
+        """True only if it may go on."""
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+
+
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Request:
     """One HTTP request: complete head and bounded body.
@@ -91,7 +105,10 @@ class Request:
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
     is when its time is over, on the reactor's clock; None: it has no limit. `steps` are what has been done for it,
-    and when (`time.monotonic`), for the trace of a slow one (reference OPS-26).
+    and when (`time.monotonic`), for the trace of a slow one (reference OPS-26). `queued` says that it waits for its
+    turn and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is.
+    `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
+    `on_decoded` is told of the object in its body. These three are for the audit.
     """
 
     method: str
@@ -110,6 +127,11 @@ class Request:
     user: UserInfo | None = None
     passed_on: bool = False
     steps: list[tuple[float, str]] | None = None
+    queued: bool = False
+    answer_headers: Sequence[tuple[str, str]] = ()
+    received_s: float = 0.0
+    decision: Decided | None = None
+    on_decoded: Callable[[Object], None] | None = None
     ends_at_s: float | None = None
     client_gone: bool = attrs.field(default=False, init=False)
     _on_leave: dict[Callable[[], None], None] | None = attrs.field(default=None, init=False)
@@ -124,8 +146,10 @@ class Request:
 
     @property
     def ends_with_client(self) -> bool:
-        """Whether nobody needs the outcome of this request when its client has left: it writes nothing here."""
-        return self.passed_on or self.method in ("GET", "HEAD")
+        """Whether nobody needs the outcome of this request when its client has left: it writes nothing here, or has
+        not begun.
+        """
+        return self.passed_on or self.queued or self.method in ("GET", "HEAD")
 
     def on_leave(self, tell: Callable[[], None]) -> Callable[[], None]:
         """Have `tell` called if the client leaves before it is answered; what comes back ends that."""

@@ -103,6 +103,14 @@ class ParseTests(SynchronousTestCase):
             ),
         )
 
+    def test_no_seats(self) -> None:
+        """Priority and fairness needs a seat; without it a limit of 0 is none (reference FLOW-1, FLOW-2)."""
+        none = "--max-requests-inflight=0", "--max-mutating-requests-inflight=0"
+        [problem] = self.problems(*none)
+        self.assertIn("they must add up to something positive", problem)
+        self.assertEqual(parse([*none, "--enable-priority-and-fairness=false"]).max_requests_inflight, 0)
+        self.assertEqual(parse([none[0]]).max_mutating_requests_inflight, 200)
+
     def test_refused_values(self) -> None:
         """Values that can be read but not served are refused, naming the flag."""
         for argument, text in (
@@ -403,7 +411,7 @@ class ServingFlagTests(SynchronousTestCase):
         self.assertEqual(parse(["--goaway-chance=0.02"]).goaway_chance, 0.02)
         self.assertIn("between 0 and 0.02", self.problem("--goaway-chance=0.021"))
         for bad in ("x", "-0.01", "nan", "1e-3"):
-            self.assertIn("must be a decimal number", self.problem(f"--goaway-chance={bad}"))
+            self.assertIn("must be a number", self.problem(f"--goaway-chance={bad}"))
 
     def test_log_flags(self) -> None:
         """Patterns with levels, and one of two formats."""

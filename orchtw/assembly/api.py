@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 from twisted.internet.interfaces import IReactorTime
 
 from orchtw.admission.metrics import BARE_COUNTERS
+from orchtw.assembly.flow_control import Limiting
 from orchtw.assembly.resources import Resources
 from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
@@ -61,7 +62,7 @@ class Parts:
     authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
     asks them. `verbosity` can be changed, `reactor` looked into, while the server runs. `accounts` issues tokens of
-    service accounts. `metrics` are shown beside those of the API.
+    service accounts. `metrics` are shown beside those of the API. `limiting` limits the requests at a time.
     """
 
     resources: Resources
@@ -83,6 +84,7 @@ class Parts:
     documents: RemoteDocuments
     pass_on: PassOn
     accounts: AccountTokens
+    limiting: Limiting
 
 
 class API:
@@ -103,8 +105,8 @@ class API:
         self._metrics = Metrics(resources.offload)
         self._metrics.count_damaged(lambda: resources.cacher.damaged)
         self._metrics.show(parts.admissions.metrics, BARE_COUNTERS)
-        for metrics in parts.metrics:
-            self._metrics.registry.register(metrics)
+        for collector in (*parts.metrics, *parts.limiting.collectors):
+            self._metrics.registry.register(collector)
         reading, writing = self._reading(), self._writing()
         times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
         self.handler = ResourceHandler(
@@ -155,6 +157,7 @@ class API:
                 Version(resources.naming),
                 *debugging,
                 self._metrics,
+                *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
                 IssuerDiscovery(parts.accounts),
                 Discovery(
                     resources.targets,

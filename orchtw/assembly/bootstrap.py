@@ -7,8 +7,10 @@ from functools import partial
 
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.flowcontrol.conditions import Conditions
 from orchtw.registry.aggregation.registration import Registration
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo, publish_authentication_info
+from orchtw.registry.bootstrap.flow_control import keep_flow_objects
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.priority_classes import create_priority_classes
 from orchtw.registry.bootstrap.roles import reconcile_roles
@@ -23,6 +25,7 @@ STEPS = (
     "bootstrap-controller",
     "rbac/bootstrap-roles",
     "scheduling/bootstrap-system-priority-classes",
+    "priority-and-fairness-config-producer",
     "start-cluster-authentication-info-controller",
     "orch-apiserver-autoregistration",
 )
@@ -32,7 +35,8 @@ STEPS = (
 class Bootstrap:
     """The steps, the server's Service in the first of them, and the account of addresses and ports (CTRL-9).
 
-    `info` is what extension servers are to know at present; `registration` makes the APIServices. `ended` gives what
+    `info` is what extension servers are to know at present; `registration` makes the APIServices; `conditions` says
+    of flow schemas whether their levels are there, None: nobody does. `ended` gives what
     is told after each try of a step.
     """
 
@@ -44,8 +48,10 @@ class Bootstrap:
         registration: Registration,
         ended: Callable[[str], Callable[[bool], None]],
         clock: IReactorTime,
+        conditions: Conditions | None,
     ) -> None:
         self._maker = maker
+        self._conditions = conditions
         self._registration = registration
         self._service = service
         self._clock = clock
@@ -55,6 +61,7 @@ class Bootstrap:
             self._namespaces_and_service,
             self._roles,
             partial(create_priority_classes, maker),
+            self._flow_control,
             lambda: publish_authentication_info(maker, info()),
             registration.run,
         )
@@ -85,6 +92,11 @@ class Bootstrap:
             await self._maker.targets.repair_reservations()
             self._next_repair = self._clock.seconds() + REPAIR_INTERVAL_S
         await self._service.publish(self._maker)
+
+    async def _flow_control(self) -> None:
+        await keep_flow_objects(self._maker)
+        if self._conditions is not None:
+            await self._conditions.tell()
 
     async def _roles(self) -> None:
         """Once in a process: what an administrator takes away stays away until the next start (reference ROLE-2)."""

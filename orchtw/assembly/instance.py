@@ -17,8 +17,10 @@ from twisted.logger import Logger
 from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
+from orchtw.assembly.auditing import auditing
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
 from orchtw.assembly.definitions import definitions
+from orchtw.assembly.flow_control import has_priorities, limiting
 from orchtw.assembly.identity import Identity
 from orchtw.assembly.outward import caller, outward
 from orchtw.assembly.readiness import Readiness
@@ -45,6 +47,7 @@ from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
 from orchtw.filters.shutting_down import Doors
+from orchtw.flowcontrol.conditions import Conditions
 from orchtw.naming import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.followed_files import FollowedFiles
@@ -111,6 +114,7 @@ class Instance:
         self.caller = caller(self.resources)
         self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
+        self._auditor = auditing(config, self.resources, self.caller, self.reloads, reactor)
         self._authentication_metrics = AuthenticationMetrics()
         self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
         admissions = admission(self.resources, config, self.authorizer, self.caller, self._make_namespace)
@@ -121,7 +125,10 @@ class Instance:
             targets=self.resources.targets, writes=self.writes, deletion=self.deletion, cacher=self.resources.cacher
         )
         controllers = self._controllers(registry, self.authorizer, signing)
-        self._readiness = Readiness(self.resources, controllers, STEPS if config.bootstrap else (), reactor)
+        steps = STEPS if config.bootstrap else ()
+        self._readiness = Readiness(
+            self.resources, controllers, steps, reactor, priorities=has_priorities(config)
+        )
         self._client_ca_pem = client_ca_pem
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
@@ -129,6 +136,9 @@ class Instance:
         self.definitions = definitions(self.resources, registry, self.caller, self._leases.several, config.gates)
         if self.definitions is not None:
             self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self._limiting = limiting(config, self.resources)
+        if self._limiting.control is not None:
+            self._limiting.control.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap = self._made_bootstrap() if config.bootstrap else None
         renewed = None if self._bootstrap is None else self._bootstrap.point
         self._presence = Presence(self._leases, reactor, renewed)
@@ -149,7 +159,7 @@ class Instance:
             writes=self.writes,
             deletion=self.deletion,
             tokens=self.authenticator.tokens,
-            metrics=[self._authentication_metrics],
+            metrics=[self._authentication_metrics, *([self._auditor.counts] if self._auditor is not None else ())],
             authorizer=self.authorizer,
             checks=self._readiness.checks,
             address=address,
@@ -162,6 +172,7 @@ class Instance:
             verbosity=self._verbosity,
             reactor=reactor,
             outward=outward(config, self.resources, origins, self.reloads),
+            limiting=self._limiting,
         )
         api = API(parts, config)
         aggregated = Aggregated(aggregation.api_services, passing, api.handler.handle)
@@ -175,7 +186,9 @@ class Instance:
             origins=origins,
             doors=self._doors,
             verbosity=self._verbosity,
+            limiting=self._limiting.stage,
             refuse=api.acceptance.refusal,
+            auditor=self._auditor,
         )
         table = stages(host, config)
         self.app = line(table, aggregated.handle)
@@ -187,12 +200,17 @@ class Instance:
         service = ServerService(cluster_ip=_first_service_ip(self._config), leases=self._leases)
         maker = self._maker()
         aggregation.look_after(maker)
+        conditions = None
+        if self._limiting.control is not None:
+            conditions = Conditions(self._limiting.control.live, maker, self._reactor, time.time)
+            conditions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         registration = Registration(maker, aggregation.api_services, self._reactor)
 
         def info() -> AuthenticationInfo:
             return aggregation.authentication_info(self._client_ca_pem)
 
-        return Bootstrap(maker, service, info, registration, self._readiness.step_ended, self._reactor)
+        ended = self._readiness.step_ended
+        return Bootstrap(maker, service, info, registration, ended, self._reactor, conditions)
 
     def _maker(self) -> Maker:
         return Maker(targets=self.resources.targets, writes=self.writes, naming=self.resources.naming)
@@ -262,12 +280,16 @@ class Instance:
         await self.resources.start()
         self._aggregation.api_services.open()
         self.roles.follow()
+        if self._limiting.control is not None:
+            self._limiting.control.live.follow()
         self._readiness.caches_filled()
         await self._presence.start()
         if self._bootstrap is not None:
             await self._bootstrap.start()
         await self._identity.start()
         self._services.startService()  # type: ignore[no-untyped-call]
+        if self._auditor is not None:
+            self._auditor.start()
         if self.definitions is not None:
             await self.definitions.settled()
         self._readiness.services_started()
@@ -313,8 +335,13 @@ class Instance:
         cacher.end_watches()
 
     async def stop(self) -> None:
-        """End the upkeep and the controllers, then the caches and the store, which commits what was accepted."""
+        """End the upkeep, write the last audit events, and end the controllers, the caches and the store.
+
+        The store commits what was accepted.
+        """
         self._end_upkeep()
+        if self._auditor is not None:
+            await self._auditor.stop()
         await self._services.stopService()  # type: ignore[no-untyped-call]
         await self.resources.stop()
 

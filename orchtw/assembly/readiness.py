@@ -31,11 +31,24 @@ DEFINITION_HOOKS = ("start-apiextensions-controllers", "crd-informer-synced")
 """Start steps that are done once everything is served that definitions define."""
 
 
+PRIORITY_HOOKS = ("priority-and-fairness-config-consumer", "priority-and-fairness-filter")
+"""Start steps of priority and fairness, which follows its objects from the moment at which they are known."""
+
+
 class Readiness:
-    """`steps` are the names of the bootstrap steps that this process carries out; each is a start hook."""
+    """`steps` are the names of the bootstrap steps that this process carries out; each is a start hook.
+
+    `priorities` says whether there is priority and fairness.
+    """
 
     def __init__(
-        self, resources: Resources, controllers: Manager, steps: Sequence[str], clock: IReactorTime
+        self,
+        resources: Resources,
+        controllers: Manager,
+        steps: Sequence[str],
+        clock: IReactorTime,
+        *,
+        priorities: bool,
     ) -> None:
         store, cacher, ready = resources.store, resources.cacher, frozenset({READYZ})
         self.checks = checks = Checks(resources.naming)
@@ -49,7 +62,7 @@ class Readiness:
         checks.add("informer-sync", filled(started, lambda: cacher.damaged), ready)
         self._filled: list[Condition] = [started]
         self._started: list[Condition] = []
-        for name in cache_hooks(resources.naming):
+        for name in cache_hooks(resources.naming, priorities=priorities):
             (self._started if name in DEFINITION_HOOKS else self._filled).append(checks.hook(name))
         self._steps = {name: checks.hook(name) for name in steps}
         self._filled.append(checks.hook("apiservice-registration-controller"))
@@ -86,7 +99,7 @@ class Readiness:
         self._serving.met = False
 
 
-def cache_hooks(naming: Naming) -> tuple[str, ...]:
+def cache_hooks(naming: Naming, *, priorities: bool) -> tuple[str, ...]:
     """Names of the start steps that are done once all caches are filled, in their order (reference OPS-8).
 
     Those of definitions are among them, which take a little longer.
@@ -94,6 +107,7 @@ def cache_hooks(naming: Naming) -> tuple[str, ...]:
     return (
         naming.admission_hook,
         "generic-apiserver-start-informers",
+        *(PRIORITY_HOOKS if priorities else ()),
         "start-apiextensions-informers",
         *DEFINITION_HOOKS,
         naming.aggregator_hook,

@@ -9,10 +9,12 @@ import attrs
 from twisted.application.service import MultiService
 from twisted.internet.interfaces import IReactorTime
 
+from orchtw.audit.auditor import Auditor
 from orchtw.authn.method import Authenticator
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
 from orchtw.errors import StatusError
+from orchtw.filters.audit import AuditStage, RefusedRequests
 from orchtw.filters.audit_id import AuditIdStage
 from orchtw.filters.authentication import AuthenticationStage
 from orchtw.filters.authorization import AuthorizationStage
@@ -37,9 +39,10 @@ from orchtw.verbosity import Verbosity
 class Host:
     """What the process gives to its stages.
 
-    `refuse` makes the answer of a refusal. `doors` close at the end. `targets` lead to the stored objects that a
-    stage follows. `verbosity` says what is logged. A stage that works in the background is a child of `services`,
-    which start once the caches are filled and stop when the last request has been answered.
+    `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `doors` close at the end.
+    `targets` lead to the stored objects that a stage follows. `verbosity` says what is logged. A stage that works in
+    the background is a child of `services`, which start once the caches are filled and stop when the last request has
+    been answered. `auditor` keeps the records of requests, if that is asked for.
     """
 
     naming: Naming
@@ -51,7 +54,9 @@ class Host:
     origins: AllowedOrigins
     doors: Doors
     verbosity: Verbosity
+    limiting: Stage
     refuse: Callable[[Request, StatusError], Response]
+    auditor: Auditor | None = None
 
 
 def _shutting_down(host: Host) -> ShuttingDown:
@@ -68,10 +73,13 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("goaway", lambda host, config: GoAway(config.goaway_chance, random.random) if config.goaway_chance else None),
     ("shutdown", lambda host, config: _shutting_down(host) if config.shutdown_send_retry_after else None),
     ("refusals", lambda host, config: Refusals(host.refuse)),
+    ("refused-requests", lambda host, config: RefusedRequests(host.auditor) if host.auditor else None),
     ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s)),
     ("request-info", lambda host, config: RequestInfoStage()),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator)),
+    ("audit", lambda host, config: AuditStage(host.auditor) if host.auditor else None),
     ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),
+    ("flow-control", lambda host, config: host.limiting),
     ("authorization", lambda host, config: AuthorizationStage(host.authorizer)),
 )
 """Place (see `filters.chain.ORDER`) and factory; None: the flags do without the stage."""

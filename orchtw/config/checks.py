@@ -13,6 +13,7 @@ import attrs
 
 from orchtw import gates
 from orchtw.cipher_suites import CIPHER_SUITES
+from orchtw.config.audit_checks import audit_problems
 from orchtw.rules.ports import HIGHEST
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_election(config),
         *_accounts(config),
         *_signing(config),
+        *audit_problems(config),
         *(
             _one_of("orchlet-preferred-address-types", each, ADDRESS_TYPES)
             for each in config.orchlet_preferred_address_types
@@ -137,6 +139,7 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
     if config.goaway_chance > MAX_GOAWAY_CHANCE:
         problems.append(f"--goaway-chance: must be between 0 and {MAX_GOAWAY_CHANCE}")
+    problems += _in_flight(config)
     positive = (
         ("request-timeout", config.request_timeout_s),
         ("min-request-timeout", config.min_request_timeout),
@@ -156,6 +159,17 @@ def _numbers(config: Config) -> list[str]:
         ("identity-lease-renew-interval-seconds", config.identity_lease_renew_interval_seconds),
     )
     return problems + [f"--{name}: must be greater than 0" for name, value in positive if value <= 0]
+
+
+def _in_flight(config: Config) -> list[str]:
+    """Both limits of requests at a time are together the seats of all priority levels, of which there must be one."""
+    limits = config.max_requests_inflight, config.max_mutating_requests_inflight
+    if any(limits) or not config.enable_priority_and_fairness:
+        return []
+    return [
+        "invalid configuration: MaxRequestsInFlight=0 and MaxMutatingRequestsInFlight=0; "
+        "they must add up to something positive"
+    ]
 
 
 def _origins(patterns: tuple[str, ...]) -> list[str]:

@@ -8,7 +8,7 @@ import attrs
 
 from orchtw.config.about import about
 from orchtw.config.named_certificates import NAMED_CERTIFICATES, NamedCertificate
-from orchtw.flags import BOOLEAN, DURATION, INTEGER, LEVELS, LIST, PAIRS, PATH, SHARE, SWITCHES, TEXT
+from orchtw.flags import BOOLEAN, DURATION, FLOAT, INTEGER, LEVELS, LIST, PAIRS, PATH, SWITCHES, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -115,6 +115,26 @@ class Server:
             "Serving", "Bytes held for unfinished requests and answers; an eighth for anonymous clients.", INTEGER
         ),
     )
+    max_requests_inflight: int = attrs.field(
+        default=400,
+        metadata=about(
+            "Serving",
+            "Requests that read, at a time; 0: no limit. With priority and fairness its share of the seats.",
+            INTEGER,
+        ),
+    )
+    max_mutating_requests_inflight: int = attrs.field(
+        default=200,
+        metadata=about(
+            "Serving",
+            "Requests that write, at a time; 0: no limit. With priority and fairness its share of the seats.",
+            INTEGER,
+        ),
+    )
+    enable_priority_and_fairness: bool = attrs.field(
+        default=True,
+        metadata=about("Serving", "Requests wait fairly for seats, by FlowSchemas and their levels.", BOOLEAN),
+    )
     tls_handshake_timeout_s: float = attrs.field(
         default=10.0, metadata=about("Serving", "Time for a TLS handshake.", DURATION)
     )
@@ -134,7 +154,7 @@ class Server:
     )
     goaway_chance: float = attrs.field(
         default=0.0,
-        metadata=about("Serving", "Share of answers, 0.02 at most, behind which the connection closes.", SHARE),
+        metadata=about("Serving", "Share of answers, 0.02 at most, behind which the connection closes.", FLOAT),
     )
     livez_grace_period_s: float = attrs.field(
         default=0.0, metadata=about("Health", "Time during which /livez forgives unfinished start hooks.", DURATION)

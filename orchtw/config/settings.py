@@ -16,6 +16,7 @@ import attrs
 from orchtw import gates
 from orchtw.config.accounts import ServiceAccounts
 from orchtw.config.admission import Admission
+from orchtw.config.audit import Audit
 from orchtw.config.authentication import Authentication
 from orchtw.config.authorization import Authorization
 from orchtw.config.checks import port_range
@@ -35,6 +36,7 @@ class Config(
     Signing,
     Controllers,
     Cluster,
+    Audit,
     Admission,
     Authorization,
     ServiceAccounts,

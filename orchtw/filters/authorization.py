@@ -32,6 +32,7 @@ class AuthorizationStage:
 
 
 def _go_on(request: Request, decision: Decision, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+    request.decision = decision
     if not decision.allowed:
         assert request.user is not None and request.info is not None
         raise forbidden(request.user, request.info, decision.why)

@@ -18,9 +18,9 @@ ORDER: Final = (
     "goaway",
     "shutdown",
     "refusals",
+    "refused-requests",
     "deadline",
     "request-info",
-    "failed-authentication",
     "authentication",
     "audit",
     "impersonation",
@@ -29,8 +29,8 @@ ORDER: Final = (
 )
 """The names of the places, from the network inwards. A place without a stage costs nothing.
 
-`audit` knows the user; `failed-authentication` is where an audit stage sees requests that have none (reference
-AUDIT-5).
+`audit` knows the user; `refused-requests` is where an audit stage sees requests that get no user, because of wrong
+credentials or a bad `timeout` (reference AUDIT-5).
 """
 
 _BEFORE_AUTHENTICATION: Final = ORDER[: ORDER.index("authentication")]

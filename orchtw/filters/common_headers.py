@@ -10,7 +10,8 @@ from orchtw.rules.warnings import warning_headers
 
 
 class CommonHeaders:
-    """The audit id, the warnings that came up on the way, and who may keep a copy: by default nobody.
+    """The audit id, what stages have put on it, the warnings that came up on the way, and who may keep a copy: by
+    default nobody.
 
     `transport_security` are the directives for browsers, none by default (reference REQ-22).
     """
@@ -23,6 +24,8 @@ class CommonHeaders:
         response = await proceed(request)
         headers = response.headers
         headers.append(("Audit-Id", request.audit_id))
+        if request.answer_headers:
+            headers += request.answer_headers
         if request.warnings:
             headers += warning_headers(request.warnings)
         if not any(name == "Cache-Control" for name, _ in headers):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -54,11 +54,15 @@ class Deadline:
                 waiting.callback(result)
             elif isinstance(result, Response):
                 result.drop(Ending.CLIENT_GONE if in_time else Ending.DEADLINE)
-            elif not in_time and not isinstance(result.value, StatusError):
+            elif not in_time and not isinstance(result.value, StatusError | CancelledError):
                 self._log.failure("a request that was answered with 504 failed", failure=result)
 
         running.addBoth(finished)
-        return await waiting
+        try:
+            return await waiting
+        finally:
+            if request.queued:  # it has not begun, and now it need not
+                running.cancel()
 
 
 def _asked_s(request: Request) -> float | None:

@@ -62,6 +62,7 @@ class Screen:
         if not isinstance(decision, Decision):
             _abandon(decision)
         elif not decision.allowed:
+            head.decision = decision
             raise forbidden(user, head.info, decision.why)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from twisted.internet.task import deferLater
 
-from orchtw.outbound.caller import ANSWER_BYTES, LATE, Caller, CallFailed
+from orchtw.outbound.caller import ANSWER_BYTES, LATE, CallFailed
 from orchtw.outbound.remote import Remote
 
 TRIES: Final = 5
@@ -27,8 +27,17 @@ _LASTING: Final = ("x509:", "tls:", "dial ")
 """How troubles begin that another try does not end; who is not there is not waited for, as a request waits for it."""
 
 
+class Poster(Protocol):
+    """What a `Caller` does for those who try again."""
+
+    async def post(
+        self, remote: Remote, body: bytes, *, timeout_s: float, left_s: float | None, limit_bytes: int
+    ) -> bytes:
+        """As `Caller.post`."""
+
+
 async def post(
-    caller: Caller,
+    caller: Poster,
     remote: Remote,
     body: bytes,
     clock: Any,
@@ -36,13 +45,16 @@ async def post(
     *,
     limit_bytes: int = ANSWER_BYTES,
     first_s: float | None = None,
+    all_s: float = ALL_S,
+    unanswered_too: bool = False,
 ) -> bytes:
     """The body of a webhook's answer, after up to five tries with growing pauses, of which `first_s` is the first.
 
     Another try follows a lost connection, a 429 and errors of the server; not an answer that is late, nor a
-    connection that cannot be made. Raises CallFailed.
+    connection that cannot be made, but with `unanswered_too`: then what is sent may arrive twice. All of them take no
+    longer than `all_s`. Raises CallFailed.
     """
-    end_s, pause_s = clock.seconds() + ALL_S, FIRST_S if first_s is None else first_s
+    end_s, pause_s = clock.seconds() + all_s, FIRST_S if first_s is None else first_s
     for left in reversed(range(TRIES)):
         try:
             return await caller.post(
@@ -50,7 +62,8 @@ async def post(
             )
         except CallFailed as problem:
             wait_s = pause_s * (1 + JITTER * random.random())
-            if not left or not _passes(problem) or clock.seconds() + wait_s >= end_s:
+            passes = _passes(problem) or (unanswered_too and not problem.code)
+            if not left or not passes or clock.seconds() + wait_s >= end_s:
                 raise
         await deferLater(clock, wait_s)
         pause_s *= FACTOR

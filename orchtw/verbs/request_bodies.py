@@ -34,9 +34,12 @@ def decode(
 async def read(
     offload: Offload, request: Request, codec: KindCodec, negotiator: Negotiator, versions: Sequence[KindCodec] = ()
 ) -> Object:
-    """As `decode`; a large body is read off the reactor."""
+    """As `decode`; a large body is read off the reactor, and the audit is told what it holds (reference AUDIT-15)."""
     size = codec.work_bytes(len(request.body))
-    return await offload.run(size, partial(decode, request, codec, negotiator, versions))
+    obj = await offload.run(size, partial(decode, request, codec, negotiator, versions))
+    if request.on_decoded is not None:
+        request.on_decoded(obj)
+    return obj
 
 
 async def read_optional(

@@ -14,7 +14,9 @@ from orchtw.authz.union import Union as Authorizers
 from orchtw.config import Config
 from orchtw.errors import StatusError
 from orchtw.filters.chain import ORDER, line
+from orchtw.filters.max_in_flight import MaxInFlight
 from orchtw.filters.shutting_down import Doors
+from orchtw.flowcontrol.stats import InFlight
 from orchtw.naming import Naming
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
@@ -43,6 +45,7 @@ class TableTests(SynchronousTestCase):
             origins=AllowedOrigins(config.cors_allowed_origins),
             doors=Doors(),
             verbosity=Verbosity(),
+            limiting=MaxInFlight(0, 0, "", InFlight(), Clock().seconds),
             refuse=refuse,
         )
         made = stages(host, config)

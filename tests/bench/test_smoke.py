@@ -153,6 +153,15 @@ class CommandTests(SynchronousTestCase):
         self.assertEqual(cases, [("idle", 0), ("put: 1 MiB", 200)])
         self.assertTrue(all(line["livez_max_ms"] > 0 and line["polls"] for line in lines))
 
+    def test_overload(self) -> None:
+        """One user's requests are measured alone, beside another's lists and beside its creates."""
+        done = bench("--quick", "--scenarios=overload", "--pods=120", "--seconds=0.2", "--greedy=30")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([line["beside"] for line in lines], ["nothing", "lists", "creates"])
+        self.assertTrue(all(line["gets"] and line["p99_ms"] for line in lines))
+        self.assertTrue(all(line["greedy"] for line in lines[1:]))
+
     def test_only_loopback(self) -> None:
         """A server elsewhere is not loaded, and not even asked."""
         done = bench("--against=https://192.0.2.1:6443", "--scenarios=get")

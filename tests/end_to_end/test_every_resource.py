@@ -29,6 +29,7 @@ class ResourceCase(ServerCase):
         "--runtime-config=api/all=true",
         "--controllers=*,-root-ca-cert-publisher,-serviceaccount,-resourcequota",
         "--disable-admission-plugins=ServiceAccount",
+        "--enable-priority-and-fairness=false",
     )
 
     async def setUp(self) -> None:  # type: ignore[override]

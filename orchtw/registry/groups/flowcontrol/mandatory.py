@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -14,14 +14,18 @@ EXEMPT: Final = "exempt"
 CATCH_ALL: Final = "catch-all"
 
 
-def _everything(*groups: str) -> Object:
-    """All that members of the groups ask for."""
-    everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
+def everything(subjects: Sequence[Object]) -> Object:
+    """All that the subjects ask for."""
+    rule = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True, "namespaces": ["*"]}
     return {
-        "subjects": [{"kind": "Group", "group": {"name": name}} for name in groups],
-        "resourceRules": [everything],
+        "subjects": list(subjects),
+        "resourceRules": [rule],
         "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
     }
+
+
+def _groups(*names: str) -> list[Object]:
+    return [{"kind": "Group", "group": {"name": name}} for name in names]
 
 
 FLOW_SCHEMAS: Final[Mapping[str, Object]] = MappingProxyType(
@@ -29,13 +33,13 @@ FLOW_SCHEMAS: Final[Mapping[str, Object]] = MappingProxyType(
         EXEMPT: {
             "priorityLevelConfiguration": {"name": EXEMPT},
             "matchingPrecedence": 1,
-            "rules": [_everything("system:masters")],
+            "rules": [everything(_groups("system:masters"))],
         },
         CATCH_ALL: {
             "priorityLevelConfiguration": {"name": CATCH_ALL},
             "matchingPrecedence": 10_000,
             "distinguisherMethod": {"type": "ByUser"},
-            "rules": [_everything("system:unauthenticated", "system:authenticated")],
+            "rules": [everything(_groups("system:unauthenticated", "system:authenticated"))],
         },
     }
 )

@@ -1,0 +1,54 @@
+"""What limits the requests at a time: priority and fairness, or two plain limits (reference FLOW-1, FLOW-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+from prometheus_client.registry import Collector
+
+from orchtw.assembly.resources import Resources
+from orchtw.config import Config
+from orchtw.endpoints.flow_control import FlowControlDumps
+from orchtw.filters.chain import Stage
+from orchtw.filters.flow_control import PriorityAndFairness
+from orchtw.filters.max_in_flight import MaxInFlight
+from orchtw.flowcontrol.control import FlowControl
+from orchtw.flowcontrol.exposition import FlowMetrics, InFlightMetrics
+from orchtw.flowcontrol.live import Live
+from orchtw.flowcontrol.stats import InFlight
+from orchtw.flowcontrol.work import Work
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Limiting:
+    """The stage, and what shows of it. `control` is None without priority and fairness."""
+
+    control: FlowControl | None
+    stage: Stage
+    collectors: Sequence[Collector]
+    dumps: FlowControlDumps | None
+
+
+def has_priorities(config: Config) -> bool:
+    """Whether there is priority and fairness."""
+    return config.enable_priority_and_fairness and config.gates["APIPriorityAndFairness"]
+
+
+def limiting(config: Config, resources: Resources) -> Limiting:
+    """What the flags ask for; without the gate, priority and fairness is off whatever its flag says."""
+    clock, reads, writes = resources.clock, config.max_requests_inflight, config.max_mutating_requests_inflight
+    if not has_priorities(config):
+        in_flight = InFlight()
+        administrators = resources.naming.administrators_group
+        stage = MaxInFlight(reads, writes, administrators, in_flight, clock.seconds)
+        collectors = [InFlightMetrics(in_flight, clock.seconds)]
+        return Limiting(control=None, stage=stage, collectors=collectors, dumps=None)
+    live = Live(resources.targets, resources.naming, reads + writes, resources.offload.run)
+    control = FlowControl(live, Work(resources.targets), clock, config.request_timeout_s)
+    return Limiting(
+        control=control,
+        stage=PriorityAndFairness(control),
+        collectors=[InFlightMetrics(control.in_flight, clock.seconds), FlowMetrics(live)],
+        dumps=FlowControlDumps(live, resources.offload),
+    )

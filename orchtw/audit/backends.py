@@ -1,0 +1,137 @@
+"""The backends that the flags ask for, each with its mode (reference AUDIT-11 to AUDIT-13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from random import Random
+from typing import Any, Final
+
+import attrs
+
+from orchtw.audit.batches import Batches, BatchSettings, Delivery
+from orchtw.audit.counts import Counts
+from orchtw.audit.event import line_head
+from orchtw.audit.legacy import legacy_line
+from orchtw.audit.log_backend import DirectLog, Form, ThreadLog
+from orchtw.audit.log_file import MEGABYTE, LogFile, LogSettings
+from orchtw.audit.old_files import Keeping
+from orchtw.audit.policy_file import GROUP
+from orchtw.audit.sink import Lenient, Sink, Truncating
+from orchtw.audit.webhook import Turns, Way, WebhookBackend
+from orchtw.config import Config
+from orchtw.errors import ConfigError
+from orchtw.naming import Naming
+from orchtw.outbound.caller import Caller
+from orchtw.outbound.kubeconfig import load
+from orchtw.reloads import Reloads
+
+_BATCH, _STRICT = "batch", "blocking-strict"
+_DEFAULT_MEGABYTES: Final = 100
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Host:
+    """What the process gives to its backends: `clock` is the reactor, `seconds` the time since the epoch."""
+
+    naming: Naming
+    clock: Any
+    seconds: Callable[[], float]
+    random: Random
+    caller: Caller
+    reloads: Reloads
+    counts: Counts
+    say: Callable[[str], None]
+
+    @property
+    def group(self) -> str:
+        """The API group of events in the vocabulary of the server."""
+        return self.naming.group(GROUP)
+
+
+def sinks(host: Host, config: Config) -> list[Sink]:
+    """The log and the webhook, as far as they are asked for. Raises ConfigError for files that cannot be used."""
+    found = []
+    if config.audit_log_path:
+        found.append(_limited(host, config, "log", _log(host, config)))
+    if config.audit_webhook_config_file is not None:
+        found.append(_limited(host, config, "webhook", _webhook(host, config)))
+    return found
+
+
+def _log(host: Host, config: Config) -> Sink:
+    settings = LogSettings(
+        path=config.audit_log_path,
+        max_bytes=(config.audit_log_maxsize or _DEFAULT_MEGABYTES) * MEGABYTE,
+        keeping=Keeping(
+            files=config.audit_log_maxbackup, days=config.audit_log_maxage, compress=config.audit_log_compress
+        ),
+    )
+    try:
+        file = LogFile(settings, host.seconds, host.say)
+    except OSError as error:
+        raise ConfigError(f"--audit-log-path: {config.audit_log_path}: {error.strerror}") from None
+    host.reloads.add("audit log", file.reopen_later)
+    head = line_head(f"{host.group}/v1")
+    form: Form = (
+        (lambda event: legacy_line(event.members))
+        if config.audit_log_format == "legacy"
+        else (lambda event: event.line(head))
+    )
+    if config.audit_log_mode != _BATCH and file.regular:
+        return _waited_for(config.audit_log_mode, DirectLog(file, form, host.counts))
+    log = ThreadLog(file, form, host.counts, host.clock)
+    if config.audit_log_mode != _BATCH:
+        return _waited_for(config.audit_log_mode, log)
+    return _batches(host, config, "log", log)
+
+
+def _webhook(host: Host, config: Config) -> Sink:
+    path = config.audit_webhook_config_file
+    assert path is not None
+    try:
+        remote = load(path, host.naming, host.clock)
+    except ConfigError as error:
+        raise ConfigError(f"--audit-webhook-config-file: {error}") from None
+    way = Way(
+        caller=Turns(host.caller),
+        remote=remote,
+        clock=host.clock,
+        random=host.random,
+        first_s=config.audit_webhook_initial_backoff_s,
+    )
+    webhook = WebhookBackend(way.send, f"{host.group}/v1", host.clock, host.counts)
+    if config.audit_webhook_mode != _BATCH:
+        return _waited_for(config.audit_webhook_mode, webhook)
+    return _batches(host, config, "webhook", webhook)
+
+
+def _waited_for(mode: str, sink: Sink) -> Sink:
+    return sink if mode == _STRICT else Lenient(sink)
+
+
+def _batches(host: Host, config: Config, name: str, delivery: Delivery) -> Batches:
+    value = partial(_value, config, name)
+    throttled = value("batch_throttle_enable")
+    settings = BatchSettings(
+        buffer_size=value("batch_buffer_size"),
+        max_size=value("batch_max_size"),
+        max_wait_s=value("batch_max_wait_s"),
+        qps=value("batch_throttle_qps") if throttled else 0.0,
+        burst=value("batch_throttle_burst") if throttled else 0,
+        max_bytes=value("truncate_max_batch_size") if value("truncate_enabled") else 0,
+    )
+    batches = Batches(settings, host.clock, delivery, host.counts)
+    host.counts.waiting[name] = lambda: batches.waiting_bytes
+    return batches
+
+
+def _limited(host: Host, config: Config, name: str, sink: Sink) -> Sink:
+    value = partial(_value, config, name)
+    if not value("truncate_enabled"):
+        return sink
+    return Truncating(sink, value("truncate_max_event_size"), host.group, host.counts, value("mode") == _STRICT)
+
+
+def _value(config: Config, name: str, setting: str) -> Any:
+    return getattr(config, f"audit_{name}_{setting}")

@@ -1,0 +1,170 @@
+"""Mode batch: events wait, within bounds, until they are handed over in batches (reference AUDIT-13, AUDIT-17)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import attrs
+
+from orchtw.audit.counts import Counts
+from orchtw.audit.event import Event
+
+PLUGIN: Final = "buffered"
+BLOCKED: Final = "audit buffer queue blocked"
+
+WAITING_BYTES: Final = 64 << 20
+"""Of events that have not arrived, whatever their number: a log of ten thousand objects could be gigabytes."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class BatchSettings:
+    """The flags of one backend; `qps` and `burst` bound the batches in time, 0: they do not. So does `max_bytes`."""
+
+    buffer_size: int
+    max_size: int
+    max_wait_s: float
+    qps: float = 0.0
+    burst: int = 0
+    max_bytes: int = 0
+    waiting_bytes: int = WAITING_BYTES
+
+
+class Delivery(Protocol):
+    """Where batches go; takes any number at once."""
+
+    @property
+    def events(self) -> int:
+        """That were handed over and still count as waiting."""
+
+    @property
+    def bytes(self) -> int:
+        """Of what was handed over and has neither arrived nor been given up."""
+
+    def deliver(self, batch: list[Event]) -> None:
+        """Bring the events to where they belong; what becomes of them is the delivery's business."""
+
+    def start(self) -> None:
+        """Threads may begin."""
+
+    async def stop(self) -> None:
+        """Everything has arrived or is given up."""
+
+
+class Batches:
+    """Collects events and hands over what is full or has waited long enough, as often as it may."""
+
+    def __init__(self, settings: BatchSettings, clock: Any, delivery: Delivery, counts: Counts) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._delivery = delivery
+        self._counts = counts
+        self._waiting: deque[Event] = deque()
+        self._bytes = 0
+        self._due = 0
+        self._timer: Any = None
+        self._pause: Any = None
+        self._bucket = _Bucket(settings.qps, settings.burst, clock.seconds) if settings.qps else None
+        self._ending = False
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Of everything that has not arrived."""
+        return self._bytes + self._delivery.bytes
+
+    def process(self, event: Event) -> bool:
+        """Take an event; without room for it, it is lost. Nobody's request fails for that."""
+        settings, delivery, size = self._settings, self._delivery, len(event.json)
+        if (
+            len(self._waiting) + delivery.events >= settings.buffer_size
+            or self._bytes + delivery.bytes + size > settings.waiting_bytes
+        ):
+            self._counts.lost(PLUGIN, 1, BLOCKED)
+            return True
+        if settings.max_size == 1 and self._bucket is None:
+            delivery.deliver([event])
+            return True
+        self._waiting.append(event)
+        self._bytes += size
+        if len(self._waiting) >= settings.max_size:
+            self._hand_over()
+        elif self._timer is None:
+            self._timer = self._clock.callLater(settings.max_wait_s, self._waited)
+        return True
+
+    def start(self) -> None:
+        """Threads may begin."""
+        self._delivery.start()
+
+    async def stop(self) -> None:
+        """Hand everything over at once, and wait for where it goes."""
+        self._ending = True
+        self._hand_over()
+        for timer in (self._timer, self._pause):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._pause = None
+        await self._delivery.stop()
+
+    def _waited(self) -> None:
+        """What is there now is due."""
+        self._timer = None
+        self._due = len(self._waiting)
+        self._hand_over()
+
+    def _paused(self) -> None:
+        """The throttle lets another batch through."""
+        self._pause = None
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        settings = self._settings
+        while self._waiting:
+            full = len(self._waiting) >= settings.max_size
+            if not full and self._due <= 0 and not self._ending:
+                if self._timer is None:
+                    self._timer = self._clock.callLater(settings.max_wait_s, self._waited)
+                return
+            if self._bucket is not None and not self._ending and (wait_s := self._bucket.take()):
+                if self._pause is None:
+                    self._pause = self._clock.callLater(wait_s, self._paused)
+                return
+            batch = self._next()
+            self._due -= len(batch)
+            self._delivery.deliver(batch)
+
+    def _next(self) -> list[Event]:
+        batch: list[Event] = []
+        size, waiting = 0, self._waiting
+        most, most_bytes = self._settings.max_size, self._settings.max_bytes
+        while waiting and len(batch) < most:
+            length = len(waiting[0].json)
+            if batch and most_bytes and size + length > most_bytes:
+                break
+            batch.append(waiting.popleft())
+            size += length
+        self._bytes -= size
+        return batch
+
+
+class _Bucket:
+    """So many at once, and so many per second in the long run."""
+
+    def __init__(self, qps: float, burst: int, seconds: Callable[[], float]) -> None:
+        self._qps = qps
+        self._burst = burst
+        self._seconds = seconds
+        self._tokens = float(burst)
+        self._at = seconds()
+
+    def take(self) -> float:
+        """0 for a token, or the seconds until there is one."""
+        now = self._seconds()
+        self._tokens = min(self._burst, self._tokens + (now - self._at) * self._qps)
+        self._at = now
+        # A nearly whole one counts: a timer that was set for it must not find that a rounding error is missing.
+        if self._tokens < 1 - 1e-6:
+            return (1 - self._tokens) / self._qps
+        self._tokens -= 1
+        return 0.0

@@ -1,0 +1,90 @@
+"""One audit event as its JSON (reference AUDIT-1), which is made once for all backends."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final
+
+import attrs
+import orjson
+
+from orchtw.audit.policy import LEVELS, REQUEST
+from orchtw.objects import Object
+from orchtw.schema.times import time_text
+
+TRUNCATED: Final = "truncated"
+"""The annotation, in the API group of audit, of an event that has lost its objects."""
+
+_OBJECTS: Final = ("requestObject", "responseObject")
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+
+@attrs.define(slots=True, eq=False)
+class Event:
+    """The members of an Event but kind and apiVersion, as JSON on one line; `level` is what it may hold."""
+
+    json: bytes
+    level: int
+
+    @classmethod
+    def of(cls, members: Object) -> Event:
+        """An event of members in the order in which they are shown; objects in it may be `orjson.Fragment`s."""
+        return cls(text(members), LEVELS.index(members["level"]))
+
+    @property
+    def members(self) -> Object:
+        """The same as an object."""
+        found: Object = orjson.loads(self.json)
+        return found
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether its level lets it carry objects."""
+        return self.level >= REQUEST
+
+    def without_objects(self, group: str) -> Event:
+        """The same without what the request and the answer held, which an annotation of API group `group` says."""
+        members = self.members
+        kept = {name: value for name, value in members.items() if name not in _OBJECTS}
+        kept["annotations"] = {**kept.get("annotations", {}), f"{group}/{TRUNCATED}": "true"}
+        return Event(text(kept), self.level)
+
+    def line(self, head: bytes) -> bytes:
+        """A line of a log, with `head`: the opening brace, kind and apiVersion."""
+        return b"%b,%b\n" % (head, self.json[1:])
+
+
+def line_head(api_version: str) -> bytes:
+    """How all lines of a log begin."""
+    return orjson.dumps({"kind": "Event", "apiVersion": api_version})[:-1]
+
+
+def stamp(seconds: float) -> bytes:
+    """A time since the epoch with six fractional digits."""
+    whole = int(seconds)
+    return b"%b.%06dZ" % (_second(whole), int((seconds - whole) * 1e6))
+
+
+@lru_cache(maxsize=16)
+def _second(seconds: int) -> bytes:
+    return (time_text(seconds) or "")[:-1].encode()
+
+
+def text(value: Any) -> bytes:
+    """A value as JSON; what is no UTF-8 in it is replaced."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return orjson.dumps(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """The same value where texts are UTF-8: half characters, which JSON bodies can hold, are replaced."""
+    if isinstance(value, str):
+        return _SURROGATES.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_plain(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value

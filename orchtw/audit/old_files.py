@@ -1,0 +1,137 @@
+"""Files that a log was rotated away to: how many, how old, and compressed (reference AUDIT-11)."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Final
+
+import attrs
+
+GZIP: Final = ".gz"
+PART: Final = ".part"
+"""Behind the name of a file that is being compressed; what is left of it after a crash is made anew."""
+
+_PIECE_BYTES: Final = 1 << 20
+_STOP_S: Final = 10.0
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}", re.ASCII)
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Keeping:
+    """What is kept: so many files, for so many days (0: all, for ever), compressed or not."""
+
+    files: int = 0
+    days: int = 0
+    compress: bool = False
+
+
+def backup_path(path: Path, seconds: float) -> Path:
+    """Where a log goes that ends at a time: `audit-2022-05-03T12-00-00.000.log`, a name that is not taken."""
+    moment = datetime.fromtimestamp(int(seconds * 1000) / 1000, UTC)
+    while True:
+        text = moment.strftime("%Y-%m-%dT%H-%M-%S.") + f"{moment.microsecond // 1000:03}"
+        found = path.with_name(f"{path.stem}-{text}{path.suffix}")
+        if not found.exists() and not found.with_name(found.name + GZIP).exists():
+            return found
+        moment += timedelta(milliseconds=1)
+
+
+@attrs.frozen(slots=True, order=True)
+class _Old:
+    ended: datetime
+    path: Path
+
+
+class Keeper:
+    """Removes and compresses in a thread of its own, one look at a time. `say` is told what goes wrong."""
+
+    def __init__(self, path: Path, keeping: Keeping, say: Callable[[str], None]) -> None:
+        self._path = path
+        self._keeping = keeping
+        self._say = say
+        self._lock = Lock()
+        self._thread: Thread | None = None
+        self._again = False
+        self._stopping = Event()
+
+    def look(self) -> None:
+        """Have the old files looked at soon."""
+        if self._keeping == Keeping():
+            return
+        with self._lock:
+            self._again = True
+            if self._thread is None and not self._stopping.is_set():
+                self._thread = Thread(target=self._run, name="audit-old-files", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """End what runs; a file that is being compressed stays as it was."""
+        self._stopping.set()
+        self.wait()
+
+    def wait(self) -> None:
+        """Return when no look is under way."""
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join(_STOP_S)
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._again or self._stopping.is_set():
+                    self._thread = None
+                    return
+                self._again = False
+            try:
+                self.tidy(datetime.now(UTC))
+            except OSError as error:
+                self._say(f"old files of {self._path} cannot be looked after: {error}")
+
+    def tidy(self, now: datetime) -> None:
+        """Remove what is too much or too old, compress the rest if asked to. Raises OSError."""
+        kept: list[datetime] = []
+        oldest = now - timedelta(days=self._keeping.days)
+        for each in sorted(self._found(), reverse=True):
+            if each.ended not in kept:
+                too_many = self._keeping.files and len(kept) >= self._keeping.files
+                if too_many or (self._keeping.days and each.ended < oldest):
+                    each.path.unlink(missing_ok=True)
+                    continue
+                kept.append(each.ended)
+            if self._keeping.compress and each.path.suffix != GZIP:
+                self._compress(each.path)
+
+    def _found(self) -> Iterator[_Old]:
+        """The old files, a compressed one before what it was made of."""
+        start, end = f"{self._path.stem}-", self._path.suffix
+        for name in os.listdir(self._path.parent):
+            plain = name.removesuffix(GZIP)
+            if not plain.startswith(start) or not plain.endswith(end):
+                continue
+            text = plain[len(start) : len(plain) - len(end)]
+            if _TIME.fullmatch(text):
+                try:
+                    ended = datetime.strptime(text, "%Y-%m-%dT%H-%M-%S.%f").replace(tzinfo=UTC)
+                except ValueError:
+                    continue
+                yield _Old(ended, self._path.with_name(name))
+
+    def _compress(self, path: Path) -> None:
+        target = path.with_name(path.name + GZIP)
+        part = path.with_name(path.name + GZIP + PART)
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(path, "rb") as source, open(fd, "wb") as raw, gzip.GzipFile(path.name, "wb", 6, raw) as packed:
+            while piece := source.read(_PIECE_BYTES):
+                if self._stopping.is_set():
+                    part.unlink()
+                    return
+                packed.write(piece)
+        os.replace(part, target)
+        path.unlink()

@@ -1,0 +1,121 @@
+"""How closely a request is audited: the rules of a policy, and which of them fits (reference AUDIT-8, AUDIT-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from orchtw.request import RequestInfo, UserInfo
+
+LEVELS: Final = ("None", "Metadata", "Request", "RequestResponse")
+NONE, METADATA, REQUEST, REQUEST_RESPONSE = range(len(LEVELS))
+
+RECEIVED, STARTED, COMPLETE, PANIC = STAGES = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic")
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Outcome:
+    """What a policy says of a request: its level, the stages without an event, and a detail of its objects."""
+
+    level: int
+    omit_stages: frozenset[str] = frozenset()
+    omit_managed_fields: bool = False
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class GroupResources:
+    """Resources of one API group; without any, all of them. `resources` are as the policy spells them."""
+
+    group: str
+    resources: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+
+    def fits(self, info: RequestInfo) -> bool:
+        """Whether the request is about one of them."""
+        if info.group != self.group:
+            return False
+        if not self.resources:
+            return True
+        if self.names and info.name not in self.names:
+            return False
+        resource, subresource = info.resource, info.subresource
+        whole = f"{resource}/{subresource}" if subresource else resource
+        found = self.resources
+        return (
+            whole in found
+            or "*" in found
+            or (subresource != "" and f"*/{subresource}" in found)
+            or f"{resource}/*" in found
+        )
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Rule:
+    """One rule. What is empty fits all; `urls` end in `*` where they stand for what begins so."""
+
+    outcome: Outcome
+    users: frozenset[str] = frozenset()
+    groups: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
+    resources: tuple[GroupResources, ...] = ()
+    namespaces: frozenset[str] = frozenset()
+    urls: tuple[str, ...] = ()
+
+    def fits(self, user: UserInfo | None, info: RequestInfo) -> bool:
+        """Whether the rule is about this request; `user` is who has shown credentials, None: nobody has."""
+        if self.verbs and info.verb not in self.verbs:
+            return False
+        if self.users and (user is None or user.name not in self.users):
+            return False
+        if self.groups and (user is None or self.groups.isdisjoint(user.groups)):
+            return False
+        if self.resources or self.namespaces:
+            return info.is_resource and self._fits_resource(info)
+        if self.urls:
+            return not info.is_resource and any(_matches(info.path, url) for url in self.urls)
+        return True
+
+    def _fits_resource(self, info: RequestInfo) -> bool:
+        if self.namespaces and info.namespace not in self.namespaces:
+            return False
+        return not self.resources or any(each.fits(info) for each in self.resources)
+
+
+class Policy:
+    """Rules in their order: the first that fits decides.
+
+    Those that cannot fit a verb on what is or is no resource are not looked at: policies have dozens of them.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        named = {verb for rule in rules for verb in rule.verbs}
+        kinds = (True, False)
+        self._others = {kind: _candidates(rules, None, kind) for kind in kinds}
+        self._by_verb = {(verb, kind): _candidates(rules, verb, kind) for verb in named for kind in kinds}
+
+    def outcome(self, user: UserInfo | None, info: RequestInfo) -> Outcome:
+        """What it says of a request; without a rule that fits, that there is no event."""
+        rules = self._by_verb.get((info.verb, info.is_resource))
+        for rule in self._others[info.is_resource] if rules is None else rules:
+            if rule.fits(user, info):
+                return rule.outcome
+        return _UNHEEDED
+
+
+def _candidates(rules: Sequence[Rule], verb: str | None, is_resource: bool) -> tuple[Rule, ...]:
+    """Those that may fit a verb (None: any that no rule names), on resources or on other paths."""
+    return tuple(
+        rule
+        for rule in rules
+        if (not rule.verbs or verb in rule.verbs)
+        and not (rule.urls if is_resource else rule.resources or rule.namespaces)
+    )
+
+
+_UNHEEDED: Final = Outcome(level=NONE)
+
+
+def _matches(path: str, url: str) -> bool:
+    return path == url or (url.endswith("*") and path.startswith(url.rstrip("*")))

@@ -1,0 +1,76 @@
+"""Who sends a request, as an event shows it: addresses, agent, user, and what was tried in vain."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Final
+
+from orchtw.objects import Object
+from orchtw.request import Request, UserInfo, utf8_text
+
+MOST_ADDRESSES: Final = 64
+"""Of an X-Forwarded-For header, which a client may make as long as a head can be (reference AUDIT-16)."""
+
+AGENT_CHARACTERS: Final = 1024
+_CUT: Final = "...TRUNCATED"
+
+
+def source_ips(request: Request) -> list[str]:
+    """X-Forwarded-For, X-Real-Ip if it is not among those, and the peer if it is not the last (reference AUDIT-1)."""
+    headers, peer = request.headers, request.peer.address
+    if "x-forwarded-for" not in headers and "x-real-ip" not in headers:
+        return [peer] if peer else []
+    parts = headers.get("x-forwarded-for", "").split(",", MOST_ADDRESSES)[:MOST_ADDRESSES]
+    found = [address for part in parts if (address := _address(part))]
+    real = _address(headers.get("x-real-ip", ""))
+    if real and real not in found:
+        found.append(real)
+    if peer and (not found or found[-1] != peer):
+        found.append(peer)
+    return found
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text.strip()))
+    except ValueError:
+        return ""
+
+
+def user_agent(request: Request) -> str:
+    """What the client calls itself, cut where it is long."""
+    agent = request.headers.get("user-agent", "")
+    if not agent.isascii():
+        agent = utf8_text(agent)
+    return agent if len(agent) <= AGENT_CHARACTERS else agent[:AGENT_CHARACTERS] + _CUT
+
+
+def user_object(user: UserInfo | None) -> Object:
+    """A user without what is empty; nobody is an empty object."""
+    if user is None:
+        return {}
+    shown: Object = {}
+    if user.name:
+        shown["username"] = user.name
+    if user.uid:
+        shown["uid"] = user.uid
+    if user.groups:
+        shown["groups"] = user.groups
+    if user.extra:
+        shown["extra"] = dict(user.extra)
+    return shown
+
+
+def attempts(request: Request) -> str:
+    """Which kinds of credentials a refused request has shown; never what they were (reference AUDIT-5)."""
+    scheme, _, rest = request.headers.get("authorization", "").strip().partition(" ")
+    tried = []
+    if rest and scheme.lower() in ("basic", "bearer"):
+        tried.append(scheme.lower())
+    if request.query and request.param("access_token").strip():
+        tried.append("access_token")
+    if request.peer.certificate is not None:
+        tried.append("x509")
+    if not tried:
+        return "Authentication failed, no credentials provided"
+    return f"Authentication failed, attempted: {', '.join(tried)}"

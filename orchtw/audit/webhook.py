@@ -1,0 +1,140 @@
+"""Events for another server: EventLists by POST (reference AUDIT-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+import attrs
+import orjson
+from twisted.internet.defer import CancelledError, Deferred, DeferredSemaphore, TimeoutError, gatherResults
+
+from orchtw.audit.counts import Counts
+from orchtw.audit.event import Event
+from orchtw.outbound import retries
+from orchtw.outbound.caller import Caller, CallFailed
+from orchtw.outbound.remote import Remote
+
+PLUGIN: Final = "webhook"
+AT_ONCE: Final = 8
+"""Requests that run at the same time; batches that wait for another try are not among them."""
+
+ANSWER_BYTES: Final = 64 * 1024
+"""Of an answer, which nobody reads."""
+
+END_S: Final = 30.0
+"""For what is left at the end, tries and pauses and all (reference AUDIT-19)."""
+
+Send = Callable[[bytes], Any]
+"""Brings an EventList to the other server, in the end; an awaitable. Raises CallFailed."""
+
+
+@attrs.frozen(slots=True, kw_only=True, eq=False)
+class Way:
+    """How the other server is asked: tries, the first further one after `first_s`."""
+
+    caller: retries.Poster
+    remote: Remote
+    clock: Any
+    random: Random
+    first_s: float
+
+    async def send(self, body: bytes) -> None:
+        """Post a list, up to five times. Raises CallFailed."""
+        await retries.post(
+            self.caller,
+            self.remote,
+            body,
+            self.clock,
+            self.random,
+            limit_bytes=ANSWER_BYTES,
+            first_s=self.first_s,
+            all_s=float("inf"),
+            unanswered_too=True,
+        )
+
+
+class WebhookBackend:
+    """Sends batches, several at the same time; a `Delivery` of mode batch and a `Sink` of the others.
+
+    In mode batch an event that has been handed over waits no more; its bytes count until it has arrived.
+    """
+
+    def __init__(self, send: Send, api_version: str, clock: Any, counts: Counts) -> None:
+        head = {"kind": "EventList", "apiVersion": api_version, "metadata": {}, "items": []}
+        self._head = orjson.dumps(head)[:-2]
+        self._send = send
+        self._clock = clock
+        self._counts = counts
+        self._running: set[Deferred[bool]] = set()
+        self.events = 0
+        self.bytes = 0
+
+    def deliver(self, batch: list[Event]) -> None:
+        """Send a batch; its end is awaited by `stop` only."""
+        self._begin(batch)
+
+    def process(self, event: Event) -> Deferred[bool]:
+        """Send one event; False in the end if it could not be."""
+        return self._begin([event])
+
+    def start(self) -> None:
+        """There is nothing to start."""
+
+    async def stop(self) -> None:
+        """Wait for what is being sent; what has not arrived in END_S is given up."""
+        if not self._running:
+            return
+        try:
+            await gatherResults(list(self._running)).addTimeout(END_S, self._clock)
+        except TimeoutError:
+            for each in list(self._running):
+                each.cancel()
+
+    def _begin(self, batch: list[Event]) -> Deferred[bool]:
+        size = sum(len(event.json) for event in batch)
+        self.bytes += size
+        running = Deferred.fromCoroutine(self._sent(batch))
+        self._running.add(running)
+
+        def ended(result: Any) -> Any:
+            self._running.discard(running)
+            self.bytes -= size
+            return result
+
+        running.addBoth(ended)
+        return running
+
+    async def _sent(self, batch: list[Event]) -> bool:
+        body = b"%b%b]}" % (self._head, b",".join([event.json for event in batch]))
+        try:
+            await self._send(body)
+        except CallFailed as problem:
+            self._counts.lost(PLUGIN, len(batch), str(problem))
+            return False
+        except CancelledError:
+            self._counts.lost(PLUGIN, len(batch), "the server is shutting down")
+            return False
+        return True
+
+
+class Turns:
+    """A caller that has at most AT_ONCE posts under way."""
+
+    def __init__(self, caller: Caller, at_once: int = AT_ONCE) -> None:
+        self._caller = caller
+        self._turns = DeferredSemaphore(at_once)
+
+    async def post(
+        self, remote: Remote, body: bytes, *, timeout_s: float, left_s: float | None, limit_bytes: int
+    ) -> bytes:
+        """As the caller's, when it is this one's turn."""
+        await self._turns.acquire()
+        try:
+            return await self._caller.post(
+                remote, body, timeout_s=timeout_s, left_s=left_s, limit_bytes=limit_bytes
+            )
+        finally:
+            self._turns.release()
+

@@ -1,0 +1,170 @@
+"""The stages that write down who asked for what, and what came of it (reference AUDIT-2, AUDIT-5)."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from twisted.internet.defer import CancelledError
+
+from orchtw.audit.auditor import Auditor, Record
+from orchtw.audit.bodies import Copied, whole_body
+from orchtw.audit.policy import COMPLETE, PANIC, RECEIVED, STARTED
+from orchtw.audit.senders import attempts
+from orchtw.errors import BadRequest, StatusError, Unauthorized
+from orchtw.filters.chain import Proceed
+from orchtw.filters.request_log import LONGEST
+from orchtw.request import Ending, Request, Response
+from orchtw.rules.causes import go_quote
+from orchtw.rules.request_info import PASSED_ON, parse
+
+_LONG_VERBS: Final = frozenset({"watch", "proxy"})
+_PROFILES: Final = "/debug/pprof/"
+_CLOSED_EARLY: Final = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
+
+
+class RefusedRequests:
+    """Stands before whoever may refuse a request by its head: wrong credentials, a `timeout` that cannot be read.
+
+    Of such a request there is one event. It also notes when requests came.
+    """
+
+    def __init__(self, auditor: Auditor) -> None:
+        self._auditor = auditor
+        self._seconds = auditor.seconds
+
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+        """What `proceed` answers."""
+        request.received_s = self._seconds()
+        try:
+            answer = proceed(request)
+        except (Unauthorized, BadRequest) as error:
+            if request.authenticated is None:
+                return self._refuse(request, error)
+            raise
+        return answer if request.authenticated is not None else self._watch(request, answer)
+
+    async def _watch(self, request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
+        try:
+            return await answer
+        except (Unauthorized, BadRequest) as error:
+            if request.authenticated is None:
+                return await self._refuse(request, error)
+            raise
+
+    async def _refuse(self, request: Request, error: StatusError) -> Response:
+        if request.info is None:
+            request.info = parse(request.method, request.path, request.params)
+        record = self._auditor.begin(request)
+        if record is not None:
+            message = attempts(request) if isinstance(error, Unauthorized) else error.message
+            record.status = {"metadata": {}, "message": message, "code": error.code}
+            await _settled(record.at(STARTED))
+        raise error
+
+
+class AuditStage:
+    """Wraps what authenticated requests are answered with."""
+
+    def __init__(self, auditor: Auditor) -> None:
+        self._auditor = auditor
+
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+        """What `proceed` answers; a request that the policy does not heed costs no more than its rules."""
+        record = self._auditor.begin(request)
+        return proceed(request) if record is None else self._audited(request, record, proceed)
+
+    async def _audited(self, request: Request, record: Record, proceed: Proceed) -> Response:
+        request.on_decoded = record.take_decoded
+        stored = record.at(RECEIVED)
+        if stored is not True and not await _settled(stored):
+            return self._rejected(request)
+        try:
+            response = await proceed(request)
+        except StatusError as error:
+            record.refused(error)
+            await self._ended(request, record)
+            raise
+        except CancelledError:
+            record.status = dict(_CLOSED_EARLY)
+            await self._ended(request, record)
+            raise
+        except Exception as error:
+            why = f"APIServer panic'd: {str(error)[:LONGEST]}"
+            record.status = {
+                "metadata": {}, "status": "Failure", "message": why, "reason": "InternalError", "code": 500
+            }
+            await _settled(record.at(PANIC))
+            raise
+        finally:
+            request.on_decoded = None  # it leads back here: requests leave no reference cycles
+        if response.stream is not None or response.parts is not None or response.upgrade is not None:
+            await self._begun(request, record, response)
+            return response
+        body = response.body
+        record.answered(response.code, body if isinstance(body, bytes) else None, response.content_type)
+        if record.wants_answer or request.method == "PATCH" or _runs_long(request):
+            await self._answered(request, record, response)
+        elif (stored := record.at(COMPLETE)) is not True:
+            # Here rather than in a coroutine of its own: most requests wait for nothing.
+            await _settled(stored)
+        return response
+
+    def _rejected(self, request: Request) -> Response:
+        """The 500 of mode blocking-strict (reference AUDIT-11)."""
+        self._auditor.counts.rejected += 1
+        uri = f"{request.path}?{request.query}" if request.query else request.path
+        text = f"Internal Server Error: {go_quote(uri[:LONGEST])}: failed to store audit event\n"
+        headers = [("X-Content-Type-Options", "nosniff")]
+        return Response(code=500, content_type="text/plain; charset=utf-8", headers=headers, body=text.encode())
+
+    async def _ended(self, request: Request, record: Record) -> None:
+        """The events of an answer of which all is known."""
+        if request.method == "PATCH":
+            await record.take_patch()
+        if _runs_long(request):
+            await _settled(record.at(STARTED))
+        await _settled(record.at(COMPLETE))
+
+    async def _answered(self, request: Request, record: Record, response: Response) -> None:
+        if record.wants_answer and not _runs_long(request):
+            await record.take_body(whole_body(response), response.content_type)
+        await self._ended(request, record)
+
+    async def _begun(self, request: Request, record: Record, response: Response) -> None:
+        """An answer that comes over time: it is complete when it ends."""
+        record.answered(response.code)
+        if request.method == "PATCH":
+            await record.take_patch()
+        if _runs_long(request):
+            await _settled(record.at(STARTED))
+        copied: Copied | None = None
+        if record.wants_answer and response.parts is not None:
+            copied = Copied(response.parts)
+            response.parts = iter(copied)
+
+        def end(_ending: Ending) -> None:
+            self._auditor.finish(_complete(record, copied, response.content_type))
+
+        response.on_end(end)
+
+
+async def _complete(record: Record, copied: Copied | None, content_type: str) -> None:
+    if copied is not None:
+        await record.take_body(None if copied.pieces is None else b"".join(copied.pieces), content_type)
+    await _settled(record.at(COMPLETE))
+
+
+async def _settled(stored: Any) -> bool:
+    """Whether an event is where it belongs."""
+    found: bool = stored if isinstance(stored, bool) else await stored
+    return found
+
+
+def _runs_long(request: Request) -> bool:
+    """Whether the request takes its own time, whatever comes of it (reference LIMIT-3)."""
+    info = request.info
+    if info is None or not info.is_resource:
+        return request.path.startswith(_PROFILES)
+    return info.verb in _LONG_VERBS or info.subresource in PASSED_ON
+

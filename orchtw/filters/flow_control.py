@@ -1,0 +1,116 @@
+"""Priority and fairness: a request begins when there are seats for it in its level (reference FLOW-3, FLOW-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from orchtw.filters.chain import Proceed
+from orchtw.flowcontrol.control import FlowControl, Seats
+from orchtw.flowcontrol.levels import KnownFlow
+from orchtw.flowcontrol.queued import Queued
+from orchtw.flowcontrol.seating import COMMON, Queue, Seating
+from orchtw.flowcontrol.stats import READ_VERBS, kind_of
+from orchtw.request import Request, Response
+from orchtw.rules.long_running import long_running
+
+_REFUSAL: Final = b"Too many requests, please try again later.\n"
+_REFUSAL_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Retry-After", "1"))
+
+
+def too_many_requests() -> Response:
+    """The plain answer to a request that finds no place (reference ERR-35)."""
+    return Response(
+        code=429, content_type="text/plain; charset=utf-8", body=_REFUSAL, headers=list(_REFUSAL_HEADERS)
+    )
+
+
+class PriorityAndFairness:
+    """Finds each request's flow, and has it wait until it has seats. Of long-running requests only watches are
+    counted, while they start.
+    """
+
+    def __init__(self, control: FlowControl) -> None:
+        self._control = control
+        self._flow = control.live.flow
+
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+        """Serve the request in its turn, or answer 429."""
+        info, user = request.info, request.user
+        assert info is not None and user is not None
+        if long_running(info) and info.verb != "watch":
+            return proceed(request)
+        flow = self._flow(user, info)
+        request.answer_headers = flow.headers
+        seating = flow.level.seating
+        if flow.at_once:
+            return self._serve(request, proceed, flow, None, 1, COMMON)
+        control = self._control
+        if not control.starts.free():
+            return self._wait_for_turn(request, proceed, flow, seating)
+        if seating is None:
+            return self._serve(request, proceed, flow, None, 1, COMMON)
+        seats = 1 if info.verb == "get" else seating.width(control.work.seats(request, info))
+        pool = seating.take(flow, seats)
+        if not pool:
+            return self._wait(request, proceed, flow, seating, seats)
+        return self._serve(request, proceed, flow, seating, seats, pool)
+
+    async def _wait_for_turn(
+        self, request: Request, proceed: Proceed, flow: KnownFlow, seating: Seating | None
+    ) -> Response:
+        assert request.user is not None and request.info is not None
+        request.queued = True
+        try:
+            await self._control.starts.turn(request.user.name)
+        finally:
+            request.queued = False
+        if seating is None:
+            return await self._serve(request, proceed, flow, None, 1, COMMON)
+        seats = seating.width(self._control.work.seats(request, request.info))
+        pool = seating.take(flow, seats)
+        if not pool:
+            return await self._wait(request, proceed, flow, seating, seats)
+        return await self._serve(request, proceed, flow, seating, seats, pool)
+
+    async def _wait(
+        self, request: Request, proceed: Proceed, flow: KnownFlow, seating: Seating, seats: int
+    ) -> Response:
+        assert request.info is not None
+        queued = await self._control.room.wait(request, flow, seating, seats)
+        if not isinstance(queued, Queued):
+            self._control.in_flight.dropped[kind_of(request.info.verb)] += 1
+            return too_many_requests()
+        return await self._serve(request, proceed, flow, seating, queued.seats, queued.pool, queued.queue)
+
+    async def _serve(
+        self,
+        request: Request,
+        proceed: Proceed,
+        flow: KnownFlow,
+        seating: Seating | None,
+        count: int,
+        pool: int,
+        queue: Queue | None = None,
+    ) -> Response:
+        assert request.info is not None
+        control, verb = self._control, request.info.verb
+        mark = control.reads if verb in READ_VERBS else control.writes
+        seats = Seats(control, flow, seating, count, pool, queue, mark)
+        left = True
+        try:
+            response = await proceed(request)
+            if verb != "watch" and not is_whole(response):
+                left = False
+                seats.keep(response)
+            elif count > 1:
+                seats.linger_s = control.work.lingers_s(request.info)
+            return response
+        finally:
+            if left:
+                seats.leave()
+
+
+def is_whole(response: Response) -> bool:
+    """Whether nothing is left to be made or asked for while the answer is sent."""
+    return type(response.body) is bytes and response.parts is None and response.stream is None

@@ -1,0 +1,54 @@
+"""Without priority and fairness: so many reads and so many writes at once (reference FLOW-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from orchtw.filters.chain import Proceed
+from orchtw.filters.flow_control import is_whole, too_many_requests
+from orchtw.flowcontrol.stats import MUTATING, READ_ONLY, InFlight, Watermark, kind_of
+from orchtw.request import Request, Response
+from orchtw.rules.long_running import long_running
+
+
+class MaxInFlight:
+    """Answers 429 beyond the limits, of which 0 is none; administrators are counted and never refused."""
+
+    def __init__(
+        self, reads: int, writes: int, administrators: str, in_flight: InFlight, seconds: Callable[[], float]
+    ) -> None:
+        self._limits = {READ_ONLY: reads, MUTATING: writes}
+        self._administrators = administrators
+        self._in_flight = in_flight
+        self._seconds = seconds
+
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+        """Serve the request at once, or answer 429."""
+        info, user = request.info, request.user
+        assert info is not None and user is not None
+        if long_running(info):
+            return proceed(request)
+        kind = kind_of(info.verb)
+        mark, limit = self._in_flight.executing[kind], self._limits[kind]
+        if limit and mark.count >= limit and self._administrators not in user.groups:
+            self._in_flight.dropped[kind] += 1
+            return _refuse()
+        return self._serve(request, proceed, mark)
+
+    async def _serve(self, request: Request, proceed: Proceed, mark: Watermark) -> Response:
+        mark.add(self._seconds())
+        left = True
+        try:
+            response = await proceed(request)
+            if not is_whole(response):
+                left = False
+                response.on_end(lambda ending: mark.leave())
+            return response
+        finally:
+            if left:
+                mark.leave()
+
+
+async def _refuse() -> Response:
+    return too_many_requests()

@@ -1,0 +1,79 @@
+"""From a request to its flow: by the schemas in their order, and from memory (reference FLOW-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from orchtw.flowcontrol.levels import KnownFlow, Level
+from orchtw.flowcontrol.matching import BY_NAMESPACE, BY_USER, Rule, Schema
+from orchtw.flowcontrol.stats import Stats
+from orchtw.naming import Naming
+from orchtw.registry.groups.flowcontrol.mandatory import CATCH_ALL
+from orchtw.request import RequestInfo, UserInfo
+
+MAX_REMEMBERED: Final = 4096
+"""Users, and flows: when there are more, all are forgotten and learnt again."""
+
+MAX_REMEMBERED_CHARACTERS: Final = 2048
+"""Of a user's name and groups: of longer ones nothing is remembered, so that the memory has a bound."""
+
+Candidate = tuple[Schema, Sequence[Rule]]
+
+
+class Classifier:
+    """What follows from one state of the schemas and levels.
+
+    Schemas whose level there is not are left out. What no schema takes belongs to the catch-all.
+    """
+
+    def __init__(
+        self,
+        schemas: Iterable[Schema],
+        levels: Mapping[str, Level],
+        stats: Mapping[tuple[str, str], Stats],
+        naming: Naming,
+    ) -> None:
+        present = (schema for schema in schemas if schema.level in levels)
+        self.schemas = sorted(present, key=lambda schema: (schema.precedence, schema.name))
+        self._catch_all = next(schema for schema in self.schemas if schema.name == CATCH_ALL)
+        self._levels = levels
+        self._stats = stats
+        self._header_names = naming.flow_schema_header, naming.priority_level_header
+        self._users: dict[tuple[str, tuple[str, ...]], Sequence[Candidate]] = {}
+        self._flows: dict[tuple[str, str], KnownFlow] = {}
+
+    def flow(self, user: UserInfo, info: RequestInfo) -> KnownFlow:
+        """The flow of this request."""
+        for schema, rules in self._users.get((user.name, user.groups)) or self._candidates(user):
+            for rule in rules:
+                if rule.everything or rule.matches(info):
+                    by = schema.by
+                    which = user.name if by == BY_USER else info.namespace if by == BY_NAMESPACE else ""
+                    return self._flows.get((schema.name, which)) or self._new_flow(schema, which)
+        return self._new_flow(self._catch_all, user.name)
+
+    def _candidates(self, user: UserInfo) -> Sequence[Candidate]:
+        """Schemas with rules about the user, up to the first of which all of the user's requests are."""
+        found: list[Candidate] = []
+        for schema in self.schemas:
+            rules = schema.of_user(user)
+            if rules:
+                found.append((schema, rules))
+            if any(rule.everything for rule in rules):
+                break
+        if len(user.name) + sum(map(len, user.groups)) <= MAX_REMEMBERED_CHARACTERS:
+            if len(self._users) >= MAX_REMEMBERED:
+                self._users.clear()
+            self._users[user.name, user.groups] = found
+        return found
+
+    def _new_flow(self, schema: Schema, distinguisher: str) -> KnownFlow:
+        level = self._levels[schema.level]
+        headers = tuple(zip(self._header_names, (schema.uid, level.uid), strict=True))
+        flow = KnownFlow(schema, level, distinguisher, headers, self._stats[level.name, schema.name])
+        if len(distinguisher) <= MAX_REMEMBERED_CHARACTERS:
+            if len(self._flows) >= MAX_REMEMBERED:
+                self._flows = {key: kept for key, kept in self._flows.items() if kept.seats}
+            self._flows[schema.name, distinguisher] = flow
+        return flow

@@ -1,0 +1,134 @@
+"""Flow control at work: what its parts share, and the seats of one request (reference FLOW-4)."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable
+
+from twisted.application.service import Service
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+from orchtw.flowcontrol.levels import KnownFlow
+from orchtw.flowcontrol.live import Live
+from orchtw.flowcontrol.queued import WaitingRoom
+from orchtw.flowcontrol.seating import Queue, Seating
+from orchtw.flowcontrol.starts import Starts
+from orchtw.flowcontrol.stats import MUTATING, READ_ONLY, TIMES_S, InFlight, Watermark
+from orchtw.flowcontrol.work import Work
+from orchtw.request import Ending, Response
+
+
+class FlowControl(Service):
+    """The parts. `request_timeout_s` is the time for a request: a quarter of it may be spent waiting."""
+
+    def __init__(
+        self,
+        live: Live,
+        work: Work,
+        clock: IReactorTime,
+        request_timeout_s: float,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.live = live
+        self.work = work
+        self.clock = clock
+        self.seconds = clock.seconds
+        self.request_timeout_s = request_timeout_s
+        self.in_flight = InFlight()
+        self.reads, self.writes = (self.in_flight.executing[kind] for kind in (READ_ONLY, MUTATING))
+        self.room = WaitingRoom(clock, wall, request_timeout_s, self.in_flight)
+        self.starts = Starts(clock.seconds, lambda work: clock.callLater(0, work), self.room.call)
+        self._later: set[IDelayedCall] = set()
+
+    def stopService(self) -> None:
+        """Nobody waits for seats any more."""
+        later, self._later = self._later, set()
+        for call in later:
+            call.cancel()
+        super().stopService()  # type: ignore[no-untyped-call]
+
+    def later(self, delay_s: float, work: Callable[[], None]) -> IDelayedCall:
+        """Do `work` after a while, unless the service is stopped before."""
+
+        def run() -> None:
+            self._later.discard(call)
+            work()
+
+        call = self.clock.callLater(delay_s, run)
+        self._later.add(call)
+        return call
+
+    def forget(self, call: IDelayedCall) -> None:
+        """Do it no more, if it is yet to be done."""
+        if call in self._later:
+            self._later.discard(call)
+            call.cancel()
+
+
+class Seats:
+    """What one request occupies from now on, while it is served; without `seating`, nothing, but it is counted.
+
+    Where the seats come from a queue, that is charged for the time.
+    """
+
+    __slots__ = ("_began", "_control", "_flow", "_mark", "_pool", "_queue", "_seating", "linger_s", "seats")
+
+    def __init__(
+        self,
+        control: FlowControl,
+        flow: KnownFlow,
+        seating: Seating | None,
+        seats: int,
+        pool: int,
+        queue: Queue | None,
+        mark: Watermark,
+    ) -> None:
+        self._control = control
+        self._flow = flow
+        self._seating = seating
+        self._pool = pool
+        self._queue = queue
+        self._mark: Watermark | None = mark
+        self.seats = seats
+        self.linger_s = 0.0
+        now = self._began = control.seconds()
+        mark.add(now)
+        stats = flow.stats
+        stats.dispatched += 1
+        stats.executing += 1
+        stats.seats += seats
+
+    def keep(self, response: Response) -> None:
+        """Occupy the seats until the answer has been sent, or its request's time is over."""
+        timer = self._control.later(self._control.request_timeout_s, self.leave)
+
+        def ended(_ending: Ending) -> None:
+            self._control.forget(timer)
+            self.leave()
+
+        response.on_end(ended)
+
+    def leave(self) -> None:
+        """The request has been served. Once only: what comes after that is too late."""
+        mark = self._mark
+        if mark is None:
+            return
+        self._mark = None
+        mark.count -= 1
+        control, stats = self._control, self._flow.stats
+        took_s = control.seconds() - self._began
+        stats.executing -= 1
+        durations = stats.durations
+        durations.counts[bisect_left(TIMES_S, took_s)] += 1
+        durations.sum += took_s
+        if self.linger_s:
+            control.later(self.linger_s, lambda: self._give(took_s))
+            return
+        self._give(took_s)
+
+    def _give(self, took_s: float) -> None:
+        self._flow.stats.seats -= self.seats
+        seating = self._seating
+        if seating is not None and seating.give(self._flow, self.seats, self._pool, self._queue, took_s):
+            self._control.starts.freed(seating)

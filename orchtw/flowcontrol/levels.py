@@ -1,0 +1,108 @@
+"""Priority levels, and the flows that requests belong to there (reference FLOW-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from orchtw.flowcontrol.dealer import deal, entropy
+from orchtw.flowcontrol.matching import Schema
+from orchtw.flowcontrol.seating import Flow, Queuing, Seating
+from orchtw.flowcontrol.stats import Stats
+from orchtw.registry.groups.flowcontrol.mandatory import EXEMPT
+
+LEAST_QUEUES: Final = 1
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Settings:
+    """A priority level as its object describes it. `shares` are 0 for the level without limits."""
+
+    name: str
+    uid: str
+    exempt: bool
+    shares: int
+    queuing: Queuing | None
+
+    @classmethod
+    def of(cls, obj: Mapping[str, Any]) -> Settings:
+        """Read an object that has passed validation."""
+        meta, spec = obj.get("metadata") or {}, obj.get("spec") or {}
+        limited = spec.get("limited") or {}
+        response = limited.get("limitResponse") or {}
+        queues = response.get("queuing") if response.get("type") == "Queue" else None
+        exempt = spec.get("type") == "Exempt"
+        return cls(
+            name=meta.get("name", ""),
+            uid=meta.get("uid", ""),
+            exempt=exempt,
+            shares=0 if exempt else max(1, limited.get("assuredConcurrencyShares", 1)),
+            queuing=None if queues is None else _queuing(queues),
+        )
+
+
+def _queuing(queues: Mapping[str, int]) -> Queuing:
+    count = max(LEAST_QUEUES, queues.get("queues", LEAST_QUEUES))
+    hand = min(max(1, queues.get("handSize", 1)), count)
+    return Queuing(queues=count, hand_size=hand, length=max(1, queues.get("queueLengthLimit", 1)))
+
+
+class Level:
+    """A level at work. `seating` is None for the one without limits."""
+
+    __slots__ = ("gone", "limit", "name", "seating", "shares", "uid")
+
+    def __init__(self, settings: Settings, limit: int) -> None:
+        self.name = settings.name
+        self.seating: Seating | None = None
+        self.configure(settings, limit)
+
+    def configure(self, settings: Settings, limit: int) -> None:
+        """Go on with other settings."""
+        self.uid = settings.uid
+        self.limit = limit
+        self.gone = False
+        if settings.exempt:
+            self.seating = None
+        elif self.seating is None:
+            self.seating = Seating(limit, settings.queuing)
+        else:
+            self.seating.reshape(limit, settings.queuing)
+
+    @property
+    def idle(self) -> bool:
+        """Nobody is served or waits here."""
+        return self.seating is None or self.seating.idle
+
+
+def limits(settings: Iterable[Settings], total: int) -> dict[str, int]:
+    """How many seats each level has of all: by its shares, rounded up."""
+    limited = [each for each in settings if not each.exempt]
+    shares = sum(each.shares for each in limited)
+    return {each.name: -(-total * each.shares // shares) for each in limited}
+
+
+class KnownFlow(Flow):
+    """A flow of a schema in its level, and what its answers say of both.
+
+    Those of the schema `exempt` are served `at_once`: they do not even wait for their turn.
+    """
+
+    __slots__ = ("at_once", "distinguisher", "headers", "level", "schema", "stats")
+
+    def __init__(
+        self, schema: Schema, level: Level, distinguisher: str, headers: Sequence[tuple[str, str]], stats: Stats
+    ) -> None:
+        seating = level.seating
+        queuing = None if seating is None else seating.queuing
+        super().__init__(
+            () if queuing is None else deal(entropy(schema.name, distinguisher), queuing.queues, queuing.hand_size)
+        )
+        self.at_once = schema.name == EXEMPT
+        self.schema = schema
+        self.level = level
+        self.distinguisher = distinguisher
+        self.headers = headers
+        self.stats = stats

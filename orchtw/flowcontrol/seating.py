@@ -1,0 +1,254 @@
+"""The seats of one priority level, and the fair queues of those who wait for them (reference FLOW-4, FLOW-9).
+
+Fairness is by virtual time: a queue's tag is the work that it has been given, in seats times seconds, and the queue
+with the least tag is next. A queue that was idle begins at the present tag, so nobody saves up. Nothing here knows of
+requests, clocks or Deferreds.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
+from itertools import count, islice
+from typing import Final
+
+import attrs
+
+FULL, COMMON, KEPT = range(3)
+"""Where a seat was taken: nowhere, among those of everybody, or among those kept for flows that have none."""
+
+KEPT_SHARE: Final = 10
+"""One seat of so many is kept for flows that have none."""
+
+ESTIMATE_S: Final = 0.003
+"""How long a request is expected to take; what it really took is settled when it ends."""
+
+_LOOK_AT: Final = 64  # queues that are looked through for a flow without seats
+_SLACK: Final = 64  # outdated records of tags that are not worth a new heap
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Queuing:
+    """How many queues a level has, how many of them a flow may use, and how long each may get."""
+
+    queues: int
+    hand_size: int
+    length: int
+
+
+class Flow:
+    """Requests that are fair to each other's flows, not among themselves."""
+
+    __slots__ = ("hand", "seats")
+
+    def __init__(self, hand: Sequence[int] = ()) -> None:
+        self.hand = hand
+        self.seats = 0
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} with {self.seats} seats>"
+
+
+class Waiting:
+    """One that waits for `seats` seats; `pool` says where it got them when it has been called."""
+
+    __slots__ = ("flow", "pool", "queue", "seats")
+
+    def __init__(self, flow: Flow, seats: int) -> None:
+        self.flow = flow
+        self.seats = seats
+        self.pool = FULL
+        self.queue: Queue | None = None
+
+
+class Queue:
+    """Those who wait in their order, and how much of the queue is being served."""
+
+    __slots__ = ("executing", "index", "seats_in_use", "tag", "waiting", "waiting_seats")
+
+    def __init__(self, index: int, tag: float) -> None:
+        self.index = index
+        self.tag = tag
+        self.waiting: OrderedDict[Waiting, None] = OrderedDict()
+        self.waiting_seats = self.executing = self.seats_in_use = 0
+
+    @property
+    def head(self) -> Waiting:
+        """Who came first."""
+        return next(iter(self.waiting))
+
+    def remove(self, waiting: Waiting) -> None:
+        """Somebody waits no more."""
+        del self.waiting[waiting]
+        self.waiting_seats -= waiting.seats
+
+
+class Seating:
+    """`limit` seats. Without `queuing` those who find none are not taken in.
+
+    A tenth of the seats is kept for flows that have none, so that a flow with many requests that take long never has
+    all: another one finds a seat at once.
+    """
+
+    def __init__(self, limit: int, queuing: Queuing | None) -> None:
+        self._queues: dict[int, Queue] = {}
+        self._filled: dict[Queue, None] = {}
+        self._heap: list[tuple[float, int, Queue]] = []
+        self._order = count()
+        self._tag = 0.0
+        self.waiting = 0
+        self.executing = 0
+        self.in_use = 0
+        self._kept_in_use = 0
+        self.reshape(limit, queuing)
+
+    def reshape(self, limit: int, queuing: Queuing | None) -> None:
+        """Go on with other numbers. Nobody who is served or waits already is sent away."""
+        self.limit = limit
+        self.queuing = queuing
+        self._kept = limit // KEPT_SHARE
+        self._common = limit - self._kept
+
+    @property
+    def idle(self) -> bool:
+        """Nobody is served, and nobody waits."""
+        return not (self.executing or self.waiting)
+
+    @property
+    def queues(self) -> Iterator[Queue]:
+        """Those that are in use, in order."""
+        return iter(sorted(self._queues.values(), key=lambda queue: queue.index))
+
+    def width(self, seats: int) -> int:
+        """How many seats one gets that asks for `seats`: never more than there are."""
+        return min(seats, self._common)
+
+    def take(self, flow: Flow, seats: int) -> int:
+        """Take seats, of `width`, without waiting: where they were, or FULL."""
+        if not self.waiting and self.in_use - self._kept_in_use + seats <= self._common:
+            pool = COMMON
+        elif not flow.seats and self._kept_in_use + seats <= self._kept:
+            pool = KEPT
+            self._kept_in_use += seats
+        else:
+            return FULL
+        self.in_use += seats
+        self.executing += 1
+        flow.seats += seats
+        return pool
+
+    def wait(self, waiting: Waiting) -> bool:
+        """Join the queue of the flow's hand in which the least is waiting; False: that is full too."""
+        queuing = self.queuing
+        if queuing is None:
+            return False
+        queue = self._shortest(waiting.flow.hand or (0,))
+        if len(queue.waiting) >= queuing.length:
+            return False
+        if not queue.waiting:
+            queue.tag = max(queue.tag, self._tag)
+            self._queues[queue.index] = queue
+            self._filled[queue] = None
+            self._push(queue)
+        queue.waiting[waiting] = None
+        queue.waiting_seats += waiting.seats
+        waiting.queue = queue
+        self.waiting += 1
+        return True
+
+    def leave(self, waiting: Waiting) -> None:
+        """Wait no longer."""
+        queue = waiting.queue
+        assert queue is not None
+        queue.remove(waiting)
+        waiting.queue = None
+        self.waiting -= 1
+        self._emptied(queue)
+
+    def call(self) -> Waiting | None:
+        """Who is next has the seats now; None: nobody waits, or there are no seats."""
+        queue = self._first()
+        if queue is None:
+            return None
+        head = queue.head
+        if self.in_use - self._kept_in_use + self.width(head.seats) <= self._common:
+            self._tag = max(self._tag, queue.tag)
+            return self._seat(queue, head, COMMON)
+        room = self._kept - self._kept_in_use
+        if room > 0:
+            for other in islice(self._filled, _LOOK_AT):
+                head = other.head
+                if not head.flow.seats and head.seats <= room:
+                    return self._seat(other, head, KEPT)
+        return None
+
+    def give(self, flow: Flow, seats: int, pool: int, queue: Queue | None = None, took_s: float = 0.0) -> bool:
+        """Give seats back, and settle what the queue was charged. Whether somebody waits for them."""
+        self.in_use -= seats
+        self.executing -= 1
+        flow.seats -= seats
+        if pool == KEPT:
+            self._kept_in_use -= seats
+        if queue is not None:
+            queue.executing -= 1
+            queue.seats_in_use -= seats
+            queue.tag += (took_s - ESTIMATE_S) * seats
+            if queue.waiting:
+                self._push(queue)
+            else:
+                self._emptied(queue)
+        return self.waiting > 0
+
+    def _shortest(self, hand: Sequence[int]) -> Queue:
+        best: Queue | None = None
+        for index in hand:
+            queue = self._queues.get(index)
+            if queue is None:
+                return Queue(index, self._tag)
+            if best is None or queue.waiting_seats < best.waiting_seats:
+                best = queue
+        assert best is not None
+        return best
+
+    def _seat(self, queue: Queue, waiting: Waiting, pool: int) -> Waiting:
+        queue.remove(waiting)
+        seats = waiting.seats = self.width(waiting.seats)
+        waiting.pool = pool
+        waiting.flow.seats += seats
+        self.in_use += seats
+        self.executing += 1
+        self.waiting -= 1
+        if pool == KEPT:
+            self._kept_in_use += seats
+        queue.executing += 1
+        queue.seats_in_use += seats
+        queue.tag += ESTIMATE_S * seats
+        if queue.waiting:
+            self._push(queue)
+        else:
+            self._emptied(queue)
+        return waiting
+
+    def _emptied(self, queue: Queue) -> None:
+        if queue.waiting:
+            return
+        self._filled.pop(queue, None)
+        if not queue.executing:
+            self._queues.pop(queue.index, None)
+
+    def _push(self, queue: Queue) -> None:
+        """Note the queue's tag. Earlier notes are outdated then, and skipped when they come up."""
+        if len(self._heap) > 2 * len(self._filled) + _SLACK:
+            self._heap = [(each.tag, next(self._order), each) for each in self._filled]
+            heapify(self._heap)
+        heappush(self._heap, (queue.tag, next(self._order), queue))
+
+    def _first(self) -> Queue | None:
+        heap = self._heap
+        while heap:
+            tag, _, queue = heap[0]
+            if queue.waiting and tag == queue.tag:
+                return queue
+            heappop(heap)
+        return None

@@ -1,0 +1,62 @@
+"""What the tests of audit share: events, and a backend that keeps what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+import orjson
+from twisted.internet.defer import Deferred
+
+from orchtw.audit.event import Event
+from orchtw.objects import Object
+
+STAMP = "2022-05-03T12:00:00.120000Z"
+
+
+def members(**more: Any) -> Object:
+    """The members of an event."""
+    return {
+        "level": "Metadata",
+        "auditID": "id-1",
+        "stage": "ResponseComplete",
+        "requestURI": "/api/v1/pods",
+        "verb": "list",
+        "user": {"username": "u"},
+        "sourceIPs": ["10.0.0.1"],
+        "requestReceivedTimestamp": STAMP,
+        "stageTimestamp": STAMP,
+        **more,
+    }
+
+
+def numbered(number: int, size: int = 0) -> Event:
+    """An event whose id says which it is, of at least `size` bytes."""
+    return Event.of(members(auditID=f"id-{number}", userAgent="x" * size))
+
+
+class Kept:
+    """A backend in memory. `answer` is what it says of each event."""
+
+    def __init__(self, answer: bool | Deferred[bool] = True) -> None:
+        self.events: list[Event] = []
+        self.answer = answer
+        self.calls: list[str] = []
+
+    def process(self, event: Event) -> bool | Awaitable[bool]:
+        """Keep it."""
+        self.events.append(event)
+        return self.answer
+
+    def start(self) -> None:
+        """Note it."""
+        self.calls.append("start")
+
+    async def stop(self) -> None:
+        """Note it."""
+        self.calls.append("stop")
+
+    @property
+    def shown(self) -> list[Object]:
+        """The events as their readers see them."""
+        return [orjson.loads(each.json) for each in self.events]

@@ -1,0 +1,90 @@
+"""Which rule of a policy decides (reference AUDIT-8, AUDIT-9)."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.audit.policy import (
+    METADATA,
+    NONE,
+    REQUEST,
+    GroupResources,
+    Outcome,
+    Policy,
+    Rule,
+)
+from orchtw.request import RequestInfo, UserInfo
+from orchtw.rules.request_info import parse
+
+META = Outcome(level=METADATA)
+USER = UserInfo(name="amy", groups=("dev", "system:authenticated"))
+
+
+def info(path: str, method: str = "GET") -> RequestInfo:
+    """What a path asks for."""
+    return parse(method, path, {})
+
+
+def resources(*names: str, group: str = "", of: tuple[str, ...] = ()) -> tuple[GroupResources, ...]:
+    """One entry of a rule's resources."""
+    return (GroupResources(group=group, resources=names, names=frozenset(of)),)
+
+
+POD = "/api/v1/namespaces/a/pods/p"
+LOG, STATUS = f"{POD}/log", f"{POD}/status"
+NODE, DEPLOYMENT = "/api/v1/nodes/n", "/apis/apps/v1/namespaces/a/deployments/d"
+
+# A rule, paths that it fits, paths that it does not fit.
+CASES = (
+    (Rule(outcome=META), (POD, NODE, "/healthz"), ()),
+    (Rule(outcome=META, users=frozenset({"amy"})), (POD, "/healthz"), ()),
+    (Rule(outcome=META, users=frozenset({"bob"})), (), (POD, "/healthz")),
+    (Rule(outcome=META, groups=frozenset({"x", "dev"})), (POD,), ()),
+    (Rule(outcome=META, groups=frozenset({"x"})), (), (POD,)),
+    (Rule(outcome=META, verbs=frozenset({"get"})), (POD, "/healthz"), ("/api/v1/pods",)),
+    (Rule(outcome=META, namespaces=frozenset({"a"})), (POD, DEPLOYMENT), (NODE, "/healthz")),
+    (Rule(outcome=META, namespaces=frozenset({""})), (NODE, "/api/v1/pods"), (POD, "/healthz")),
+    (Rule(outcome=META, resources=resources("pods")), (POD, "/api/v1/pods"), (LOG, NODE, DEPLOYMENT, "/healthz")),
+    (Rule(outcome=META, resources=resources("pods/log")), (LOG,), (POD, STATUS)),
+    (Rule(outcome=META, resources=resources("pods/*")), (POD, LOG, STATUS), (NODE,)),
+    (Rule(outcome=META, resources=resources("*/status")), (STATUS,), (POD, LOG)),
+    (Rule(outcome=META, resources=resources("*")), (POD, LOG, NODE), (DEPLOYMENT,)),
+    (Rule(outcome=META, resources=resources()), (POD, LOG, NODE), (DEPLOYMENT,)),
+    (Rule(outcome=META, resources=resources("deployments", group="apps")), (DEPLOYMENT,), (POD,)),
+    (Rule(outcome=META, resources=resources("pods", of=("p",))), (POD,), ("/api/v1/namespaces/a/pods/q",)),
+    (Rule(outcome=META, urls=("/healthz",)), ("/healthz",), ("/healthz/x", "/livez", POD)),
+    (Rule(outcome=META, urls=("/healthz*", "/v*")), ("/healthz", "/healthz/x", "/version"), ("/livez", POD)),
+    (Rule(outcome=META, urls=("*",)), ("/", "/livez"), (POD,)),
+)
+
+
+class PolicyTests(SynchronousTestCase):
+    """`Policy` and `Rule`."""
+
+    def test_rules(self) -> None:
+        """What is empty fits all; resources, sub-resources, names and URLs are matched as the release does."""
+        for rule, fitting, others in CASES:
+            policy = Policy([rule])
+            for path in fitting:
+                self.assertEqual(policy.outcome(USER, info(path)).level, METADATA, (rule, path))
+            for path in others:
+                self.assertEqual(policy.outcome(USER, info(path)).level, NONE, (rule, path))
+
+    def test_the_first_decides(self) -> None:
+        """Of several rules that fit, the first; without one, there is no event."""
+        policy = Policy(
+            [
+                Rule(outcome=Outcome(level=NONE), verbs=frozenset({"watch"})),
+                Rule(outcome=Outcome(level=REQUEST), resources=resources("pods")),
+                Rule(outcome=META, verbs=frozenset({"get", "watch"})),
+            ]
+        )
+        watch = parse("GET", "/api/v1/pods", {"watch": ["1"]})
+        found = [policy.outcome(USER, each).level for each in (watch, info(POD), info(NODE), info(NODE, "PUT"))]
+        self.assertEqual(found, [NONE, REQUEST, METADATA, NONE])
+
+    def test_nobody(self) -> None:
+        """A request without a user fits rules without users only (reference AUDIT-5)."""
+        rules = [Rule(outcome=META, users=frozenset({""})), Rule(outcome=META, groups=frozenset({"dev"}))]
+        self.assertEqual(Policy(rules).outcome(None, info(POD)).level, NONE)
+        self.assertEqual(Policy([Rule(outcome=META)]).outcome(None, info(POD)).level, METADATA)
