@@ -85,6 +85,17 @@ def parse_integer(text: str) -> int:
     return int(text)
 
 
+def parse_levels(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """`a=1,b*=2` as pairs of a pattern and a number; ValueError otherwise."""
+    levels = []
+    for text in _split(texts):
+        pattern, _, level = text.rpartition("=")
+        if not pattern or not level.isascii() or not level.isdigit():
+            raise ValueError("expect comma-separated list of filename=N")
+        levels.append((pattern, int(level)))
+    return tuple(levels)
+
+
 def parse_number(text: str) -> float:
     """A decimal number of zero or more; ValueError otherwise."""
     if not _NUMBER.fullmatch(text):
@@ -117,7 +128,7 @@ def _path(texts: Sequence[str]) -> Path | None:
     return Path(texts[-1]) if texts[-1] else None
 
 
-def _show_pairs(pairs: Iterable[tuple[str, str]]) -> str:
+def _show_pairs(pairs: Iterable[tuple[str, object]]) -> str:
     return ",".join(f"{key}={value}" for key, value in pairs)
 
 
@@ -129,6 +140,7 @@ PATHS = Kind(
 )
 PATH = Kind("file", _path, lambda path: str(path or ""))
 INTEGER = Kind("int", lambda texts: parse_integer(texts[-1]))
+LEVELS = Kind("pattern=N,...", parse_levels, _show_pairs)
 FLOAT = Kind("float32", lambda texts: parse_number(texts[-1]), lambda value: f"{value:g}")
 BOOLEAN = Kind("", lambda texts: parse_boolean(texts[-1]), lambda value: str(value).lower(), alone=True)
 DURATION = Kind("duration", lambda texts: parse_duration_s(texts[-1]), _show_duration)

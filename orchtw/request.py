@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import parse_qs
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
 _log = Logger()
+
+
+MOST_STEPS: Final = 50
+"""Steps of one request that are kept: a write that meets others again and again repeats its own."""
 
 
 class UnreadableCertificate:
@@ -99,9 +104,11 @@ class Request:
     `detailed_annotations` to one that shows the request's body.
     `authenticated` is whom the credentials name; `user` is whom the request acts as, which differs from it only by
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
-    is when its time is over, on the reactor's clock; None: it has no limit. `queued` says that it waits for its turn
-    and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is. `webhooks_s` is
-    for how long admission webhooks have held it up; `given_up` says that the server has refused it to defend itself.
+    is when its time is over, on the reactor's clock; None: it has no limit. `steps` are what has been done for it,
+    and when (`time.monotonic`), for the trace of a slow one (reference OPS-26). `queued` says that it waits for its
+    turn and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is. `webhooks_s`
+    is for how long admission webhooks have held it up; `given_up` says that the server has refused it to defend
+    itself.
     `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
     `on_decoded` is told of the object in its body. These three are for the audit.
     """
@@ -121,6 +128,7 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    steps: list[tuple[float, str]] | None = None
     queued: bool = False
     answer_headers: Sequence[tuple[str, str]] = ()
     webhooks_s: float = 0.0
@@ -132,6 +140,13 @@ class Request:
     client_gone: bool = attrs.field(default=False, init=False)
     _on_leave: dict[Callable[[], None], None] | None = attrs.field(default=None, init=False)
     _params: dict[str, list[str]] | None = None
+
+    def step(self, text: str) -> None:
+        """Note that something which may take long has been done."""
+        if self.steps is None:
+            self.steps = []
+        if len(self.steps) < MOST_STEPS:
+            self.steps.append((monotonic(), text))
 
     @property
     def ends_with_client(self) -> bool:
@@ -248,7 +263,7 @@ class Response:
     that what was compressed for one serves the others. `parts`, in place of `body`, are made one by one as they are
     sent and have no length that is known before: they go out in chunks. `stream` is a body that comes over time, sent
     in chunks, or what another protocol carries: `upgrade` takes the connection over after a 101. A `patient` stream
-    is read by people, who may stop for a while.
+    is read by people, who may stop for a while. Behind the `last` answer the connection closes.
 
     `on_end` is for those who want to know when the answer has been sent; whoever sends it, or drops it, calls `end`.
     """
@@ -262,6 +277,7 @@ class Response:
     headers: list[tuple[str, str]] = attrs.field(factory=list)
     stream: StreamBody | None = None
     patient: bool = False
+    last: bool = False
     upgrade: Upgrade | None = None
     # None rather than an empty list: almost no answer has listeners, and the edge looks at each.
     listeners: list[Callable[[Ending], None]] | None = attrs.field(default=None, init=False)

@@ -29,10 +29,12 @@ from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import given_authorities
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
+from orchtw.serving.server_names import NamedPair
 from orchtw.serving.ticket_renewal import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
 from orchtw.storage.interface import Store
+from orchtw.verbosity import Verbosity
 
 SPARE_FILES = 256 + 4 * MOST
 """Open files beside clients' connections: the store, logs, connections to backends, webhooks and other servers."""
@@ -41,7 +43,7 @@ SWITCH_S = 0.001
 """How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""
 
 
-def make_service(config: Config) -> APIServer:
+def make_service(config: Config, verbosity: Verbosity) -> APIServer:
     """The API server as a service that is yet to be started.
 
     What can go wrong before the reactor runs does so here, while `twistd` is still in the terminal: raises
@@ -53,13 +55,13 @@ def make_service(config: Config) -> APIServer:
     sys.setswitchinterval(SWITCH_S)
     naming = Naming.of(config.vocabulary)
     _allow_connections(config.max_connections)
-    bound = bind(config.bind_address, config.secure_port)
+    bound = bind(config.bind_address, config.secure_port, shared=config.permit_port_sharing)
     try:
         _make_folder(config)
         store = claim_store(config, naming, reactor)
         try:
             pki = first_start.prepare(config, naming, bound.getsockname()[1], datetime.now(UTC))
-            return APIServer(config, naming, store, pki, bound, reactor)
+            return APIServer(config, naming, store, pki, bound, reactor, verbosity)
         except BaseException:
             store.release()
             raise
@@ -77,7 +79,14 @@ class APIServer(Service):
     _log = Logger()
 
     def __init__(
-        self, config: Config, naming: Naming, store: Store, pki: Pki, bound: socket.socket, reactor: Any
+        self,
+        config: Config,
+        naming: Naming,
+        store: Store,
+        pki: Pki,
+        bound: socket.socket,
+        reactor: Any,
+        verbosity: Verbosity,
     ) -> None:
         self._config = config
         self._pki = pki
@@ -96,6 +105,7 @@ class APIServer(Service):
             account_key=pki.service_account_key,
             ca_pem=pki.ca_pem.decode(),
             signing=ClusterSigning(config, pki.own_signing),
+            verbosity=verbosity,
         )
         self._address = host_and_port(config.public_address, port)
         self._tls = ServingTLS(self._tls_options())
@@ -132,6 +142,8 @@ class APIServer(Service):
         return Deferred.fromCoroutine(self._stop())
 
     async def _start(self) -> None:
+        for note in self._config.notes:
+            self._log.warn("{note}", note=note)
         await self._instance.start()
         self._listener.startService()
         self._renewal.startService()  # type: ignore[no-untyped-call]
@@ -170,14 +182,33 @@ class APIServer(Service):
         if delay_s:
             await deferLater(self._reactor, delay_s)
         await self._instance.withdraw()
-        await self._listener.stop_accepting()
-        count = self._listener.edge.in_flight
-        self._log.info("shutdown: no new connections; {count} requests and watches are running", count=count)
-        self._instance.end_watches()
+        await self._finish_requests()
+        await self._instance.end_watches()
         await self._listener.stopService()
-        self._log.info("shutdown: watches have ended, requests are answered; closing the store")
+        self._log.info("shutdown: watches have ended; closing the store")
         await self._instance.stop()
         self._log.info("shutdown: complete")
+
+    async def _finish_requests(self) -> None:
+        """Let in no more requests, answer those that are running, and let watches see what comes of them.
+
+        With `--shutdown-send-retry-after` who comes is told so; else connections are refused.
+        """
+        edge, turned_away = self._listener.edge, self._config.shutdown_send_retry_after
+        if turned_away:
+            self._instance.close_doors()
+        else:
+            await self._listener.stop_accepting()
+            edge.take_no_more()
+        self._log.info(
+            "shutdown: {what}; {requests} requests and {streams} watches are running",
+            what="new requests are sent elsewhere" if turned_away else "no new connections",
+            requests=edge.in_flight - edge.streams,
+            streams=edge.streams,
+        )
+        answered = await self._listener.finish_requests()
+        await self._listener.stop_accepting()
+        self._log.info("shutdown: requests are answered" if answered else "shutdown: requests took too long")
 
     def _tls_options(self) -> TLSOptions:
         """What the files say at present. Raises ConfigError."""
@@ -190,6 +221,10 @@ class APIServer(Service):
             key=key,
             client_cas=client_cas,
             announced_cas=given_authorities(config),
+            named=tuple(
+                NamedPair(certificates=chain, key=key, names=names)
+                for chain, key, names in first_start.given_named(config)
+            ),
             min_version=config.tls_min_version,
             cipher_suites=config.tls_cipher_suites,
         )
@@ -212,6 +247,7 @@ class APIServer(Service):
             config.requestheader_client_ca_file,
         )
         paths = [path for path in given if path is not None]
+        paths += [path for pair in config.tls_sni_cert_key for path in (pair.certificate, pair.key)]
         return FollowedFiles("certificate files", paths, self._read_again, self._reactor) if paths else None
 
 

@@ -15,29 +15,56 @@ from collections.abc import Callable, Coroutine
 from types import FrameType
 from typing import Any
 
+import attrs
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorCore
-from twisted.logger import ILogObserver, Logger, textFileLogObserver
+from twisted.logger import ILogObserver, Logger
 from twisted.python.failure import Failure
+from twisted.python.logfile import LogFile
 
 from orchtw.errors import ConfigError
+from orchtw.log_lines import Line, observer, text_line
+from orchtw.verbosity import Verbosity
 
 EXIT_FAILED = 1
 _END_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _log = Logger()
 
 
-class _Log:
-    """Where the log goes: `on_errors` says that it shares standard error with the lines of a failed start."""
+@attrs.define(slots=True)
+class LogSettings:
+    """Where the log goes and how: `file` is its path, `-` standard output, empty standard error.
 
-    on_errors = False
+    `on_errors` says that it shares standard error with the lines of a failed start.
+    """
+
+    file: str = ""
+    line: Line = text_line
+    verbosity: Verbosity = attrs.field(factory=Verbosity)
+    on_errors: bool = False
 
 
-def log_to_errors() -> ILogObserver:
-    """The log, as lines on standard error; `twistd` finds it by its name (see `tap`)."""
-    assert sys.__stderr__ is not None
-    _Log.on_errors = True
-    return textFileLogObserver(sys.__stderr__)
+log_settings = LogSettings()
+"""Those of this process; `tap` fills them in from the flags."""
+
+
+def log_as_set() -> ILogObserver:
+    """The log, as lines; `twistd` finds it by its name (see `tap`). SIGUSR1 begins another file."""
+    settings = log_settings
+    out: Any = sys.__stdout__
+    if not settings.file:
+        out, settings.on_errors = sys.__stderr__, True
+    elif settings.file != "-":
+        out = LogFile.fromFullPath(settings.file)  # type: ignore[no-untyped-call]
+        signal.signal(signal.SIGUSR1, lambda *_: _rotate(out))
+    return observer(out, settings.line, settings.verbosity)
+
+
+def _rotate(file: LogFile) -> None:
+    from twisted.internet import reactor
+
+    core: Any = reactor
+    core.callFromThread(file.rotate)
 
 
 def lines_of(error: BaseException) -> list[str]:
@@ -70,7 +97,7 @@ def fail_start(reactor: IReactorCore, error: BaseException) -> None:
     lines = lines_of(error)
     if sys.__stderr__ is not None:
         print(*lines, sep="\n", file=sys.__stderr__, flush=True)
-    if not _Log.on_errors:
+    if not log_settings.on_errors:
         for line in lines:
             _log.critical("{line}", line=line)
     atexit.register(_exit_failed)

@@ -6,18 +6,21 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from twisted.application.service import IService
 from twisted.python import usage
 
+from orchtw import start
 from orchtw.assembly.flags import FLAGS, parse
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.flags import help_text
+from orchtw.log_lines import FORMATS
 from orchtw.monotonic import keep_monotonic_time
 from orchtw.naming import Naming
 from orchtw.start import EXIT_FAILED, end_on_signals, lines_of, reload_on_hangup
+from orchtw.verbosity import Verbosity
 
 
 class Options(usage.Options):
@@ -28,7 +31,6 @@ class Options(usage.Options):
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
         """Read the flags; `--help` and `--version` answer and exit 0, flag errors print a line each and exit 1."""
         arguments = list(sys.argv[1:] if options is None else options)
-        self._log_beside_the_output()
         if "--help" in arguments or "-h" in arguments:
             self.opt_help()
         if "--version" in arguments:
@@ -37,12 +39,18 @@ class Options(usage.Options):
             self.config = parse(arguments)
         except ConfigError as error:
             _refuse(error)
+        self._direct_log()
 
-    def _log_beside_the_output(self) -> None:
+    def _direct_log(self) -> None:
         """In the foreground the log goes to standard error, so that the output's first line is the ready line."""
-        twistd: Any = getattr(self, "parent", None)
-        if twistd and twistd["nodaemon"] and not (twistd["logfile"] or twistd["logger"] or twistd.get("syslog")):
-            twistd["logger"] = "orchtw.start.log_to_errors"
+        settings, twistd = start.log_settings, cast(Any, getattr(self, "parent", None))
+        settings.line = FORMATS[self.config.logging_format]
+        settings.verbosity = Verbosity(self.config.v, self.config.vmodule)
+        if not twistd or twistd["logger"] or twistd.get("syslog"):
+            return
+        settings.file = twistd["logfile"] or ("" if twistd["nodaemon"] else "twistd.log")
+        if settings.file != "-" or twistd["nodaemon"]:
+            twistd["logger"] = "orchtw.start.log_as_set"
 
     def getUsage(self, width: int | None = None) -> str:
         """Every flag with its default, by section."""
@@ -68,7 +76,7 @@ def makeService(options: Options) -> IService:
 
     keep_monotonic_time(reactor)
     try:
-        service = make_service(options.config.rooted(Path.cwd()))
+        service = make_service(options.config.rooted(Path.cwd()), start.log_settings.verbosity)
     except ConfigError as error:
         _refuse(error)
     end_on_signals(reactor)

@@ -51,7 +51,7 @@ class StartCase(SynchronousTestCase):
         self.patch(os, "_exit", self.ends.append)
         self.patch(atexit, "register", self.at_exit.append)
         self.patch(sys, "__stderr__", self.errors)
-        self.patch(start._Log, "on_errors", False)
+        self.patch(start, "log_settings", start.LogSettings())
 
 
 class FailedStartTests(StartCase):
@@ -87,7 +87,7 @@ class FailedStartTests(StartCase):
 
     def test_log_on_standard_error(self) -> None:
         """Lines are not said twice where the log goes to standard error too."""
-        start.log_to_errors()
+        start.log_as_set()
         self.assertEqual(list(self.fail(ConfigError("one"))), [])
         self.assertEqual(self.errors.getvalue(), "Error: one\n")
 

@@ -21,6 +21,7 @@ from orchtw.assembly.flags import FLAGS
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.tap import Options, makeService
+from orchtw.verbosity import Verbosity
 
 ROOT = Path(orchtw.__file__).resolve().parent.parent
 TWISTD = (sys.executable, "-c", "from twisted.scripts.twistd import run; run()")
@@ -233,7 +234,7 @@ class MakeServiceTests(SynchronousTestCase):
         service = MultiService()
         service.reload = service.stopService
 
-        def make_service(config: Config) -> MultiService:
+        def make_service(config: Config, _verbosity: Verbosity) -> MultiService:
             seen.append(config)
             return service
 
@@ -244,7 +245,7 @@ class MakeServiceTests(SynchronousTestCase):
     def test_early_failure(self) -> None:
         """A ConfigError before the fork is printed a line a problem, with status 1."""
 
-        def make_service(config: Config) -> MultiService:
+        def make_service(config: Config, _verbosity: Verbosity) -> MultiService:
             raise ConfigError("one", "two")
 
         with mock.patch("builtins.print") as printing:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from functools import partial
 from random import SystemRandom
+from typing import Any
 
 import attrs
 from twisted.internet.interfaces import IReactorTime
@@ -18,12 +19,17 @@ from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
 from orchtw.endpoints.checks import Checks
+from orchtw.endpoints.debug_flags import DebugFlags
 from orchtw.endpoints.discovery import Discovery
 from orchtw.endpoints.health import Health
 from orchtw.endpoints.issuer import IssuerDiscovery
+from orchtw.endpoints.log_files import PREFIX as LOGS
+from orchtw.endpoints.log_files import LogFiles
 from orchtw.endpoints.metrics import Metrics
 from orchtw.endpoints.openapi import OpenAPI, PassOn
+from orchtw.endpoints.paths import Endpoint as PathEndpoint
 from orchtw.endpoints.paths import Paths
+from orchtw.endpoints.profiling import Profiling
 from orchtw.endpoints.version import Version
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.aggregation.documents import RemoteDocuments
@@ -34,6 +40,7 @@ from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
+from orchtw.verbosity import Verbosity
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.binding import create_binding
 from orchtw.verbs.componentstatuses import ComponentStatuses
@@ -53,8 +60,8 @@ class Parts:
     `address` is what discovery tells clients, host and port; `secret` (32 bytes) signs continue tokens. The
     authorizer and `tokens` answer reviews; pages of `origins` may watch over WebSockets. `outward` leads to
     node agents and what runs on nodes. `services` and `documents` are of the APIs that others serve, and `pass_on`
-    asks them. `accounts` issues tokens of service accounts. `instruments` are what `/metrics` shows. `limiting`
-    limits the requests at a time.
+    asks them. `verbosity` can be changed, `reactor` looked into, while the server runs. `accounts` issues tokens of
+    service accounts. `instruments` are what `/metrics` shows. `limiting` limits the requests at a time.
     """
 
     resources: Resources
@@ -70,6 +77,8 @@ class Parts:
     secret: bytes
     origins: AllowedOrigins
     outward: Outward
+    verbosity: Verbosity
+    reactor: Any
     services: ApiServices
     documents: RemoteDocuments
     pass_on: PassOn
@@ -134,11 +143,15 @@ class API:
 
     def _endpoints(self) -> Paths:
         """The answers that are not about objects."""
-        parts, resources = self._parts, self._parts.resources
+        parts, resources, config = self._parts, self._parts.resources, self._config
+        debugging: list[PathEndpoint] = []
+        if config.profiling:
+            debugging = [Profiling(parts.reactor), DebugFlags(parts.verbosity)]
         paths = Paths(
             [
                 Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
                 Version(resources.naming),
+                *debugging,
                 Metrics(parts.instruments.registry),
                 *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
                 IssuerDiscovery(parts.accounts),
@@ -157,7 +170,8 @@ class API:
                     parts.documents,
                     parts.pass_on,
                 ),
-            ]
+            ],
+            {LOGS: LogFiles()} if config.enable_logs_handler else {},
         )
         resources.targets.listen(paths.forget)
         parts.services.listen(lambda old, new: paths.forget() if matters(old, new) else None)

@@ -8,9 +8,10 @@ from datetime import timedelta
 from functools import partial
 from random import SystemRandom
 from secrets import token_hex
-from typing import Any
+from typing import Any, Final
 
 from twisted.application.service import MultiService
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from orchtw.admission.metrics import BARE_COUNTERS
@@ -47,6 +48,7 @@ from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
 from orchtw.filters.chain import line, refused
 from orchtw.filters.screen import Screen
+from orchtw.filters.shutting_down import Doors
 from orchtw.flowcontrol.conditions import Conditions
 from orchtw.naming import Naming
 from orchtw.pki.cluster_signing import ClusterSigning
@@ -65,7 +67,12 @@ from orchtw.reloads import Reloads
 from orchtw.request import Request
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
+from orchtw.verbosity import Verbosity
 from orchtw.verbs.aggregated import Aggregated, PassingOn
+
+DELIVERY_S: Final = 2.0
+"""How long the end waits for watchers to take what has happened."""
+_LOOK_S: Final = 0.01
 
 
 class Instance:
@@ -96,11 +103,14 @@ class Instance:
         account_key: PrivateKey | None = None,
         ca_pem: str = "",
         signing: ClusterSigning | None = None,
+        verbosity: Verbosity | None = None,
     ) -> None:
         self._config = config
         self._reactor = reactor
         self.resources = Resources(config, naming, reactor, store)
         self.reloads = Reloads()
+        self._doors = Doors()
+        self._verbosity = verbosity or Verbosity(config.v, config.vmodule)
         self._accounts = account_tokens(config, naming, host_and_port(address, port), account_key)
         self._ca_pem = root_ca(config) or ca_pem
         self._services = MultiService()  # type: ignore[no-untyped-call]
@@ -183,6 +193,8 @@ class Instance:
             documents=aggregation.documents,
             pass_on=passing.pass_on,
             accounts=self._accounts,
+            verbosity=self._verbosity,
+            reactor=reactor,
             outward=outward(config, self.resources, origins, self.reloads),
             limiting=self._limiting,
         )
@@ -196,6 +208,8 @@ class Instance:
             authenticator=self.authenticator,
             authorizer=self.authorizer,
             origins=origins,
+            doors=self._doors,
+            verbosity=self._verbosity,
             limiting=self._limiting.stage,
             refuse=api.acceptance.refusal,
             requests=self.instruments.requests,
@@ -340,9 +354,19 @@ class Instance:
         except StatusError as error:
             self._log.warn("the server's endpoints could not be withdrawn: {why}", why=error.message)
 
-    def end_watches(self) -> None:
-        """End all watches in good order; those that start from now on end at once."""
-        self.resources.cacher.end_watches()
+    def close_doors(self) -> None:
+        """Send new requests elsewhere, if `--shutdown-send-retry-after` says so."""
+        self._doors.closed = True
+
+    async def end_watches(self) -> None:
+        """End all watches in good order; those that start from now on end at once.
+
+        Those who read have a moment to see what has happened (reference OPS-14).
+        """
+        cacher, until = self.resources.cacher, self._reactor.seconds() + DELIVERY_S
+        while not cacher.delivered and self._reactor.seconds() < until:
+            await deferLater(self._reactor, _LOOK_S)
+        cacher.end_watches()
 
     async def stop(self) -> None:
         """End the upkeep, write the last audit events, and end the controllers, the caches and the store.

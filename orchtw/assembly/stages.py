@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 
 import attrs
@@ -21,27 +22,30 @@ from orchtw.filters.chain import Placed, Stage
 from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
 from orchtw.filters.deadline import Deadline
+from orchtw.filters.goaway import GoAway
 from orchtw.filters.impersonation import ImpersonationStage
 from orchtw.filters.metrics import MetricsStage
 from orchtw.filters.refusals import Refusals
 from orchtw.filters.request_info import RequestInfoStage
-from orchtw.filters.request_log import VERBOSITY, RequestLog
+from orchtw.filters.request_log import RequestLog
+from orchtw.filters.shutting_down import Doors, ShuttingDown
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.requests import RequestMetrics
 from orchtw.naming import Naming
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
+from orchtw.verbosity import Verbosity
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Host:
     """What the process gives to its stages.
 
-    `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `targets` lead to the stored
-    objects that a stage follows. A stage that works in the background is a child of `services`, which start once the
-    caches are filled and stop when the last request has been answered. `auditor` keeps the records of requests, if
-    that is asked for.
+    `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `doors` close at the end.
+    `targets` lead to the stored objects that a stage follows. `verbosity` says what is logged. A stage that works in
+    the background is a child of `services`, which start once the caches are filled and stop when the last request has
+    been answered. `auditor` keeps the records of requests, if that is asked for.
     """
 
     naming: Naming
@@ -51,6 +55,8 @@ class Host:
     authenticator: Authenticator
     authorizer: Authorizer
     origins: AllowedOrigins
+    doors: Doors
+    verbosity: Verbosity
     limiting: Stage
     refuse: Callable[[Request, StatusError], Response]
     requests: RequestMetrics
@@ -58,14 +64,20 @@ class Host:
     auditor: Auditor | None = None
 
 
+def _shutting_down(host: Host) -> ShuttingDown:
+    return ShuttingDown(host.doors, f"{host.naming.api_server}/")
+
+
 Factory = Callable[[Host, Config], Stage | None]
 
 STAGES: Sequence[tuple[str, Factory]] = (
     ("cors", lambda host, config: CORS(host.origins) if host.origins else None),
     ("audit-id", lambda host, config: AuditIdStage()),
-    ("common-headers", lambda host, config: CommonHeaders()),
+    ("common-headers", lambda host, config: CommonHeaders(config.strict_transport_security_directives)),
     ("metrics", lambda host, config: MetricsStage(host.requests, host.clock.seconds)),
-    ("request-log", lambda host, config: RequestLog(host.clock) if config.v >= VERBOSITY else None),
+    ("request-log", lambda host, config: RequestLog(host.verbosity)),
+    ("goaway", lambda host, config: GoAway(config.goaway_chance, random.random) if config.goaway_chance else None),
+    ("shutdown", lambda host, config: _shutting_down(host) if config.shutdown_send_retry_after else None),
     ("refusals", lambda host, config: Refusals(host.refuse)),
     ("refused-requests", lambda host, config: RefusedRequests(host.auditor) if host.auditor else None),
     ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s, host.requests.ended_late)),

@@ -24,11 +24,14 @@ VOCABULARIES = ("orch", "kubernetes")
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 REVIEW_VERSIONS = ("v1beta1", "v1")
+LOG_FORMATS = ("text", "json")
 TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
 MIN_TOKEN_LIMIT_S, MAX_TOKEN_LIMIT_S = 3600, 1 << 32
+MAX_GOAWAY_CHANCE = 0.02
+_HSTS = re.compile(r"max-age=\d{1,15}|includeSubDomains|preload", re.ASCII)
 _PORT_RANGE = re.compile(r"(\d{1,5})(?:([-+])(\d{1,5}))?", re.ASCII)
 
 
@@ -49,6 +52,7 @@ def check(config: Config, choices: Choices) -> list[str]:
     """What is wrong with values that can each be read: a line each, naming the flag."""
     problems = [
         _one_of("vocabulary", config.vocabulary, VOCABULARIES),
+        _one_of("logging-format", config.logging_format, LOG_FORMATS),
         _one_of("tls-min-version", config.tls_min_version, TLS_VERSIONS),
         _one_of("storage-backend", config.storage_backend, choices.stores),
         _address("bind-address", config.bind_address),
@@ -57,6 +61,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         *_numbers(config),
         *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
         *_origins(config.cors_allowed_origins),
+        *_transport_security(config.strict_transport_security_directives),
         *_service_ranges(config.service_cluster_ip_range),
         _node_ports(config.service_node_port_range),
         *_modes(config.authorization_mode, choices.authorization_modes),
@@ -134,6 +139,8 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and {HIGHEST}")
     if config.max_inflight_bytes < MIN_INFLIGHT_BYTES:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
+    if config.goaway_chance > MAX_GOAWAY_CHANCE:
+        problems.append(f"--goaway-chance: must be between 0 and {MAX_GOAWAY_CHANCE}")
     problems += _in_flight(config)
     positive = (
         ("request-timeout", config.request_timeout_s),
@@ -177,6 +184,14 @@ def _origins(patterns: tuple[str, ...]) -> list[str]:
         except (re.error, OverflowError, RecursionError) as error:
             problems.append(f'--cors-allowed-origins: "{pattern}" is not a regular expression: {error}')
     return problems
+
+
+def _transport_security(directives: tuple[str, ...]) -> list[str]:
+    """Problems of `--strict-transport-security-directives`."""
+    if all(_HSTS.fullmatch(each) for each in directives):
+        return []
+    text = "allowed values: max-age=expireTime, includeSubDomains, preload"
+    return [f"--strict-transport-security-directives invalid, {text}"]
 
 
 def _service_ranges(ranges: tuple[str, ...]) -> list[str]:

@@ -15,6 +15,7 @@ import yaml
 
 from orchtw import flags
 from orchtw.config.checks import Choices, check
+from orchtw.config.notes import flags_without_effect, notes_on
 from orchtw.config.settings import Config
 from orchtw.errors import ConfigError
 from orchtw.flags import Flag
@@ -31,17 +32,18 @@ def _also(name: str) -> str:
     return "" if other == name else other
 
 
-_FIELDS = {_name(field): field.name for field in attrs.fields(Config)}
+_FIELDS = {_name(field): field.name for field in attrs.fields(Config) if field.metadata}
 
 
 def flags_of(choices: Choices) -> tuple[Flag, ...]:
-    """Every flag, in the order of the fields."""
+    """Every flag, in the order of the fields; at the end those that mean nothing here."""
     named = {name: ", ".join(names) for name, names in attrs.asdict(choices).items()}
-    return tuple(
+    own = tuple(
         Flag(name=name, also=_also(name), default=field.default, **{**about, "help": about["help"].format_map(named)})
         for field in attrs.fields(Config)
         if (about := field.metadata) and (name := _name(field))
     )
+    return own + flags_without_effect()
 
 
 def parse(arguments: Sequence[str], choices: Choices) -> Config:
@@ -59,7 +61,8 @@ def parse(arguments: Sequence[str], choices: Choices) -> Config:
         problems += more
     values, more = flags.convert(given, known)
     problems += more
-    config = Config(**{_FIELDS[name]: value for name, value in values.items()})
+    settings = {_FIELDS[name]: value for name, value in values.items() if name in _FIELDS}
+    config = Config(**settings, notes=notes_on(given))
     problems += check(config, choices)
     if problems:
         raise ConfigError(*problems)

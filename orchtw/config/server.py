@@ -7,7 +7,8 @@ from pathlib import Path
 import attrs
 
 from orchtw.config.about import about
-from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PAIRS, PATH, SWITCHES, TEXT
+from orchtw.config.named_certificates import NAMED_CERTIFICATES, NamedCertificate
+from orchtw.flags import BOOLEAN, DURATION, FLOAT, INTEGER, LEVELS, LIST, PAIRS, PATH, SWITCHES, TEXT
 
 
 @attrs.frozen(slots=False, kw_only=True)
@@ -42,11 +43,29 @@ class Server:
     v: int = attrs.field(
         default=0, metadata=about("Generic", "Log verbosity; 3 and more logs every request.", INTEGER, "v")
     )
+    vmodule: tuple[tuple[str, int], ...] = attrs.field(
+        default=(),
+        metadata=about("Generic", "Log verbosity of modules: pattern=N, comma-separated.", LEVELS),
+    )
+    logging_format: str = attrs.field(
+        default="text", metadata=about("Generic", "How log lines are written: text or json.", TEXT)
+    )
+    profiling: bool = attrs.field(
+        default=True,
+        metadata=about("Generic", "Serve /debug/pprof/ and /debug/flags/ to those who may read them.", BOOLEAN),
+    )
+    enable_logs_handler: bool = attrs.field(
+        default=True, metadata=about("Generic", "Serve the files of /var/log under /logs/ (deprecated).", BOOLEAN)
+    )
     bind_address: str = attrs.field(
         default="127.0.0.1", metadata=about("Serving", "IP address to listen on; 0.0.0.0 or :: for all.", TEXT)
     )
     secure_port: int = attrs.field(
         default=6443, metadata=about("Serving", "HTTPS port; 0 picks a free one.", INTEGER)
+    )
+    permit_port_sharing: bool = attrs.field(
+        default=False,
+        metadata=about("Serving", "Several servers may listen on the port; the system spreads connections.", BOOLEAN),
     )
     advertise_address: str = attrs.field(
         default="",
@@ -58,6 +77,14 @@ class Server:
     )
     tls_private_key_file: Path | None = attrs.field(
         default=None, metadata=about("Serving", "PEM private key of --tls-cert-file.", PATH)
+    )
+    tls_sni_cert_key: tuple[NamedCertificate, ...] = attrs.field(
+        default=(),
+        metadata=about(
+            "Serving",
+            "More certificates: certificate,key[:name,name], for those names or the certificate's; repeatable.",
+            NAMED_CERTIFICATES,
+        ),
     )
     tls_min_version: str = attrs.field(
         default="VersionTLS12", metadata=about("Serving", "Oldest TLS version: VersionTLS12 or VersionTLS13.", TEXT)
@@ -119,9 +146,24 @@ class Server:
             LIST,
         ),
     )
+    strict_transport_security_directives: tuple[str, ...] = attrs.field(
+        default=(),
+        metadata=about(
+            "Serving", "Directives of HSTS for browsers: max-age=seconds, includeSubDomains, preload.", LIST
+        ),
+    )
+    goaway_chance: float = attrs.field(
+        default=0.0,
+        metadata=about("Serving", "Share of answers, 0.02 at most, behind which the connection closes.", FLOAT),
+    )
     livez_grace_period_s: float = attrs.field(
         default=0.0, metadata=about("Health", "Time during which /livez forgives unfinished start hooks.", DURATION)
     )
     shutdown_delay_duration_s: float = attrs.field(
         default=0.0, metadata=about("Health", "Time to go on serving after SIGTERM, with /readyz failing.", DURATION)
+    )
+    shutdown_send_retry_after: bool = attrs.field(
+        default=False,
+        metadata=about("Health", "After that delay tell new requests to come back, until the others are answered.",
+                       BOOLEAN),
     )

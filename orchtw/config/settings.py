@@ -48,8 +48,10 @@ class Config(
 ):
     """How one API server is to run. Attributes are the flags' names; `_s` at the end means seconds.
 
-    The fields of the last base come first, in `--help` too.
+    The fields of the last base come first, in `--help` too. `notes` are what the log is to say of the flags given.
     """
+
+    notes: tuple[str, ...] = ()
 
     @property
     def public_address(self) -> str:
@@ -75,7 +77,8 @@ class Config(
             name: folder / value for name in _PATHS if (value := getattr(self, name)) is not None
         }
         paths |= {name: tuple(folder / path for path in getattr(self, name)) for name in _PATH_LISTS}
-        return attrs.evolve(self, **paths)
+        named = tuple(each.rooted(folder) for each in self.tls_sni_cert_key)
+        return attrs.evolve(self, **paths, tls_sni_cert_key=named)
 
     @property
     def gates(self) -> Mapping[str, bool]:
@@ -83,8 +86,8 @@ class Config(
         return MappingProxyType(gates.resolve(self.feature_gates)[0])
 
 
-_PATHS = tuple(field.name for field in attrs.fields(Config) if field.metadata["kind"] is PATH)
-_PATH_LISTS = tuple(field.name for field in attrs.fields(Config) if field.metadata["kind"] is PATHS)
+_PATHS = tuple(field.name for field in attrs.fields(Config) if field.metadata.get("kind") is PATH)
+_PATH_LISTS = tuple(field.name for field in attrs.fields(Config) if field.metadata.get("kind") is PATHS)
 
 
 def host_and_port(address: str, port: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import orjson
@@ -35,10 +35,14 @@ class Endpoint(Protocol):
 
 
 class Paths:
-    """Finds the endpoint of a non-resource path; paths are learnt at the first request, and after `forget`."""
+    """Finds the endpoint of a non-resource path; paths are learnt at the first request, and after `forget`.
 
-    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
-        self._endpoints = tuple(endpoints)
+    What begins with a prefix of `trees` and a slash, and is nobody else's, is that endpoint's.
+    """
+
+    def __init__(self, endpoints: Iterable[Endpoint], trees: Mapping[str, Endpoint] | None = None) -> None:
+        self._trees = trees or {}
+        self._endpoints = (*endpoints, *self._trees.values())
         self._routes: dict[str, tuple[Endpoint, str]] = {}
         self._index = b""
 
@@ -50,7 +54,7 @@ class Paths:
         """
         if not self._routes:
             self._learn()
-        route = self._routes.get(request.path)
+        route = self._routes.get(request.path) or self._tree(request.path)
         if route is not None:
             endpoint, path = route
             if request.method not in endpoint.methods:
@@ -63,6 +67,10 @@ class Paths:
     def forget(self) -> None:
         """The endpoints have other paths now."""
         self._routes = {}
+
+    def _tree(self, path: str) -> tuple[Endpoint, str] | None:
+        found = (endpoint for prefix, endpoint in self._trees.items() if path.startswith(f"{prefix}/"))
+        return next(((endpoint, path) for endpoint in found), None)
 
     def _learn(self) -> None:
         for endpoint in self._endpoints:

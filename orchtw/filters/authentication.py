@@ -40,6 +40,7 @@ class AuthenticationStage:
         except Unauthorized:
             self._attempts.took_in_vain(perf_counter() - began)
             raise
+        request.step("Authenticated")
         return await self._go_on(request, found, proceed, began)
 
     def _go_on(

@@ -35,6 +35,7 @@ class AuthorizationStage:
     ) -> Response:
         decision = await asked
         self._took.observe(perf_counter() - began)
+        request.step("Authorized")
         return await _go_on(request, decision, proceed)
 
 

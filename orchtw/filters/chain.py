@@ -16,6 +16,8 @@ ORDER: Final = (
     "common-headers",
     "metrics",
     "request-log",
+    "goaway",
+    "shutdown",
     "refusals",
     "refused-requests",
     "deadline",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from orchtw.filters.chain import Proceed
 from orchtw.request import Request, Response
 from orchtw.rules.warnings import warning_headers
@@ -10,7 +12,12 @@ from orchtw.rules.warnings import warning_headers
 class CommonHeaders:
     """The audit id, what stages have put on it, the warnings that came up on the way, and who may keep a copy: by
     default nobody.
+
+    `transport_security` are the directives for browsers, none by default (reference REQ-22).
     """
+
+    def __init__(self, transport_security: Sequence[str] = ()) -> None:
+        self._more = [("Strict-Transport-Security", "; ".join(transport_security))] if transport_security else None
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
         """The answer with these headers behind its own."""
@@ -23,4 +30,6 @@ class CommonHeaders:
             headers += warning_headers(request.warnings)
         if not any(name == "Cache-Control" for name, _ in headers):
             headers.append(("Cache-Control", "no-cache, private"))
+        if self._more is not None:
+            headers += self._more
         return response

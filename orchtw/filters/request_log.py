@@ -1,16 +1,23 @@
-"""One log line per request, for `-v 3` and more (reference OPS-18)."""
+"""What the log says of requests: a line for each, from a verbosity on, and where slow ones spent their time
+(reference OPS-18, OPS-26).
+"""
 
 from __future__ import annotations
 
-from twisted.internet.interfaces import IReactorTime
+import random
+import time
+from collections.abc import Callable
+from typing import Final
+
 from twisted.logger import Logger
 
 from orchtw.filters.chain import Proceed
 from orchtw.request import Request, Response
 from orchtw.rules.causes import MAX_SHOWN_CHARACTERS, go_quote
+from orchtw.verbosity import REQUESTS, Verbosity
 
-VERBOSITY = 3
-"""The least `-v` that logs requests."""
+SLOW_S: Final = 0.5
+"""A request that takes longer is traced."""
 
 LONGEST = MAX_SHOWN_CHARACTERS
 """Characters of a client's choosing that a field shows."""
@@ -25,28 +32,48 @@ def shown(text: str) -> str:
 
 
 class RequestLog:
-    """Writes the lines; queries may hold tokens of other systems, so only the path is shown of a non-resource URL."""
+    """Writes the lines; queries may hold tokens of other systems, so only the path is shown of a non-resource URL.
+
+    `seconds` is the time that the steps of requests have.
+    """
 
     _log = Logger()
 
-    def __init__(self, clock: IReactorTime) -> None:
-        self._clock = clock
+    def __init__(self, verbosity: Verbosity, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._verbosity = verbosity
+        self._seconds = seconds
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
         """Write the line when the request has its answer; that of a stream when it begins."""
-        began = self._clock.seconds()
+        began = self._seconds()
         response = await proceed(request)
-        self._write(request, response, self._clock.seconds() - began)
+        latency_s = self._seconds() - began
+        if latency_s >= SLOW_S and not _may_be_slow(request, response):
+            self._trace(request, began, latency_s)
+        if self._verbosity.of(__name__) >= REQUESTS:
+            self._write(request, response, latency_s)
         return response
 
+    def _trace(self, request: Request, began: float, latency_s: float) -> None:
+        """One event of several lines: how long the request took, and each step up to its end."""
+        started_at = time.time() - latency_s
+        name = f"Trace[{random.getrandbits(31)}]:"
+        total = f"{latency_s * 1000:.0f}ms"
+        lines = [f"{name} {_what(request)} ({_moment(started_at, date=True)}) (total time: {total}):"]
+        before = began
+        for at, text in request.steps or ():
+            moment = _moment(started_at + at - began)
+            lines.append(f'{name} ---"{text}" {(at - before) * 1000:.0f}ms ({moment})')
+            before = at
+        lines.append(f"{name} [{total}] [{total}] END")
+        self._log.info("{trace}", trace="\n".join(lines))
+
     def _write(self, request: Request, response: Response, latency_s: float) -> None:
-        info = request.info
-        uri = f"{request.path}?{request.query}" if request.query and info and info.is_resource else request.path
         self._log.info(
             'HTTP verb={verb} URI={uri} latency="{latency:.3f}ms" userAgent={agent} '
             'audit-ID="{audit_id}" srcIP="{address}:{port}" resp={code}{acting}',
             verb=shown(request.method),
-            uri=shown(uri),
+            uri=shown(_uri(request)),
             latency=latency_s * 1000,
             agent=shown(request.headers.get("user-agent", "")),
             audit_id=request.audit_id,
@@ -55,6 +82,31 @@ class RequestLog:
             code=response.code,
             acting=_acting(request),
         )
+
+
+def _uri(request: Request) -> str:
+    info = request.info
+    return f"{request.path}?{request.query}" if request.query and info and info.is_resource else request.path
+
+
+def _what(request: Request) -> str:
+    info = request.info
+    verb = info.verb.capitalize() if info is not None and info.is_resource else request.method
+    headers = request.headers
+    return (
+        f'{shown(verb)} url:{shown(request.path)},user-agent:{shown(headers.get("user-agent", ""))},'
+        f'audit-id:{request.audit_id},client:{request.peer.address},accept:{shown(headers.get("accept", ""))}'
+    )
+
+
+def _may_be_slow(request: Request, response: Response) -> bool:
+    """Whether it took as long as others wanted, or as its client did (reference LIMIT-3)."""
+    return response.stream is not None or request.passed_on or request.path.startswith("/debug/pprof/")
+
+
+def _moment(seconds: float, *, date: bool = False) -> str:
+    milliseconds = f".{int(seconds % 1 * 1000):03}"
+    return time.strftime("%d-%b-%Y %H:%M:%S" if date else "%H:%M:%S", time.localtime(seconds)) + milliseconds
 
 
 def _acting(request: Request) -> str:

@@ -192,12 +192,27 @@ def given(config: Config) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes
     """
     if config.tls_cert_file is None or config.tls_private_key_file is None:
         return None
-    chain = files.of_flag("tls-cert-file", files.read_certificates, config.tls_cert_file)
-    if config.tls_private_key_file.absolute().is_relative_to(config.data_dir.absolute()):
-        files.check_private(config.tls_private_key_file)
-    key = files.of_flag("tls-private-key-file", files.read_key, config.tls_private_key_file)
+    flags = "tls-cert-file", "tls-private-key-file"
+    return _read_pair(config, flags, config.tls_cert_file, config.tls_private_key_file)
+
+
+def given_named(config: Config) -> list[tuple[tuple[x509.Certificate, ...], PrivateKeyTypes, tuple[str, ...]]]:
+    """Chain, key and names of each `--tls-sni-cert-key`. Raises ConfigError."""
+    flags = ("tls-sni-cert-key",) * 2
+    return [
+        (*_read_pair(config, flags, each.certificate, each.key), each.names) for each in config.tls_sni_cert_key
+    ]
+
+
+def _read_pair(
+    config: Config, flags: tuple[str, str], certificate: Path, key_file: Path
+) -> tuple[tuple[x509.Certificate, ...], PrivateKeyTypes]:
+    chain = files.of_flag(flags[0], files.read_certificates, certificate)
+    if key_file.absolute().is_relative_to(config.data_dir.absolute()):
+        files.check_private(key_file)
+    key = files.of_flag(flags[1], files.read_key, key_file)
     if not certificates.matches(chain[0], key):
-        raise ConfigError(f"{config.tls_private_key_file}: is not the key of {config.tls_cert_file}")
+        raise ConfigError(f"{key_file}: is not the key of {certificate}")
     return chain, key
 
 

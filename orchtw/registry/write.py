@@ -56,6 +56,11 @@ class Write:
     admitted: bool = False
     own: bool = False
 
+    def step(self, text: str) -> None:
+        """Note a step of the request that this write belongs to, if there is one."""
+        if self.request is not None:
+            self.request.step(text)
+
 
 @attrs.frozen(slots=True)
 class Written:

@@ -103,12 +103,14 @@ class WritePath:
         admission = self._admissions.of(write, "CREATE", obj, None, size)
         if admission is not None:
             await admission.admit()
+            write.step("Admission changed what it wanted to")
         await self._check_grants(write, size, obj, None, admission)
         generated, new, check = await self._run(size, lambda: self._drafts.begin_create(write, obj, admission))
         hold = await self._reserve(write, size, new, None, check)
         try:
             if admission is not None and admission.validates:
                 await admission.validate()
+                write.step("Admission agreed")
             prepared = await self._run(size, lambda: prepared_object(write.target, new))
             if write.dry_run:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
@@ -117,6 +119,7 @@ class WritePath:
             _check_open(stored)  # again: nothing comes into a collection after it was closed
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(stored, op, hold)
+            write.step("Object stored in database")
         finally:
             _end(hold, admission)
         if not outcome.revision:
@@ -191,12 +194,14 @@ class WritePath:
         admission = self._admissions.of(write, "UPDATE", change.wanted, change.shown, size)
         if admission is not None:
             await admission.admit()
+            write.step("Admission changed what it wanted to")
         await self._check_grants(write, size, change.wanted, change.shown, admission)
         new, check = await self._run(size, lambda: self._drafts.begin_update(write, change, admission))
         hold = await self._reserve(write, size, new, old, check)
         try:
             if admission is not None and admission.validates:
                 await admission.validate()
+                write.step("Admission agreed")
             prepared = await self._run(size, lambda: prepared_update(write.target, new, old, live))
             if prepared is None:
                 return Written(live)
@@ -207,6 +212,7 @@ class WritePath:
                 return Written(target.as_written(prepared.entry(live.revision), new))
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(stored, op, hold)
+            write.step("Object stored in database")
         finally:
             _end(hold, admission)
         if not outcome.revision:
@@ -255,6 +261,7 @@ class WritePath:
                 return write.target.as_written(prepared.entry(live.revision), new)
             op = Op(stored.prefix + live.key, prepared.value, live.revision, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(stored, op, hold)
+            write.step("Object stored in database")
         finally:
             if hold is not None:
                 hold.end()
@@ -269,7 +276,9 @@ class WritePath:
             return Outcome(live.revision)
         hold = None if old is None else await self._reserve(write, len(live.raw), None, old, _nothing)
         stored = write.target.stored
-        return await self._commit(stored, Op(stored.prefix + live.key, None, live.revision), hold)
+        outcome = await self._commit(stored, Op(stored.prefix + live.key, None, live.revision), hold)
+        write.step("Object deleted from database")
+        return outcome
 
     async def _check_grants(
         self, write: Write, size: int, wanted: Object, live: Object | None, admission: Admission | None

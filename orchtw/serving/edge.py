@@ -35,6 +35,9 @@ class Channel(Protocol):
     def expire(self, now: float) -> None:
         """Close if a limit has passed at `now` (seconds of the edge's clock)."""
 
+    def take_no_more(self) -> None:
+        """The server is about to stop: close if idle; what is running goes on."""
+
     def wind_down(self) -> None:
         """The server stops: close if idle, end streams in order, let a running request finish."""
 
@@ -43,7 +46,7 @@ class Channel(Protocol):
 
 
 class Edge:
-    """State of one listener.
+    """State of one listener. Of the requests `in_flight`, `streams` have their answer and go on for long.
 
     `now` is the clock's time at the last tick: reading an attribute instead of a clock, and one timer
     instead of one a connection, is what keeps time limits free.
@@ -67,11 +70,13 @@ class Edge:
         self.channels: set[Channel] = set()
         self.compressed = GzipCache()
         self.in_flight = 0
+        self.streams = 0
         self.draining = False
         self._clock = clock
         self._wall = wall
         self._ticks = 0
         self._drained: list[Deferred[None]] = []
+        self._answered: list[Deferred[None]] = []
         self.tick()
 
     def tick(self) -> None:
@@ -104,10 +109,33 @@ class Edge:
     def finished(self) -> None:
         """A request's answer has been handed to its transport, or its client has left."""
         self.in_flight -= 1
+        if self.in_flight == self.streams:
+            self._tell_answered()
         if not self.in_flight:
             waiting, self._drained = self._drained, []
-            for deferred in waiting:
-                deferred.callback(None)
+            _fire(waiting)
+
+    def stream_begun(self) -> None:
+        """A request in flight has become a stream."""
+        self.streams += 1
+        if self.in_flight == self.streams:
+            self._tell_answered()
+
+    def stream_finished(self) -> None:
+        """A stream has ended: as `finished`."""
+        self.streams -= 1
+        self.finished()
+
+    def _tell_answered(self) -> None:
+        if self._answered:
+            waiting, self._answered = self._answered, []
+            _fire(waiting)
+
+    def take_no_more(self) -> None:
+        """Answer what is running and take no more; streams go on (reference OPS-14)."""
+        self.draining = True
+        for channel in list(self.channels):
+            channel.take_no_more()
 
     def wind_down(self) -> None:
         """Answer what is running and take no more: idle connections close, streams end in order."""
@@ -122,8 +150,19 @@ class Edge:
 
     def drain(self) -> Deferred[None]:
         """Fires when no request is in flight."""
-        if not self.in_flight:
-            return succeed(None)
-        deferred: Deferred[None] = Deferred(self._drained.remove)
-        self._drained.append(deferred)
-        return deferred
+        return succeed(None) if not self.in_flight else _waiting(self._drained)
+
+    def answered(self) -> Deferred[None]:
+        """Fires when nothing but streams is in flight."""
+        return succeed(None) if self.in_flight == self.streams else _waiting(self._answered)
+
+
+def _waiting(line: list[Deferred[None]]) -> Deferred[None]:
+    deferred: Deferred[None] = Deferred(lambda each: line.remove(each) if each in line else None)
+    line.append(deferred)
+    return deferred
+
+
+def _fire(waiting: list[Deferred[None]]) -> None:
+    for deferred in waiting:
+        deferred.callback(None)

@@ -47,7 +47,7 @@ class HTTPChannel(Answering):
 
     # Defaults live on the class: an idle connection pays only for what differs.
     _phase = HANDSHAKE
-    _lost = _advancing = _counted = _reading_paused = _ended = _screened = _patient = False
+    _lost = _advancing = _counted = _streaming = _reading_paused = _ended = _screened = _patient = False
     _task: Coroutine[Any, Any, Response] | None = None
     _waiting: Deferred[Any] | None = None
     _stream: StreamBody | None = None
@@ -319,7 +319,7 @@ class HTTPChannel(Answering):
             self._write_upgrade(response)
             return
         framing = self._edge.date_line
-        if not self._flags & KEEP_ALIVE or self._retired or self._edge.draining:
+        if not self._flags & KEEP_ALIVE or self._retired or self._edge.draining or response.last:
             self._flags &= ~KEEP_ALIVE
             framing += "Connection: close\r\n"
         elif self._flags & HTTP10:
@@ -346,6 +346,8 @@ class HTTPChannel(Answering):
             return
         self._request = None
         self._stream = stream
+        self._streaming = True
+        self._edge.stream_begun()
         self._patient = response.patient
         if response.patient:
             self.transport.be_patient()
@@ -429,7 +431,11 @@ class HTTPChannel(Answering):
     def _uncount(self) -> None:
         if self._counted:
             self._counted = False
-            self._edge.finished()
+            if self._streaming:
+                self._streaming = False
+                self._edge.stream_finished()
+            else:
+                self._edge.finished()
 
     def _tell_end(self, ending: Ending) -> None:
         response, self._sending = self._sending, None
@@ -470,6 +476,11 @@ class HTTPChannel(Answering):
                 self._close()
         elif self._phase == HANDSHAKE and age > limits.handshake_s:
             transport.abortConnection()
+
+    def take_no_more(self) -> None:
+        """Close if idle; a running request is answered with `Connection: close`, a stream goes on."""
+        if self._stream is None:
+            self.wind_down()
 
     def wind_down(self) -> None:
         """Close if idle; end a stream in order; a running request is answered with `Connection: close`."""

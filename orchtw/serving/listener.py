@@ -43,15 +43,18 @@ class HTTPFactory(Factory):
         return HTTPChannel(self.edge)
 
 
-def bind(address: str, port: int) -> socket.socket:
+def bind(address: str, port: int, *, shared: bool = False) -> socket.socket:
     """A listening socket; its port is known before anything serves it, and `port` 0 picks a free one.
 
-    `address` is an IPv4 or IPv6 address. Raises ConfigError, one line, when it cannot be had.
+    `address` is an IPv4 or IPv6 address. A `shared` port may be listened on by several servers. Raises ConfigError,
+    one line, when it cannot be had.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         bound.bind((address, port))
         bound.listen(BACKLOG)
         bound.setblocking(False)
@@ -123,6 +126,13 @@ class Listener(Service):
     def failed_handshakes(self) -> int:
         """Connections that did not get through TLS."""
         return self._listening.failed_handshakes
+
+    async def finish_requests(self) -> bool:
+        """Wait until nothing but streams is in flight; whether that was so before `grace_s` had passed."""
+        answered = await self._in_time(self.edge.answered(), self._grace_s)
+        if not answered:
+            self._grace_s = _CLOSE_S
+        return answered
 
     def drain(self) -> Deferred[None]:
         """Fires when no request is in flight; streams count as requests."""

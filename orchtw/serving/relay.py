@@ -64,6 +64,7 @@ class Relay(Protocol):
         self.transport = transport
         self._edge.channels.add(self)
         self._edge.in_flight += 1
+        self._edge.stream_begun()
         transport.be_patient()
         self._exchange.transport.registerProducer(_Reading(transport), True)
         transport.registerProducer(_Sending(self._exchange), True)
@@ -120,6 +121,9 @@ class Relay(Protocol):
     def distrust(self) -> None:
         """What was begun goes on."""
 
+    def take_no_more(self) -> None:
+        """What was begun goes on."""
+
     def wind_down(self) -> None:
         """The server stops: both sides are closed."""
         self._leave(Ending.ABORTED)
@@ -132,7 +136,7 @@ class Relay(Protocol):
         self.transport.unregisterProducer()
         self.transport.loseConnection()
         self._response.end(ending)
-        self._edge.finished()
+        self._edge.stream_finished()
 
 
 @implementer(IPushProducer)

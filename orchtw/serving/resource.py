@@ -131,6 +131,8 @@ class _Exchange:
         web.responseHeaders.removeHeader(b"content-type")
         if response.content_type:
             web.setHeader(b"content-type", response.content_type.encode("latin-1"))
+        if response.last:
+            web.setHeader(b"connection", b"close")
         for name, value in response.headers:
             web.responseHeaders.addRawHeader(name.encode("latin-1"), value.encode("latin-1"))
         if response.stream is not None:

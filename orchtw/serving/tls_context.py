@@ -22,6 +22,7 @@ from OpenSSL import SSL, crypto
 from orchtw.cipher_suites import openssl_names
 from orchtw.errors import ConfigError
 from orchtw.request import UNREADABLE, UnreadableCertificate
+from orchtw.serving.server_names import NamedPair, ServerNames
 
 # Flag values of the reference server; what is older than TLS 1.2 is not offered at all.
 MIN_VERSIONS = {"VersionTLS12": SSL.TLS1_2_VERSION, "VersionTLS13": SSL.TLS1_3_VERSION}
@@ -55,6 +56,7 @@ class TLSOptions:
 
     `certificates` is the chain, the server's own first. Without `client_cas` no client certificate is asked for.
     Certificates of the `announced_cas` are asked for as well, and verified by others than TLS.
+    `named` are for clients that ask for their names.
     `min_version` is a key of MIN_VERSIONS; `cipher_suites` are IANA names for TLS 1.2, empty = safe defaults.
     """
 
@@ -62,6 +64,7 @@ class TLSOptions:
     key: PrivateKeyTypes
     client_cas: tuple[x509.Certificate, ...] = ()
     announced_cas: tuple[x509.Certificate, ...] = ()
+    named: tuple[NamedPair, ...] = ()
     min_version: str = "VersionTLS12"
     cipher_suites: tuple[str, ...] = ()
 
@@ -90,7 +93,7 @@ class ServingTLS:
 
     def reload(self, options: TLSOptions) -> None:
         """Use `options` for the connections to come; when that fails (ConfigError), the old context stays."""
-        self.context = build_context(options)
+        self.context = _with_names(build_context(options), options)
         self._options = options
 
     @property
@@ -123,11 +126,25 @@ class ServingTLS:
         context = connection.get_context()
         if verified(connection):
             context.believed.add(digest)
-            if len(context.believed) >= BELIEVED and context is self.context:
+            if len(context.believed) >= BELIEVED and context.believed is self.context.believed:
                 self.renew()
             return True
         # A handshake that is not a resumed one verifies what it is shown.
         return connection.get_app_data() is None and digest in context.believed
+
+
+def _with_names(context: ServingContext, options: TLSOptions) -> ServingContext:
+    """The context, which hands clients over to others that ask for other names. Raises ConfigError."""
+    if not options.named:
+        return context
+    pairs = []
+    for pair in options.named:
+        own = attrs.evolve(options, certificates=pair.certificates, key=pair.key, named=())
+        other = build_context(own)
+        other.believed = context.believed
+        pairs.append((pair, other))
+    context.set_tlsext_servername_callback(ServerNames(pairs).choose)
+    return context
 
 
 def build_context(options: TLSOptions) -> ServingContext:

@@ -107,6 +107,7 @@ class WebSocket(Protocol):
         self.transport = transport
         self._edge.channels.add(self)
         self._edge.in_flight += 1
+        self._edge.stream_begun()
         if self._stream is not None:
             self._stream.start(self)
         if received:
@@ -188,7 +189,7 @@ class WebSocket(Protocol):
         self._closing = True
         if not self._left:
             self._left = True
-            self._edge.finished()
+            self._edge.stream_finished()
         self.transport.loseConnection()
 
     def _end_stream(self, ending: Ending) -> None:
@@ -211,7 +212,7 @@ class WebSocket(Protocol):
         self._end_stream(ending_of(reason))
         if not self._left:
             self._left = True
-            self._edge.finished()
+            self._edge.stream_finished()
 
     # Time and shutdown
 
@@ -245,6 +246,9 @@ class WebSocket(Protocol):
             transport.abortConnection()
 
     def distrust(self) -> None:
+        """What was begun goes on."""
+
+    def take_no_more(self) -> None:
         """What was begun goes on."""
 
     def wind_down(self) -> None:

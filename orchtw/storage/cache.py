@@ -127,6 +127,11 @@ class Cacher:
             self._ticking.cancel()
         self.freshness.stop()
 
+    @property
+    def delivered(self) -> bool:
+        """Whether every watcher has been written all that has happened."""
+        return all(cache.dispatcher.delivered for cache in self._caches.values())
+
     def end_watches(self) -> None:
         """End all watches normally, those that are about to start too: the server is shutting down."""
         for cache in self._caches.values():

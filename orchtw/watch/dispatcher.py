@@ -41,6 +41,11 @@ class Dispatcher:
         """How many groups there are."""
         return len(self._groups)
 
+    @property
+    def delivered(self) -> bool:
+        """Whether every watcher has been written all that has happened."""
+        return not (self._dirty or self._flushing or any(group.behind for group in self._groups.values()))
+
     def members(self) -> tuple[int, int]:
         """How many watchers there are, and how many of them are behind."""
         groups = self._groups.values()

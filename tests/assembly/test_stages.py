@@ -15,6 +15,7 @@ from orchtw.config import Config
 from orchtw.errors import StatusError
 from orchtw.filters.chain import ORDER, line
 from orchtw.filters.max_in_flight import MaxInFlight
+from orchtw.filters.shutting_down import Doors
 from orchtw.flowcontrol.stats import InFlight
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
@@ -22,6 +23,7 @@ from orchtw.metrics.requests import RequestMetrics
 from orchtw.naming import Naming
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
+from orchtw.verbosity import Verbosity
 
 
 async def handler(_request: Request) -> Response:
@@ -44,6 +46,8 @@ class TableTests(SynchronousTestCase):
             authenticator=Authenticators([], anonymous=True),
             authorizer=Authorizers([]),
             origins=AllowedOrigins(config.cors_allowed_origins),
+            doors=Doors(),
+            verbosity=Verbosity(),
             limiting=MaxInFlight(0, 0, "", InFlight(), Clock().seconds),
             refuse=refuse,
             requests=RequestMetrics(Registry(), lambda *_names: None),
@@ -61,5 +65,6 @@ class TableTests(SynchronousTestCase):
     def test_flags(self) -> None:
         """Stages that the flags do without are not there."""
         least = set(self.places())
-        self.assertEqual(set(self.places(v=3)) - least, {"request-log"})
+        self.assertEqual(set(self.places(goaway_chance=0.01)) - least, {"goaway"})
+        self.assertEqual(set(self.places(shutdown_send_retry_after=True)) - least, {"shutdown"})
         self.assertEqual(set(self.places(cors_allowed_origins=("//a$",))) - least, {"cors"})

@@ -23,7 +23,7 @@ from tests.end_to_end.client import Answer, Client, tls_context
 reactor: Any = installed_reactor
 
 NO_KUBECTL = None if kubectl.find() else "kubectl is not on the PATH (Debian package kubernetes-client): not run"
-TRACEBACKS = ("Traceback", "Unhandled", "CRITICAL")
+TRACEBACKS = ("Traceback", "Unhandled")
 
 _numbers = count(1)
 _shared: dict[tuple[str, ...], ServerProcess] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -10,7 +11,9 @@ from twisted.logger import LogEvent, formatEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.filters.request_log import LONGEST, RequestLog, shown
-from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
+from orchtw.request import MOST_STEPS, Peer, Request, RequestInfo, Response, UserInfo
+from orchtw.verbosity import Verbosity
+from tests.serving.edge_doubles import RecordedStream
 
 
 class RequestLogTests(SynchronousTestCase):
@@ -18,13 +21,22 @@ class RequestLogTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.clock = Clock()
+        self.verbosity = 3
+        self.taken_s = 0.012
+        self.stream: RecordedStream | None = None
 
     async def proceed(self, _request: Request) -> Response:
-        """The rest of the line takes 12 ms."""
-        self.clock.advance(0.012)
-        return Response()
+        """The rest of the line takes its time."""
+        self.clock.advance(self.taken_s)
+        return Response(stream=self.stream)
 
     def line(self, **more: Any) -> str:
+        """The one line that is logged."""
+        (line,) = self.lines(**more)
+        return line
+
+    def lines(self, **more: Any) -> list[str]:
+        """All that is logged of a request."""
         lines: list[str] = []
 
         def observe(event: LogEvent) -> None:
@@ -34,11 +46,41 @@ class RequestLogTests(SynchronousTestCase):
         try:
             request = Request(**{"method": "GET", "path": "/x", "peer": Peer(address="1.2.3.4", port=5), **more})
             request.audit_id = "mine"
-            self.successResultOf(Deferred.fromCoroutine(RequestLog(self.clock).handle(request, self.proceed)))
+            stage = RequestLog(Verbosity(self.verbosity), self.clock.seconds)
+            self.successResultOf(Deferred.fromCoroutine(stage.handle(request, self.proceed)))
         finally:
             globalLogPublisher.removeObserver(observe)
-        (line,) = lines
-        return line
+        return lines
+
+    def test_slow(self) -> None:
+        """A request of half a second and more is traced, with its steps, at any verbosity (reference OPS-26)."""
+        self.verbosity, self.taken_s = 0, 0.499
+        self.assertEqual(self.lines(), [])
+        self.taken_s = 0.7
+        info = RequestInfo(is_resource=True, verb="create", path="/x")
+        trace = self.line(info=info, steps=[(0.5 + self.clock.seconds(), 'Object "stored"')])
+        name = trace.partition(":")[0]
+        first, step, last = trace.split("\n")
+        what = 'url:"/x",user-agent:"",audit-id:mine,client:1.2.3.4,accept:""'
+        self.assertTrue(first.startswith(f'{name}: "Create" {what} ('), first)
+        self.assertTrue(first.endswith(" (total time: 700ms):"), first)
+        self.assertRegex(step, rf'^{re.escape(name)}: ---"Object "stored"" 500ms \(\d\d:\d\d:\d\d\.\d\d\d\)$')
+        self.assertEqual(last, f"{name}: [700ms] [700ms] END")
+
+    def test_may_be_slow(self) -> None:
+        """What lasts as long as others want is not traced."""
+        self.verbosity, self.taken_s = 0, 30.0
+        self.assertEqual(self.lines(path="/debug/pprof/profile"), [])
+        self.assertEqual(self.lines(passed_on=True), [])
+        self.stream = RecordedStream()
+        self.assertEqual(self.lines(), [])
+
+    def test_steps(self) -> None:
+        """A request keeps so many of its steps."""
+        request = Request(method="GET", path="/", peer=Peer(address="", port=0))
+        for _ in range(MOST_STEPS + 1):
+            request.step("again")
+        self.assertEqual(len(request.steps or ()), MOST_STEPS)
 
     def test_line(self) -> None:
         """The line of an ordinary request (reference OPS-18)."""

@@ -15,9 +15,10 @@ from bench.http1 import Connection, Endpoint
 from tests.fuzz.surface import Surface
 
 _PAGE_ITEMS = 3
-_ENTRY = re.compile(r"^(?=\d{4}-\d\d-\d\dT)", re.MULTILINE)
+_ENTRY = re.compile(r"^(?=[IWEF]\d{4} \d\d:)", re.MULTILINE)
+_CRITICAL = "F"
 _FAILED = re.compile(r"request (\S+) failed: ")
-_TROUBLE = ("Traceback (most recent call last)", "Unhandled ", "#critical]")
+_TROUBLE = ("Traceback (most recent call last)", "Unhandled ")
 
 
 class Log:
@@ -39,7 +40,8 @@ class Log:
         found = []
         for entry in _ENTRY.split(new):
             failed = _FAILED.search(entry)
-            if any(word in entry for word in _TROUBLE) and not (failed and failed[1] in answered):
+            trouble = entry.startswith(_CRITICAL) or any(word in entry for word in _TROUBLE)
+            if trouble and not (failed and failed[1] in answered):
                 found.append(entry)
         return found
 

@@ -419,6 +419,52 @@ class UpgradeTests(SynchronousTestCase):
         self.assertEqual(wire.send(self.REQUEST + GET), ok(b"/one") * 2)
 
 
+class LastAnswerTests(SynchronousTestCase):
+    def test_last(self) -> None:
+        """Behind an answer that is the last the connection closes; what was asked after it is not answered."""
+        wire = Wire(answering(Response(body=b"1", last=True)))
+        self.assertEqual(wire.send(GET + GET), ok(b"1", CLOSE))
+        self.assertTrue(wire.closed)
+
+
+class TakeNoMoreTests(SynchronousTestCase):
+    """The end, while watches still go on (reference OPS-14)."""
+
+    def test_idle(self) -> None:
+        """An idle connection closes, and nothing needs an answer."""
+        wire = Wire()
+        wire.edge.take_no_more()
+        self.assertTrue(wire.closed)
+        self.successResultOf(wire.edge.answered())
+
+    def test_running(self) -> None:
+        """A running request is waited for, and its answer is the connection's last."""
+        app = Waiting()
+        wire = Wire(app)
+        wire.send(GET)
+        wire.edge.take_no_more()
+        answered = wire.edge.answered()
+        self.assertNoResult(answered)
+        app.waits[0].callback(Response(body=b"1"))
+        self.assertEqual(wire.transport.taken(), ok(b"1", CLOSE))
+        self.successResultOf(answered)
+
+    def test_stream(self) -> None:
+        """A stream goes on and is not waited for; it is counted until it ends."""
+        app = Waiting()
+        wire = Wire(app)
+        wire.send(GET)
+        answered = wire.edge.answered()
+        self.assertNoResult(answered)
+        stream = RecordedStream()
+        app.waits[0].callback(Response(stream=stream))
+        self.successResultOf(answered)
+        wire.edge.take_no_more()
+        self.assertEqual((stream.lost, wire.edge.streams, wire.closed), (0, 1, False))
+        wire.edge.wind_down()
+        self.assertEqual((stream.lost, wire.edge.streams, wire.edge.in_flight, wire.closed), (1, 0, 0, True))
+
+
 class WindDownTests(SynchronousTestCase):
     def test_idle(self) -> None:
         """An idle connection closes."""

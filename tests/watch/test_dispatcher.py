@@ -66,6 +66,22 @@ class DispatcherTests(SynchronousTestCase):
         watched.flush()
         self.assertEqual([len(sink.writes) for sink in sinks], [int(number == 7) for number in range(1000)])
 
+    def test_delivered(self) -> None:
+        """All is delivered once it has been written to everybody, those who are behind included."""
+        watched = Watched()
+        watcher, _ = watched.watch()
+        self.assertTrue(watched.dispatcher.delivered)
+        watched.put("ns/a")
+        self.assertFalse(watched.dispatcher.delivered)
+        watched.flush()
+        self.assertTrue(watched.dispatcher.delivered)
+        watcher.pause()
+        watched.put("ns/a")
+        watched.flush()
+        self.assertFalse(watched.dispatcher.delivered)
+        watcher.resume()
+        self.assertTrue(watched.dispatcher.delivered)
+
     def test_groups_end_with_their_last_member(self) -> None:
         """A group lives as long as it has members, and leaves nothing in the index."""
         watched = Watched()

@@ -1,0 +1,46 @@
+"""`--tls-sni-cert-key`: certificates for clients that ask for certain names (reference REQ-26)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import attrs
+
+from orchtw.flags import Kind
+
+
+@attrs.frozen(slots=True)
+class NamedCertificate:
+    """The files of a certificate and its key; `names` say for whom they are, if not the certificate itself."""
+
+    certificate: Path
+    key: Path
+    names: tuple[str, ...] = ()
+
+    def rooted(self, folder: Path) -> NamedCertificate:
+        """The same with paths taken from `folder`."""
+        return attrs.evolve(self, certificate=folder / self.certificate, key=folder / self.key)
+
+    def __str__(self) -> str:
+        pair = f"{self.certificate},{self.key}"
+        return f"{pair}:{','.join(self.names)}" if self.names else pair
+
+
+def _named(text: str) -> NamedCertificate:
+    """`file,file` or `file,file:name,name`. Raises ValueError."""
+    pair, colon, names = text.partition(":")
+    paths = [path.strip() for path in pair.split(",")]
+    if len(paths) != 2 or not all(paths):
+        raise ValueError("expected comma separated certificate and key file paths")
+    given = tuple(name.strip().lower() for name in names.split(",")) if colon else ()
+    if not all(given):
+        raise ValueError("empty domain name")
+    return NamedCertificate(Path(paths[0]), Path(paths[1]), given)
+
+
+def _all(texts: Sequence[str]) -> tuple[NamedCertificate, ...]:
+    return tuple(_named(text) for text in texts if text)
+
+
+NAMED_CERTIFICATES = Kind("namedCertKey", _all, lambda pairs: ";".join(map(str, pairs)))

@@ -1,0 +1,59 @@
+"""Flags of the release that mean nothing here, or will not for long: they are taken, and the log says so
+(reference FLAG-14, FLAG-15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from orchtw.flags import BOOLEAN, DURATION, INTEGER, LIST, PATH, TEXT, Flag, Kind
+
+SECTION: Final = "Without effect"
+
+_HTTP1: Final = "HTTP/2 is not offered."
+_MEMORY: Final = "All objects are kept at hand."
+_OWN_STORE: Final = "The store looks after that itself."
+
+_WITHOUT_EFFECT: Final[tuple[tuple[str, Kind, Any, str], ...]] = (
+    ("cert-dir", PATH, None, "Certificates that are made lie in --data-dir."),
+    ("external-hostname", TEXT, "", "URLs name --advertise-address."),
+    ("http2-max-streams-per-connection", INTEGER, 0, _HTTP1),
+    ("permit-address-sharing", BOOLEAN, False, "That is always so."),
+    ("contention-profiling", BOOLEAN, False, "There is one thread that matters."),
+    ("watch-cache", BOOLEAN, True, _MEMORY),
+    ("watch-cache-sizes", LIST, (), _MEMORY),
+    ("default-watch-cache-size", INTEGER, 100, _MEMORY),
+    ("delete-collection-workers", INTEGER, 1, "Objects are deleted one after the other, without waiting."),
+    ("storage-media-type", TEXT, "application/vnd.orch.protobuf", _OWN_STORE),
+    ("etcd-count-metric-poll-period", DURATION, 60.0, "Objects are counted as they come and go."),
+    ("etcd-db-metric-poll-interval", DURATION, 30.0, _OWN_STORE),
+    ("lease-reuse-duration-seconds", INTEGER, 60, _OWN_STORE),
+    ("apiserver-count", INTEGER, 1, "Servers are counted by their leases."),
+    ("endpoint-reconciler-type", TEXT, "lease", "Servers are counted by their leases."),
+    ("aggregator-reject-forwarding-redirect", BOOLEAN, True, "Redirects of aggregated servers are always refused."),
+    ("max-connection-bytes-per-sec", INTEGER, 0, "Connections to node agents and backends take what both sides can."),
+    ("use-service-account-credentials", BOOLEAN, False, "Controllers that run inside have users of their own."),
+)
+_DEPRECATED: Final = {
+    "admission-control": "Use --enable-admission-plugins or --disable-admission-plugins instead. "
+    "Will be removed in a future version.",
+    "enable-logs-handler": "This flag will be removed in a future version.",
+}
+
+
+def flags_without_effect() -> tuple[Flag, ...]:
+    """They are in `--help`, with the release's defaults and what stands in their place."""
+    return tuple(
+        Flag(name=name, kind=kind, default=default, help=why, section=SECTION)
+        for name, kind, default, why in _WITHOUT_EFFECT
+    )
+
+
+def notes_on(given: Iterable[str]) -> tuple[str, ...]:
+    """What the log says at the start of the flags that were given."""
+    names = set(given)
+    return (
+        *(f"Flag --{name} has no effect: {why}" for name, _, _, why in _WITHOUT_EFFECT if name in names),
+        *(f"Flag --{name} has been deprecated, {why}" for name, why in _DEPRECATED.items() if name in names),
+    )

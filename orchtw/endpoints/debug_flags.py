@@ -1,0 +1,48 @@
+"""`/debug/flags/`: what can be set while the server runs (reference OPS-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from orchtw.endpoints.paths import TEXT
+from orchtw.request import Request, Response
+from orchtw.verbosity import Verbosity
+
+PATH: Final = "/debug/flags"
+_V: Final = f"{PATH}/v"
+_DIGITS: Final = 6
+_NO_SNIFF = ("X-Content-Type-Options", "nosniff")
+
+
+class DebugFlags:
+    """The verbosity of the log; its paths are not in the index, as the original's are not."""
+
+    methods = frozenset({"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"})
+
+    def __init__(self, verbosity: Verbosity) -> None:
+        self._verbosity = verbosity
+
+    def paths(self) -> Iterable[str]:
+        """None are shown."""
+        return ()
+
+    def aliases(self) -> Iterable[tuple[str, str]]:
+        """The list of flags and the one flag."""
+        return ((PATH, PATH), (f"{PATH}/", PATH), (_V, _V))
+
+    async def handle(self, request: Request, path: str) -> Response:
+        """PUT sets the flag; nothing else is done with it."""
+        if path == PATH:
+            return _plain(f"{_V}\n")
+        if request.method != "PUT":
+            return _plain("unsupported http method", 406)
+        text = request.body[: _DIGITS + 1].decode("latin-1")
+        if not text.isascii() or not text.isdigit() or len(text) > _DIGITS:
+            return _plain(f"failed set klog.logging.verbosity {ascii(text)[1:-1]}: invalid syntax", 400)
+        self._verbosity.level = int(text)
+        return _plain(f"successfully set klog.logging.verbosity to {text}")
+
+
+def _plain(text: str, code: int = 200) -> Response:
+    return Response(code=code, content_type=TEXT, body=text.encode(), headers=[_NO_SNIFF])

@@ -1,0 +1,175 @@
+"""`/debug/pprof/`: what the process is doing and what it holds (reference OPS-27)."""
+
+from __future__ import annotations
+
+import gc
+import heapq
+import html
+import sys
+import threading
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.threads import deferToThreadPool
+from twisted.python.failure import Failure
+
+from orchtw.endpoints.paths import TEXT
+from orchtw.endpoints.sampling import Sampler
+from orchtw.request import Request, Response
+
+PATH: Final = "/debug/pprof/"
+LONGEST_S: Final = 300
+USUAL_S: Final = 30
+MOST_LINES: Final = 200
+_DIGITS: Final = 9
+_NO_SNIFF = ("X-Content-Type-Options", "nosniff")
+
+ABOUT: Final = {
+    "cmdline": "The command line of this process.",
+    "goroutine": "The stack of each thread.",
+    "heap": "Objects by type, and the memory of the process.",
+    "profile": f"Stacks sampled for ?seconds= ({USUAL_S}), as lines for flame graphs.",
+    "reactor": "What the reactor waits for: timers, sockets, threads.",
+    "threads": "The stack of each thread.",
+}
+
+
+class Profiling:
+    """Answers the index and what it lists. What takes long is done by one thread at a time, never by the reactor.
+
+    Its paths are not in the server's index, as the original's are not.
+    """
+
+    methods = frozenset({"GET", "POST"})
+
+    def __init__(self, reactor: Any) -> None:
+        self._reactor = reactor
+        self._busy = False
+        self._made: dict[str, Callable[[], bytes]] = {
+            "cmdline": lambda: "\0".join(sys.argv).encode("utf-8", "surrogateescape"),
+            "goroutine": stacks,
+            "threads": stacks,
+            "reactor": lambda: waiting_of(reactor),
+        }
+
+    def paths(self) -> Iterable[str]:
+        """None are shown."""
+        return ()
+
+    def aliases(self) -> Iterable[tuple[str, str]]:
+        """The index, and a path for each profile."""
+        return ((PATH.rstrip("/"), PATH), (PATH, PATH), *((PATH + name, PATH + name) for name in ABOUT))
+
+    async def handle(self, request: Request, path: str) -> Response:
+        """One profile, or the list of them."""
+        name = path.removeprefix(PATH)
+        if not name:
+            return Response(content_type="text/html; charset=utf-8", body=_index(), headers=[_NO_SNIFF])
+        if name in self._made:
+            return _plain(self._made[name]())
+        if self._busy:
+            return _plain(b"Could not enable CPU profiling: cpu profiling already in use\n", 500)
+        if name == "heap":
+            return _plain(await self._in_thread(held))
+        seconds = _seconds(request.param("seconds"))
+        if seconds > LONGEST_S:
+            return _plain(b"profile duration exceeds the most, %d seconds\n" % LONGEST_S, 400)
+        sampler = Sampler(seconds)
+        return _plain(await self._in_thread(sampler.run, sampler.stop))
+
+    def _in_thread(self, work: Callable[[], bytes], stop: Callable[[], None] = lambda: None) -> Deferred[bytes]:
+        """Work in a thread; a client that leaves stops it, and so does the server's end. Then others may ask."""
+        self._busy = True
+        answer: Deferred[bytes] = Deferred(lambda _: stop())
+        triggers: list[Any] = []
+
+        def at_shutdown() -> None:
+            triggers.clear()
+            stop()
+
+        def ended(result: bytes | Failure) -> None:
+            self._busy = False
+            if triggers:
+                self._reactor.removeSystemEventTrigger(triggers.pop())
+            if not answer.called:
+                answer.callback(result)
+
+        triggers.append(self._reactor.addSystemEventTrigger("before", "shutdown", at_shutdown))
+        deferToThreadPool(self._reactor, self._reactor.getThreadPool(), work).addBoth(ended)
+        return answer
+
+
+def stacks() -> bytes:
+    """The stack of each thread, innermost call last."""
+    names = {each.ident: each.name for each in threading.enumerate()}
+    found = list(sys._current_frames().items())
+    parts = [f"threads: {len(found)}\n"]
+    for thread, frame in found:
+        parts.append(f"\n{names.get(thread, 'thread')} [{thread}]:\n")
+        calls = list(islice(traceback.walk_stack(frame), MOST_LINES))[::-1]
+        parts += [f"  {call.f_code.co_filename}:{line} {call.f_code.co_qualname}\n" for call, line in calls]
+    return "".join(parts).encode("utf-8", "replace")
+
+
+def held() -> bytes:
+    """The process' memory in pages, the collector's state, and the objects that it follows, by type.
+
+    Objects that have lived since the start are out of its sight; theirs is only the number.
+    """
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        size, resident, shared = statm.read().split()[:3]
+    lines = [
+        f"pages: size {size}, resident {resident}, shared {shared}\n",
+        f"collector: counts {gc.get_count()}, thresholds {gc.get_threshold()}, frozen {gc.get_freeze_count()}\n",
+        *(f"generation {number}: {stats}\n" for number, stats in enumerate(gc.get_stats())),
+    ]
+    kinds = Counter(map(type, gc.get_objects()))
+    lines.append(f"objects: {kinds.total()}\n")
+    lines += [f"{count:>9} {kind.__module__}.{kind.__qualname__}\n" for kind, count in kinds.most_common(MOST_LINES)]
+    return "".join(lines).encode("utf-8", "replace")
+
+
+def waiting_of(reactor: Any) -> bytes:
+    """What the reactor waits for: how much of each kind, and the timers that are due next."""
+    now = reactor.seconds()
+    calls = reactor.getDelayedCalls()
+    pool = reactor.getThreadPool()
+    lines = [
+        f"timers: {len(calls)}\n",
+        f"readers: {len(reactor.getReaders())}\n",
+        f"writers: {len(reactor.getWriters())}\n",
+        f"threads: {len(pool.working)} of {pool.max} working, {len(pool.waiters)} waiting\n\n",
+    ]
+    for call in heapq.nsmallest(MOST_LINES, calls, key=_due):
+        function = getattr(call, "func", None)
+        lines.append(f"{_due(call) - now:>12.3f} s {_function(function)}\n")
+    return "".join(lines).encode("utf-8", "replace")
+
+
+def _due(call: IDelayedCall) -> float:
+    return float(call.getTime())
+
+
+def _function(function: object) -> str:
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    return f"{getattr(function, '__module__', '')}.{name}"
+
+
+def _seconds(text: str) -> int:
+    """What is no number of one or more means the usual time."""
+    usable = text.isascii() and text.isdigit() and len(text) <= _DIGITS
+    return (int(text) if usable else 0) or USUAL_S
+
+
+def _index() -> bytes:
+    items = "".join(f'<li><a href="{name}">{name}</a>: {html.escape(text)}</li>\n' for name, text in ABOUT.items())
+    return f"<html>\n<head><title>{PATH}</title></head>\n<body>\n<ul>\n{items}</ul>\n</body>\n</html>\n".encode()
+
+
+def _plain(body: bytes, code: int = 200) -> Response:
+    return Response(code=code, content_type=TEXT, body=body, headers=[_NO_SNIFF])

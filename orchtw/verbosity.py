@@ -1,0 +1,45 @@
+"""How much is logged: `-v`, `--vmodule`, and what was set since (reference OPS-19)."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Final
+
+REQUESTS: Final = 3
+"""The least verbosity that logs every request."""
+
+DETAILS: Final = 4
+"""The least verbosity that logs what only helps to look for mistakes."""
+
+
+class Verbosity:
+    """The `level` of all modules, but for those whose name or last part fits one of the patterns in `modules`."""
+
+    def __init__(self, level: int = 0, modules: tuple[tuple[str, int], ...] = ()) -> None:
+        self._level = level
+        self._modules = modules
+        self._found: dict[str, int] = {}
+
+    @property
+    def level(self) -> int:
+        """The level where no pattern fits."""
+        return self._level
+
+    @level.setter
+    def level(self, level: int) -> None:
+        self._level = level
+        self._found.clear()
+
+    def of(self, module: str) -> int:
+        """The level of a module, such as `orchtw.filters.request_log`; the first pattern that fits counts."""
+        found = self._found.get(module)
+        if found is None:
+            found = self._found[module] = self._find(module)
+        return found
+
+    def _find(self, module: str) -> int:
+        last = module.rpartition(".")[2]
+        for pattern, level in self._modules:
+            if fnmatchcase(last, pattern) or fnmatchcase(module, pattern):
+                return level
+        return self._level
