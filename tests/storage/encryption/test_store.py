@@ -14,7 +14,6 @@ from orchtw.errors import InternalError
 from orchtw.storage.encryption.aes import AesCbc, AesGcm
 from orchtw.storage.encryption.identity import Identity
 from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
-from orchtw.storage.encryption.secretbox import SecretBoxProvider
 from orchtw.storage.encryption.store import EncryptedStore
 from orchtw.storage.encryption.transformer import Transformer, Transformers
 from orchtw.storage.interface import Change, Op, Store
@@ -78,19 +77,9 @@ class ConformanceCase(StoreConformance):
         return over(inner, *self.providers())
 
 
-class CbcTests(ConformanceCase, TestCase):
-    def providers(self) -> Sequence[Provider]:
-        return [AesCbc("a", KEYS[32])]
-
-
-class GcmTests(ConformanceCase, TestCase):
+class SealedStoreTests(ConformanceCase, TestCase):
     def providers(self) -> Sequence[Provider]:
         return [AesGcm("a", KEYS[16])]
-
-
-class SecretBoxTests(ConformanceCase, TestCase):
-    def providers(self) -> Sequence[Provider]:
-        return [SecretBoxProvider("a", KEYS[32])]
 
 
 class DistantTests(ConformanceCase, TestCase):
