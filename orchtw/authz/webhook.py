@@ -14,11 +14,12 @@ from twisted.logger import Logger
 from orchtw.authn.shared_calls import SharedCalls
 from orchtw.authz.decision import Decision, Host, Rules
 from orchtw.authz.remembered import Remembered
-from orchtw.authz.webhook_review import BadAnswer, decision_of, review, spec_of
+from orchtw.authz.webhook_review import decision_of, review, spec_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.objects import Object
 from orchtw.outbound import retries
+from orchtw.outbound.answers import BadAnswer
 from orchtw.outbound.caller import CallFailed
 from orchtw.outbound.kubeconfig import load
 from orchtw.request import RequestInfo, UserInfo

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from orchtw.authz.decision import ALLOWED, NO_OPINION, Decision
 from orchtw.objects import Object
+from orchtw.outbound.answers import answered, check_type, field
 from orchtw.request import RequestInfo, UserInfo
-from orchtw.rules.causes import go_quote
 
 KIND: Final = "SubjectAccessReview"
 _GROUPS: Final = {"v1beta1": "group", "v1": "groups"}
 """How versions call the groups."""
 
-_SHOWN: Final = 200
 _BOTH: Final = "webhook subject access review returned both allow and deny response"
-
-
-class BadAnswer(Exception):
-    """An answer that is no review; the text says why."""
 
 
 def spec_of(user: UserInfo, info: RequestInfo, version: str) -> Object:
@@ -60,30 +55,13 @@ def review(spec: Object, api_version: str) -> bytes:
 
 def decision_of(answer: bytes, api_version: str) -> Decision:
     """What an answer comes to. Raises BadAnswer for one that cannot be understood: it allows nothing."""
-    try:
-        whole = orjson.loads(answer)
-    except ValueError:
-        raise BadAnswer("the webhook's answer is not JSON") from None
-    if not isinstance(whole, dict):
-        raise BadAnswer("the webhook's answer is not an object")
-    for name, expected in (("kind", KIND), ("apiVersion", api_version)):
-        found = _field(whole, name, str, "")
-        if found and found != expected:
-            raise BadAnswer(f"the webhook's answer has {name} {go_quote(found[:_SHOWN])}, expected {expected}")
-    status = _field(whole, "status", dict, {})
-    allowed, denied = _field(status, "allowed", bool, False), _field(status, "denied", bool, False)
-    reason = _field(status, "reason", str, "")
+    whole = answered(answer)
+    check_type(whole, KIND, api_version, may_lack=True)
+    status = field(whole, "status", dict, {})
+    allowed, denied = field(status, "allowed", bool, False), field(status, "denied", bool, False)
+    reason = field(status, "reason", str, "")
     if denied:
         return Decision(False, reason, _BOTH if allowed else "")
     if reason:
         return Decision(True if allowed else None, reason)
     return ALLOWED if allowed else NO_OPINION
-
-
-def _field(fields: dict[str, Any], name: str, kind: type, missing: Any) -> Any:
-    value = fields.get(name)
-    if value is None:
-        return missing
-    if not isinstance(value, kind):
-        raise BadAnswer(f"the webhook's answer has a wrong type of {name}")
-    return value

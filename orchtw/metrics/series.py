@@ -5,6 +5,7 @@ A hot path asks for its series once and keeps them: then a count is one addition
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
@@ -84,7 +85,7 @@ class Series(Protocol):
 S = TypeVar("S", bound=Series)
 
 
-class Shown(Generic[S]):
+class Shown(ABC, Generic[S]):
     """A family as `/metrics` shows it: name, kind, words and what it holds at present.
 
     `since` is the release that deprecated it (`1.23.0`), empty for none.
@@ -100,9 +101,9 @@ class Shown(Generic[S]):
         deprecated = f"(Deprecated since {since}) " if since else ""
         self.help = f"[{stability}] {deprecated}{text}"
 
+    @abstractmethod
     def series(self) -> Iterable[tuple[Values, S]]:
         """Every series by its labels' values."""
-        raise NotImplementedError
 
     def allow(self, label: str, values: frozenset[str]) -> None:
         """Show no other values of this label than these; to be said before there are any."""

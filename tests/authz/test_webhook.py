@@ -21,11 +21,12 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from orchtw.authz.decision import Decision, Host
 from orchtw.authz.remembered import MAX_DECISIONS, MAX_REASON, Remembered
 from orchtw.authz.webhook import Settings, Webhook, from_flags
-from orchtw.authz.webhook_review import BadAnswer, decision_of, review, spec_of
+from orchtw.authz.webhook_review import decision_of, review, spec_of
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.naming import Naming
 from orchtw.outbound import retries
+from orchtw.outbound.answers import BadAnswer
 from orchtw.outbound.caller import Caller, CallFailed
 from orchtw.outbound.services import Resolver, ServiceReference
 from orchtw.request import RequestInfo, UserInfo

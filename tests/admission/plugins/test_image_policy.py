@@ -16,12 +16,13 @@ from orchtw.admission.chain import Chain
 from orchtw.admission.configuration import Given
 from orchtw.admission.plugins.image_policy.backend import CALLS, KEPT, WAIT_S, Backend
 from orchtw.admission.plugins.image_policy.plugin import ImagePolicyWebhook
-from orchtw.admission.plugins.image_policy.review import BadAnswer, Verdict, verdict_of
+from orchtw.admission.plugins.image_policy.review import Verdict, verdict_of
 from orchtw.admission.plugins.image_policy.settings import Settings, read
 from orchtw.errors import ConfigError, Forbidden
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.outbound import retries
+from orchtw.outbound.answers import BadAnswer
 from orchtw.outbound.caller import CallFailed
 from orchtw.testing.webhook import HANG_UP, Reply
 from tests.admission.asked import NAMING, attributes, configured, host, pass_chain, request

@@ -14,11 +14,12 @@ from orchtw.admission.attributes import Attributes, Operation
 from orchtw.admission.configuration import Given
 from orchtw.admission.host import Host
 from orchtw.admission.plugins.image_policy.backend import ANSWER_BYTES, Backend
-from orchtw.admission.plugins.image_policy.review import BadAnswer, Verdict, question
+from orchtw.admission.plugins.image_policy.review import Verdict, question
 from orchtw.admission.plugins.image_policy.settings import read
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.outbound import retries
+from orchtw.outbound.answers import BadAnswer
 from orchtw.outbound.caller import CallFailed
 from orchtw.registry.emission_order import put
 from orchtw.registry.system_metadata import ORDER

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import attrs
 import orjson
 
 from orchtw.objects import Object
-from orchtw.rules.causes import go_quote
+from orchtw.outbound.answers import BadAnswer, answered, check_type, field
 
 KIND: Final = "ImageReview"
-_SHOWN: Final = 200
-
-
-class BadAnswer(Exception):
-    """An answer that is no ImageReview; the text says why."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -48,31 +43,14 @@ def review(spec: bytes, api_version: str) -> bytes:
 
 def verdict_of(answer: bytes, api_version: str) -> Verdict:
     """What an answer comes to. Raises BadAnswer for one that cannot be understood: it allows nothing."""
-    try:
-        whole = orjson.loads(answer)
-    except ValueError:
-        raise BadAnswer("the webhook's answer is not JSON") from None
-    if not isinstance(whole, dict):
-        raise BadAnswer("the webhook's answer is not an object")
-    for name, expected in (("kind", KIND), ("apiVersion", api_version)):
-        found = _field(whole, name, str, "")
-        if found != expected:
-            raise BadAnswer(f"the webhook's answer has {name} {go_quote(found[:_SHOWN])}, expected {expected}")
-    status = _field(whole, "status", dict, {})
-    annotations = _field(status, "auditAnnotations", dict, {})
+    whole = answered(answer)
+    check_type(whole, KIND, api_version)
+    status = field(whole, "status", dict, {})
+    annotations = field(status, "auditAnnotations", dict, {})
     if not all(isinstance(value, str) for value in annotations.values()):
         raise BadAnswer("the webhook's answer has a wrong type of auditAnnotations")
     return Verdict(
-        allowed=_field(status, "allowed", bool, False),
-        reason=_field(status, "reason", str, ""),
+        allowed=field(status, "allowed", bool, False),
+        reason=field(status, "reason", str, ""),
         annotations=annotations,
     )
-
-
-def _field(fields: dict[str, Any], name: str, kind: type, missing: Any) -> Any:
-    value = fields.get(name)
-    if value is None:
-        return missing
-    if not isinstance(value, kind):
-        raise BadAnswer(f"the webhook's answer has a wrong type of {name}")
-    return value

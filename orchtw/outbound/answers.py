@@ -1,0 +1,44 @@
+"""Answers of webhooks that are reviews: JSON objects of an expected kind."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from orchtw.rules.causes import go_quote
+
+_SHOWN: Final = 200
+
+
+class BadAnswer(Exception):
+    """An answer that cannot be understood; the text says why."""
+
+
+def answered(answer: bytes) -> dict[str, Any]:
+    """The object of an answer. Raises BadAnswer."""
+    try:
+        whole = orjson.loads(answer)
+    except ValueError:
+        raise BadAnswer("the webhook's answer is not JSON") from None
+    if not isinstance(whole, dict):
+        raise BadAnswer("the webhook's answer is not an object")
+    return whole
+
+
+def check_type(whole: dict[str, Any], kind: str, api_version: str, *, may_lack: bool = False) -> None:
+    """Raises BadAnswer for an object of another kind or version, or, unless it may lack them, of none."""
+    for name, expected in (("kind", kind), ("apiVersion", api_version)):
+        found = field(whole, name, str, "")
+        if found != expected and (found or not may_lack):
+            raise BadAnswer(f"the webhook's answer has {name} {go_quote(found[:_SHOWN])}, expected {expected}")
+
+
+def field(fields: dict[str, Any], name: str, kind: type, missing: Any) -> Any:
+    """A field of that type, or `missing`. Raises BadAnswer."""
+    value = fields.get(name)
+    if value is None:
+        return missing
+    if not isinstance(value, kind):
+        raise BadAnswer(f"the webhook's answer has a wrong type of {name}")
+    return value
