@@ -31,7 +31,7 @@ def claim_store(config: Config, naming: Naming, reactor: Any) -> Store:
         translation=partial(_other_names, naming, NOTHING if sealed is None else sealed.transformers),
         check_path=refuse_link,
     )
-    store = STORES[config.storage_backend](host, config)
+    store = STORES[config.backend](host, config)
     if sealed is not None:
         store = EncryptedStore(store, sealed.transformers, sealed.checks)
     store.probe()

@@ -1,4 +1,4 @@
-"""Calls to a cluster: over one connection to one of its members, another one when that fails (reference STORE-17)."""
+"""Calls to a cluster: over one connection to one of its members, another one when that fails (reference STORE-31)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forgetting the past: one of several servers does it each time (reference STORE-18).
+"""Forgetting the past: one of several servers does it each time (reference STORE-32).
 
 The key `compact_rev_key` says how far the last one went; who has changed it last does the work. Servers that are not
 ours take part in the same way.

@@ -46,6 +46,7 @@ class Settings:
     compaction_interval_s: float = 300.0
     lease_reuse_s: float = 60.0
     lease_objects: int = 1000
+    size_interval_s: float = 30.0
     max_queued_ops: int = MAX_QUEUED_OPS
     max_queued_bytes: int = MAX_QUEUED_BYTES
     start_s: float = START_S
