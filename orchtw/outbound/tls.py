@@ -58,7 +58,7 @@ class ClientTLS:
         """As `creator`, a new one. Raises what OpenSSL does."""
         options = self._shown()
         if not self.authorities and not self.system:
-            return _Creator(CertificateOptions(**options).getContext(), host)
+            return _Creator(self._offering(CertificateOptions(**options).getContext()), host)
         roots = [Certificate(crypto.X509.from_cryptography(each)) for each in self.authorities]
         options["trustRoot"] = trustRootFromCertificates(roots) if roots else platformTrust()
         context = CertificateOptions(**options).getContext()
@@ -66,18 +66,22 @@ class ClientTLS:
         store: Any = context.get_cert_store()
         store.set_flags(crypto.X509StoreFlags.PARTIAL_CHAIN)
         context.set_verify(SSL.VERIFY_PEER, Verifier(host))
-        return _Creator(context, host)
+        return _Creator(self._offering(context), host)
+
+    def _offering(self, context: Any) -> Any:
+        if self.protocols:
+            context.set_alpn_protos(list(self.protocols))
+        return context
 
     def _shown(self) -> dict[str, Any]:
-        """The certificate and its key, and the protocols, as options of Twisted's."""
-        options: dict[str, Any] = {"acceptableProtocols": list(self.protocols)} if self.protocols else {}
+        """The certificate and its key, as options of Twisted's."""
         if self.key is None or not self.certificates:
-            return options
+            return {}
         if self.certificates[0].public_key() != self.key.public_key():
             raise ValueError("key and certificate do not belong together")
         first, *rest = map(crypto.X509.from_cryptography, self.certificates)
         key = crypto.PKey.from_cryptography_key(self.key)  # type: ignore[arg-type]
-        return {**options, "privateKey": key, "certificate": first, "extraCertChain": rest}
+        return {"privateKey": key, "certificate": first, "extraCertChain": rest}
 
 
 _creator = lru_cache(_HOSTS)(ClientTLS.make_creator)

@@ -177,6 +177,10 @@ class Store(abc.ABC):
         """What the store takes on this machine's disk."""
         return 0
 
+    def sizes(self) -> Mapping[str, int]:
+        """What it takes elsewhere, in bytes, by where that is."""
+        return {}
+
     def metrics(self) -> Iterable[Shown[Any]]:
         """What the store measures of itself."""
         return ()
@@ -236,6 +240,14 @@ class Store(abc.ABC):
         Changes come in revision order, in non-empty batches, on the reactor thread. `deliver` may be called before
         this returns. Raises Expired (410) when `after_revision` is compacted, Timeout (504) when it has
         not happened yet.
+        """
+
+    def remembers(self, known: Callable[[], Iterable[str]]) -> None:  # noqa: B027 - most have no gaps
+        """Tell the store which keys are known to its subscribers, so that it can make up for a gap in the history.
+
+        A shared store whose history was compacted while it could not be reached gives the changes between what was
+        delivered and what stands there now: what has been written since, in its latest state only and with nothing
+        as `previous`, then deletions of known keys that are gone.
         """
 
     @abc.abstractmethod

@@ -20,6 +20,7 @@ import shutil
 import signal
 import socket
 import subprocess
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +28,8 @@ from typing import Any, Final
 import attrs
 from twisted.internet.task import deferLater
 from twisted.web.client import Agent, readBody
+
+from orchtw.pki.certificates import CLIENT, SERVER, issue, key_pem, new_authority, new_key, pem
 
 LIMIT_S: Final = 30.0
 """How long a start may take; a busy machine needs a second, a hang is found out."""
@@ -55,6 +58,30 @@ class Files:
     key: Path
     client_certificate: Path
     client_key: Path
+
+    @classmethod
+    def made_in(cls, folder: str | os.PathLike[str]) -> Files:
+        """New ones, good for members on HOST and for a client "root"."""
+        where = Path(folder).absolute()
+        where.mkdir(parents=True, exist_ok=True)
+        now = datetime.now(UTC)
+        authority = new_authority("etcd-ca", now)
+        files = cls(
+            authority=where / "ca.crt",
+            certificate=where / "member.crt",
+            key=where / "member.key",
+            client_certificate=where / "client.crt",
+            client_key=where / "client.key",
+        )
+        files.authority.write_bytes(pem(authority.certificate))
+        for name, purpose, certificate, path in (
+            ("member", SERVER, files.certificate, files.key),
+            ("root", CLIENT, files.client_certificate, files.client_key),
+        ):
+            key = new_key()
+            certificate.write_bytes(pem(issue(authority, key, name, purpose, now, hosts=(HOST,))))
+            path.write_bytes(key_pem(key))
+        return files
 
 
 class Member:
@@ -153,6 +180,7 @@ class EtcdCluster:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.members = [Member(f"m{number}", self.folder, files) for number in range(members)]
         self._flags = flags
+        self._files = files
 
     @property
     def endpoints(self) -> list[str]:
@@ -179,6 +207,18 @@ class EtcdCluster:
                 if reactor.seconds() > deadline:
                     raise TimeoutError(f"etcd does not serve: {self.log(member)[-500:]}")
                 await deferLater(reactor, LOOK_S)
+
+    def control(self, *arguments: str) -> str:
+        """What `etcdctl` prints for these arguments; the program lies beside etcd's. Raises CalledProcessError."""
+        command = [str(Path(find()).with_name("etcdctl")), f"--endpoints={','.join(self.endpoints)}", *arguments]
+        if self._files is not None:
+            command += [
+                f"--cacert={self._files.authority}",
+                f"--cert={self._files.client_certificate}",
+                f"--key={self._files.client_key}",
+            ]
+        environment = {**os.environ, "ETCDCTL_API": "3"}
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
 
     def log(self, member: Member) -> str:
         """What a member has printed."""

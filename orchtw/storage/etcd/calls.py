@@ -14,7 +14,7 @@ from orchtw.storage.etcd.status import RpcError
 RANGE, TXN, COMPACT = (f"/etcdserverpb.KV/{method}" for method in ("Range", "Txn", "Compact"))
 WATCH: Final = "/etcdserverpb.Watch/Watch"
 LEASE_GRANT: Final = "/etcdserverpb.Lease/LeaseGrant"
-STATUS: Final = "/etcdserverpb.Maintenance/Status"
+STATUS, ALARM = (f"/etcdserverpb.Maintenance/{method}" for method in ("Status", "Alarm"))
 
 RangeRequest, RangeResponse = message("RangeRequest"), message("RangeResponse")
 TxnRequest, TxnResponse = message("TxnRequest"), message("TxnResponse")
@@ -22,6 +22,7 @@ CompactionRequest, CompactionResponse = message("CompactionRequest"), message("C
 WatchRequest, WatchResponse = message("WatchRequest"), message("WatchResponse")
 LeaseGrantRequest, LeaseGrantResponse = message("LeaseGrantRequest"), message("LeaseGrantResponse")
 StatusRequest, StatusResponse = message("StatusRequest"), message("StatusResponse")
+AlarmRequest, AlarmResponse = message("AlarmRequest"), message("AlarmResponse")
 Compare, RequestOp = message("Compare"), message("RequestOp")
 
 
@@ -55,6 +56,10 @@ class Calls:
     def status(self) -> Deferred[Any]:
         """The StatusResponse of the member that is asked."""
         return self._ask(STATUS, StatusRequest(), StatusResponse, safe=True)
+
+    def alarms(self) -> Deferred[Any]:
+        """The AlarmResponse: all alarms of the cluster that are on."""
+        return self._ask(ALARM, AlarmRequest(), AlarmResponse, safe=True)
 
     def _ask(
         self, path: str, request: Any, response: Any, *, safe: bool, timeout_s: float = CALL_S

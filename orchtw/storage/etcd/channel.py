@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import attrs
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -29,6 +30,7 @@ TICK_S: Final = 0.25
 NEVER: Final = float("inf")
 CLOSED: Final = "the store is closed"
 
+PROTOCOLS: Final = (b"h2",)
 FIELDS: Final = (("content-type", "application/grpc"), ("te", "trailers"), ("hasleader", "true"))
 """With the last one a member that has lost its leader says so instead of waiting for one."""
 
@@ -81,7 +83,9 @@ class Channel:
 
     def __init__(self, reactor: Any, destinations: Sequence[Destination], connected: Callable[[], None]) -> None:
         self._reactor = reactor
-        self._destinations = destinations
+        self._destinations = [
+            attrs.evolve(each, tls=attrs.evolve(each.tls, protocols=PROTOCOLS)) for each in destinations
+        ]
         self._connected = connected
         self._dialer = Dialer(reactor, "etcd")
         self._connection: Connection | None = None
@@ -90,6 +94,7 @@ class Channel:
         self._fields: dict[str, bytes] = {}
         self._authority = ("", "")
         self._waiting: deque[Unary] = deque()
+        self._again: dict[Unary, IDelayedCall] = {}  # calls that are made again in a moment
         self._dialling: Deferred[None] | None = None
         self._gone: Deferred[None] | None = None
         self._ticker = LoopingCall(self._tick)
@@ -118,6 +123,9 @@ class Channel:
             self._dialling.cancel()
         for connection in list(self._all):
             connection.drop(CLOSED)
+        for call, again in list(self._again.items()):
+            again.cancel()
+            self._ask_again(call)
         self._refuse_waiting(NEVER)
 
     def call(self, path: str, body: bytes, done: Done, *, timeout_s: float = CALL_S, safe: bool = False) -> None:
@@ -144,11 +152,15 @@ class Channel:
     def answered(self, call: Unary, answer: bytes | RpcError) -> None:
         """Pass the answer on, unless it is an error and to ask again can do no harm."""
         if isinstance(answer, RpcError) and self._may_ask_again(call, answer):
-            self._reactor.callLater(AGAIN_S, self.ask, call)
+            self._again[call] = self._reactor.callLater(AGAIN_S, self._ask_again, call)
         else:
             call.done(answer)
         if self._waiting:
             self._ask_waiting()
+
+    def _ask_again(self, call: Unary) -> None:
+        del self._again[call]
+        self.ask(call)
 
     def _may_ask_again(self, call: Unary, error: RpcError) -> bool:
         leaderless = error.text == NO_LEADER

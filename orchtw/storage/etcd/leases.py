@@ -8,12 +8,14 @@ from typing import Final
 
 from twisted.internet.defer import Deferred
 
+from orchtw.metrics.series import Histogram
 from orchtw.storage.etcd.calls import Calls
 
 SHARE: Final = 0.05
 """Of a value's time: so much later it may end, so that it can share a lease."""
 
 LEAST_S: Final = 1.0
+COUNT_BOUNDS: Final = (10, 50, 100, 500, 1000, 2500, 5000)
 
 
 class Leases:
@@ -28,6 +30,7 @@ class Leases:
         self._ends = 0.0
         self._used = 0
         self._granting = False
+        self.counts = Histogram(COUNT_BOUNDS)
         self._waiting: list[Deferred[None]] = []  # for the grant that is under way
 
     def held(self, ttl_s: float) -> int:
@@ -61,6 +64,8 @@ class Leases:
             self._lease = 0
 
     async def _grant(self, ttl_s: float) -> int:
+        if self._lease:
+            self.counts.observe(self._used)
         asked = self._seconds()
         granted = await self._calls.grant(math.ceil(ttl_s + self._slack_s(ttl_s)))
         self._lease, self._ends, self._used = granted.ID, asked + granted.TTL, 1

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-import attrs
-
 from orchtw.config import Config
 from orchtw.errors import ConfigError
 from orchtw.outbound.destination import Destination, default_port
@@ -46,7 +44,7 @@ def _tls(config: Config) -> ClientTLS:
         key=_read("--etcd-keyfile", config.etcd_keyfile),
     )
     try:
-        return attrs.evolve(policy.tls(), protocols=(b"h2",))
+        return policy.tls()
     except BadTLS as problem:
         raise ConfigError(f"--etcd-cafile, --etcd-certfile, --etcd-keyfile: {problem}") from None
 

@@ -16,6 +16,7 @@ from orchtw.storage.interface import KeyValue, Page
 
 FIRST_PAGE: Final = 100
 MOST_A_PAGE: Final = 1000
+KEYS_A_PAGE: Final = 5000
 PAGE_BYTES: Final = 2 << 20
 """What is taken over at a time: a few milliseconds' work."""
 
@@ -71,6 +72,24 @@ class Reading:
         """Raises Expired (410) if `revision` cannot be read any more, Timeout (504) if it is to come."""
         if revision:
             await self._range(revision, key=self._keys.sentinel, count_only=True)
+
+    async def written_since(self, after: int) -> tuple[Sequence[KeyValue], set[str], int]:
+        """What was written after a revision and still stands, in that order; all keys that stand; the revision."""
+        keys, end = self._keys, self._keys.end
+        revision, first, more = 0, keys.first, True
+        left: set[str] = set()
+        while more:
+            found = await self._range(revision, key=first, range_end=end, limit=KEYS_A_PAGE, keys_only=True)
+            revision, more = revision or found.header.revision, found.more
+            left.update(keys.shown(pair.key) for pair in found.kvs)
+            first = found.kvs[-1].key + b"\0" if found.kvs else end
+        written: list[KeyValue] = []
+        first, more, since = keys.first, True, after + 1
+        while more:
+            found = await self._range(revision, key=first, range_end=end, limit=FIRST_PAGE, min_mod_revision=since)
+            written += [self.shown(pair) for pair in found.kvs if pair.key != keys.sentinel]
+            first, more = found.kvs[-1].key + b"\0" if found.kvs else end, found.more
+        return sorted(written, key=lambda item: item.revision), left, revision
 
     def shown(self, pair: Any) -> KeyValue:
         """A key as readers know it."""

@@ -13,7 +13,9 @@ LATE: Final = "context deadline exceeded"
 COMPACTED: Final = "required revision has been compacted"
 TO_COME: Final = "required revision is a future revision"
 NO_LEADER: Final = "etcdserver: no leader"
+TOO_LARGE: Final = "etcdserver: request is too large"
 BUSY: Final = "etcdserver: too many requests"
+_LARGE: Final = "message larger than max"
 
 
 class RpcError(Exception):
@@ -36,6 +38,8 @@ def status_of(error: RpcError) -> StatusError:
     """What a client of ours is told."""
     if COMPACTED in error.text:
         return Expired.list()
+    if error.code == RESOURCE_EXHAUSTED and _LARGE in error.text:
+        return EtcdFailure(TOO_LARGE)
     if error.text == BUSY:
         return TooManyRequests(error.text, {"retryAfterSeconds": 1})
     return EtcdFailure(error.text)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Final
 
 import attrs
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IDelayedCall
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from orchtw import errors
+from orchtw.metrics.series import GAUGE, Read, Shown, Single, one
 from orchtw.outbound.destination import Destination
 from orchtw.storage.etcd.calls import Calls, RequestOp, TxnRequest
 from orchtw.storage.etcd.channel import Channel
 from orchtw.storage.etcd.compacting import Compactor, compact
+from orchtw.storage.etcd.health import Health
 from orchtw.storage.etcd.keys import Keys
 from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.reading import LARGEST, Reading
-from orchtw.storage.etcd.status import TO_COME, RpcError, status_of
+from orchtw.storage.etcd.status import LATE, TO_COME, RpcError, status_of
 from orchtw.storage.etcd.watching import Deliver, Watching
 from orchtw.storage.etcd.writing import Write, Writing
 from orchtw.storage.interface import KeyValue, Op, Outcome, Page, Store, Subscription
@@ -66,7 +68,9 @@ class EtcdStore(Store):
         self._reading = Reading(self._calls, self._keys)
         self._leases = Leases(self._calls, reactor.seconds, settings.lease_reuse_s, settings.lease_objects)
         self._writing = Writing(self._calls, self._keys, self._leases, self._reading.shown, self._committed)
-        self._watching = Watching(self._channel, self._keys, reactor, self._writing.note, self._advanced)
+        self._watching = Watching(self._channel, self._reading, self._keys, reactor, self._writing.note)
+        self._watching.advanced = self._advanced
+        self._health = Health(self._calls, self._channel, reactor)
         self._compactor = Compactor(self._calls)
         self._timer = LoopingCall(self._compact_in_turn)
         self._timer.clock = reactor
@@ -79,6 +83,16 @@ class EtcdStore(Store):
         self._open = False
 
     @property
+    def prefix(self) -> str:
+        """Below what its keys lie."""
+        return self._settings.prefix
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of the member that is asked now; empty: none."""
+        return self._channel.endpoint
+
+    @property
     def shared(self) -> bool:
         """See `Store.shared`."""
         return True
@@ -87,13 +101,15 @@ class EtcdStore(Store):
         """See `Store.start`."""
         self._channel.start()
         try:
-            await self._reading.revision()
-        except errors.StatusError as problem:
+            await Deferred.fromCoroutine(self._reading.revision()).addTimeout(self._settings.start_s, self._reactor)
+        except (errors.StatusError, TimeoutError) as problem:
+            why = self._channel.trouble or getattr(problem, "message", LATE)
             self._channel.stop()
-            raise errors.ConfigError(f"etcd cannot be used: {problem.message}") from None
+            raise errors.ConfigError(f"--etcd-servers: {why}") from None
         self._open = True
         if self._settings.compaction_interval_s:
             self._timer.start(self._settings.compaction_interval_s, now=True)
+        self._health.start(self._settings.size_interval_s)
 
     async def stop(self) -> None:
         """See `Store.stop`."""
@@ -102,6 +118,7 @@ class EtcdStore(Store):
         self._open = False
         if self._timer.running:
             self._timer.stop()
+        self._health.stop()
         await self._writing.idle()
         self._watching.stop()
         self._channel.stop()
@@ -162,9 +179,10 @@ class EtcdStore(Store):
             raise status_of(error) from None
 
     async def check(self) -> None:
-        """See `Store.check`."""
+        """See `Store.check`: the cluster has a leader, and no alarm that would have it refuse writes."""
         self._must_be_open()
         await self._reading.revision()
+        await self._health.check()
 
     async def alive(self) -> None:
         """See `Store.alive`."""
@@ -177,10 +195,30 @@ class EtcdStore(Store):
         if not self._open:
             raise errors.ServiceUnavailable("the store is not open")
 
+    def remembers(self, known: Callable[[], Iterable[str]]) -> None:
+        """See `Store.remembers`."""
+        self._watching.known = known
+
+    def sizes(self) -> Mapping[str, int]:
+        """See `Store.sizes`: of the member that is asked, as it said last."""
+        return self._health.sizes
+
+    def metrics(self) -> Iterable[Shown[Any]]:
+        """See `Store.metrics`."""
+        writing = self._writing
+        return (
+            Read(one(lambda: writing.ops), "orchtw_store_queued_writes", GAUGE, "Writes yet to be answered."),
+            Read(one(lambda: writing.bytes), "orchtw_store_queued_bytes", GAUGE, "Bytes of these writes."),
+            Read(one(lambda: self._watching.bookmarks), "etcd_bookmark_counts", GAUGE,
+                 "Times that etcd told of progress without a change."),
+            Single(self._leases.counts, "etcd_lease_object_counts", "Values that share a lease of etcd."),
+        )  # fmt: skip
+
     # Answers after feeds
 
     def _connected(self) -> None:
         self._watching.connected()
+        self._health.connected()
 
     def _committed(self, write: Write) -> None:
         """Answer a write once all feeds have been given it."""
@@ -212,6 +250,7 @@ class EtcdStore(Store):
     # Feeds that have to come to a revision
 
     def _want(self, revision: int) -> None:
+        """Have the feeds come to a revision, if they do not by themselves."""
         self._wanted = max(self._wanted, revision)
         if self._nudging is None:
             self._nudging = self._reactor.callLater(NUDGE_S, self._nudge)
@@ -222,8 +261,11 @@ class EtcdStore(Store):
         reached = self._watching.reached
         if not self._open or reached is None or reached >= self._wanted:
             return
-        request = TxnRequest(success=[RequestOp(request_put={"key": self._keys.sentinel, "value": b""})])
-        self._calls.txn(request, lambda answer: None)
+        if self._health.trusts_progress:
+            self._watching.progress()
+        else:
+            request = TxnRequest(success=[RequestOp(request_put={"key": self._keys.sentinel, "value": b""})])
+            self._calls.txn(request, lambda answer: None)
 
     # Compaction
 

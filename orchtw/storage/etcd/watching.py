@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from orchtw.errors import Expired, StatusError
@@ -14,6 +15,7 @@ from orchtw.storage.etcd.calls import WATCH, WatchRequest, WatchResponse
 from orchtw.storage.etcd.channel import Channel, Stream
 from orchtw.storage.etcd.connection import Call
 from orchtw.storage.etcd.keys import Keys
+from orchtw.storage.etcd.reading import Reading
 from orchtw.storage.etcd.status import RpcError
 from orchtw.storage.interface import Change, KeyValue, Subscription
 
@@ -21,6 +23,8 @@ Deliver = Callable[[Sequence[Change]], None]
 Note = Callable[[str, "bytes | None", int, int], object]
 
 AGAIN_S: Final = 0.1
+MAKE_UP_AGAIN_S: Final = 1.0
+MAKE_UP_AT_ONCE: Final = 100
 
 
 class Watch(Subscription, Call):
@@ -34,13 +38,14 @@ class Watch(Subscription, Call):
         self.reached = after
         self.live: Deferred[None] = Deferred()
         self._stream: Stream | None = None
-        self._id = 0
+        self._again: IDelayedCall | None = None
         self._parts: list[Any] = []
+        self._closed = False  # the history must be made up for first
         self.stopped = False
 
     def begin(self) -> None:
         """Ask for everything after `reached`, if there is a connection."""
-        if self._stream is None and not self.stopped:
+        if self._stream is None and not self.stopped and not self._closed:
             self._parts = []
             self._stream = self._watching.open(self, self.reached + 1)
 
@@ -48,6 +53,8 @@ class Watch(Subscription, Call):
         """See `Subscription`."""
         self.stopped = True
         self._watching.leave(self)
+        if self._again is not None and self._again.active():
+            self._again.cancel()
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.cancel()
@@ -63,7 +70,7 @@ class Watch(Subscription, Call):
         if answer.canceled:
             self._cancelled(answer)
         elif answer.created:
-            self._id = answer.watch_id
+            self._check_order(answer.header.revision)
             if not self.live.called:
                 self.live.callback(None)
         elif answer.fragment:
@@ -72,14 +79,26 @@ class Watch(Subscription, Call):
             events = [*self._parts, *answer.events] if self._parts else answer.events
             self._parts = []
             self._take([self._watching.change(event) for event in events])
-        elif answer.watch_id == self._id or self._watching.trusts_progress:
+        else:
+            self._watching.bookmarks += 1
             self._advance(answer.header.revision)
 
     def ended(self, error: RpcError | None) -> None:
         """See `Call`: begin again."""
         self._stream = None
+        self._begin_again()
+
+    def _begin_again(self) -> None:
+        """The other side has ended the watch: begin again in a moment."""
         if not self.stopped:
-            self._watching.again(self)
+            self._again = self._watching.clock.callLater(AGAIN_S, self.begin)
+
+    def _check_order(self, revision: int) -> None:
+        """A cluster that is at an earlier revision than it was is not what it was."""
+        if revision < self.reached:
+            text = "etcd is at revision {now}, though it was at {then}: its data was replaced by older data"
+            self._watching.failure = text.format(now=revision, then=self.reached)
+            self._log.error("{why}", why=self._watching.failure)
 
     def _take(self, changes: list[Change]) -> None:
         if changes[0].revision <= self.reached:
@@ -94,7 +113,7 @@ class Watch(Subscription, Call):
             self._hand_on([Change(revision, "", None, None)])
             self._watching.advanced()
 
-    def _hand_on(self, changes: list[Change]) -> None:
+    def _hand_on(self, changes: Sequence[Change]) -> None:
         """A subscriber that raises is logged and keeps its place."""
         self.reached = changes[-1].revision
         try:
@@ -111,28 +130,49 @@ class Watch(Subscription, Call):
         problem: StatusError = Expired.watch(self.reached, answer.compact_revision)
         if not answer.compact_revision:
             self._log.error("the watch of etcd was refused: {why}", why=why)
-            self._watching.again(self)
+            self._begin_again()
         elif not self.live.called:
             self.live.errback(problem)
         else:
-            self._watching.lost(self, answer.compact_revision)
+            self._closed = True
+            Deferred.fromCoroutine(self._make_up())
+
+    async def _make_up(self) -> None:
+        """The history after `reached` has been compacted unseen: go on from what stands there now."""
+        watching, after = self._watching, self.reached
+        self._log.warn("changes after revision {after} were compacted before they were seen", after=after)
+        while not self.stopped:
+            try:
+                changes, revision = await watching.changes_over(after)
+                break
+            except StatusError as problem:
+                self._log.error("the gap cannot be closed yet: {why}", why=problem.message)
+                await deferLater(watching.clock, MAKE_UP_AGAIN_S)
+        else:
+            return
+        for begin in range(0, len(changes), MAKE_UP_AT_ONCE):
+            if not self.stopped:
+                self._hand_on(changes[begin : begin + MAKE_UP_AT_ONCE])
+                watching.advanced()
+            await deferLater(watching.clock, 0)
+        self._advance(revision)
+        self._closed = False
+        self.begin()
 
 
 class Watching:
     """All feeds of a store, and what waits for them to come to a revision."""
 
-    _log = Logger()
-
-    def __init__(
-        self, channel: Channel, keys: Keys, clock: IReactorTime, note: Note, advanced: Callable[[], None]
-    ) -> None:
+    def __init__(self, channel: Channel, reading: Reading, keys: Keys, clock: Any, note: Note) -> None:
         self._channel = channel
+        self._reading = reading
         self._keys = keys
-        self._clock = clock
+        self.clock = clock
         self._note = note
-        self.advanced = advanced
         self._watches: list[Watch] = []
-        self.trusts_progress = False
+        self.advanced: Callable[[], None] = lambda: None
+        self.known: Callable[[], Iterable[str]] = tuple
+        self.bookmarks = 0
         self.failure = ""
 
     async def follow(self, after: int, deliver: Deliver) -> Watch:
@@ -174,21 +214,23 @@ class Watching:
         }
         return self._channel.stream(WATCH, WatchRequest(create_request=create).SerializeToString(), watch)
 
-    def again(self, watch: Watch) -> None:
-        """Begin a watch again that was ended by the other side."""
-        self._clock.callLater(AGAIN_S, watch.begin)
-
     def leave(self, watch: Watch) -> None:
         """A watch is over."""
         if watch in self._watches:
             self._watches.remove(watch)
             self.advanced()
 
-    def lost(self, watch: Watch, oldest: int) -> None:
-        """What a watch was behind by has been compacted: what its subscriber keeps cannot be made right any more."""
-        text = "changes from revision {begin} to {oldest} were compacted before they were seen"
-        self.failure = text.format(begin=watch.reached + 1, oldest=oldest)
-        self._log.error("{why}", why=self.failure)
+    def progress(self) -> None:
+        """Ask how far all watches are."""
+        for watch in self._watches:
+            watch.progress()
+
+    async def changes_over(self, after: int) -> tuple[Sequence[Change], int]:
+        """What makes the state after a revision the present one, and the revision of that (see `Store.remembers`)."""
+        written, left, revision = await self._reading.written_since(after)
+        changes = [Change(item.revision, item.key, item.value, None) for item in written]
+        gone = set(self.known()).difference(left)
+        return [*changes, *(Change(revision, key, None, None) for key in sorted(gone))], revision
 
     def change(self, event: Any) -> Change:
         """An event as subscribers know it."""

@@ -59,5 +59,5 @@ def destinations(cluster: EtcdCluster, tls: ClientTLS | None = None) -> list[Des
 def new_store(cluster: EtcdCluster, **settings: Any) -> EtcdStore:
     """A store in a part of the cluster that nobody has used yet."""
     prefix = settings.pop("prefix", f"/test-{next(_prefixes)}")
-    values = {"root": "", "compaction_interval_s": 0, **settings}
-    return EtcdStore(Settings(endpoints=destinations(cluster), prefix=prefix, **values), reactor)
+    values = {"endpoints": destinations(cluster), "root": "", "compaction_interval_s": 0, **settings}
+    return EtcdStore(Settings(prefix=prefix, **values), reactor)
