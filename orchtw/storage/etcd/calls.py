@@ -13,7 +13,7 @@ from orchtw.storage.etcd.status import RpcError
 
 RANGE, TXN, COMPACT = (f"/etcdserverpb.KV/{method}" for method in ("Range", "Txn", "Compact"))
 WATCH: Final = "/etcdserverpb.Watch/Watch"
-LEASE_GRANT: Final = "/etcdserverpb.Lease/LeaseGrant"
+LEASE_GRANT, LEASE_LEFT = (f"/etcdserverpb.Lease/{method}" for method in ("LeaseGrant", "LeaseTimeToLive"))
 STATUS, ALARM = (f"/etcdserverpb.Maintenance/{method}" for method in ("Status", "Alarm"))
 
 RangeRequest, RangeResponse = message("RangeRequest"), message("RangeResponse")
@@ -21,6 +21,7 @@ TxnRequest, TxnResponse = message("TxnRequest"), message("TxnResponse")
 CompactionRequest, CompactionResponse = message("CompactionRequest"), message("CompactionResponse")
 WatchRequest, WatchResponse = message("WatchRequest"), message("WatchResponse")
 LeaseGrantRequest, LeaseGrantResponse = message("LeaseGrantRequest"), message("LeaseGrantResponse")
+LeaseLeftRequest, LeaseLeftResponse = message("LeaseTimeToLiveRequest"), message("LeaseTimeToLiveResponse")
 StatusRequest, StatusResponse = message("StatusRequest"), message("StatusResponse")
 AlarmRequest, AlarmResponse = message("AlarmRequest"), message("AlarmResponse")
 Compare, RequestOp = message("Compare"), message("RequestOp")
@@ -52,6 +53,10 @@ class Calls:
     def grant(self, ttl_s: int) -> Deferred[Any]:
         """A LeaseGrantResponse."""
         return self._ask(LEASE_GRANT, LeaseGrantRequest(TTL=ttl_s), LeaseGrantResponse, safe=True)
+
+    def left(self, lease: int) -> Deferred[Any]:
+        """A LeaseTimeToLiveResponse: how long a lease lasts from now on."""
+        return self._ask(LEASE_LEFT, LeaseLeftRequest(ID=lease), LeaseLeftResponse, safe=True)
 
     def status(self) -> Deferred[Any]:
         """The StatusResponse of the member that is asked."""

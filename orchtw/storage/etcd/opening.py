@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from orchtw.config import Config
 from orchtw.errors import ConfigError
+from orchtw.naming import Naming
 from orchtw.outbound.destination import Destination, default_port
 from orchtw.outbound.policy import BadTLS, TLSPolicy
 from orchtw.outbound.tls import ClientTLS
@@ -15,6 +16,7 @@ from orchtw.storage.etcd.store import EtcdStore, Settings
 from orchtw.storage.interface import Host
 
 DIAL_S = 3.0
+GROUPS = ("apiregistration.orch.io", "rbac.authorization.orch.io")
 
 
 def in_cluster(host: Host, config: Config) -> EtcdStore:
@@ -26,8 +28,14 @@ def in_cluster(host: Host, config: Config) -> EtcdStore:
         compaction_interval_s=config.etcd_compaction_interval_s,
         lease_reuse_s=config.lease_reuse_duration_seconds,
         size_interval_s=config.etcd_db_metric_poll_interval_s,
+        foreign=_foreign(Naming.of(host.vocabulary).counterpart),
     )
     return EtcdStore(settings, host.reactor)
+
+
+def _foreign(other: Naming) -> list[tuple[str, str]]:
+    """Keys that a server of the other vocabulary has made at its first start."""
+    return [(f"/registry/{other.group(group)}/", other.vocabulary) for group in GROUPS]
 
 
 def _destination(url: str, tls: ClientTLS) -> Destination:

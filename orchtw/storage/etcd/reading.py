@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -75,14 +75,9 @@ class Reading:
 
     async def written_since(self, after: int) -> tuple[Sequence[KeyValue], set[str], int]:
         """What was written after a revision and still stands, in that order; all keys that stand; the revision."""
+        revision = await self.revision()
+        left = {self._keys.shown(pair.key) async for pair in self._pairs(revision)}
         keys, end = self._keys, self._keys.end
-        revision, first, more = 0, keys.first, True
-        left: set[str] = set()
-        while more:
-            found = await self._range(revision, key=first, range_end=end, limit=KEYS_A_PAGE, keys_only=True)
-            revision, more = revision or found.header.revision, found.more
-            left.update(keys.shown(pair.key) for pair in found.kvs)
-            first = found.kvs[-1].key + b"\0" if found.kvs else end
         written: list[KeyValue] = []
         first, more, since = keys.first, True, after + 1
         while more:
@@ -90,6 +85,31 @@ class Reading:
             written += [self.shown(pair) for pair in found.kvs if pair.key != keys.sentinel]
             first, more = found.kvs[-1].key + b"\0" if found.kvs else end, found.more
         return sorted(written, key=lambda item: item.revision), left, revision
+
+    async def seconds_left(self, revision: int) -> dict[int, int]:
+        """How long the values that end by themselves last from now on, by the revision of their write."""
+        leases: dict[int, list[int]] = {}
+        async for pair in self._pairs(revision):
+            if pair.lease:
+                leases.setdefault(pair.lease, []).append(pair.mod_revision)
+        left: dict[int, int] = {}
+        for lease, revisions in leases.items():
+            seconds = max(0, (await self._calls.left(lease)).TTL)
+            left.update(dict.fromkeys(revisions, seconds))
+        return left
+
+    async def _pairs(self, revision: int) -> AsyncIterator[Any]:
+        """All keys at a revision, without their values."""
+        first, more = self._keys.first, True
+        while more:
+            found = await self._range(
+                revision, key=first, range_end=self._keys.end, limit=KEYS_A_PAGE, keys_only=True
+            )
+            for pair in found.kvs:
+                yield pair
+            more = found.more and bool(found.kvs)
+            if more:
+                first = found.kvs[-1].key + b"\0"
 
     def shown(self, pair: Any) -> KeyValue:
         """A key as readers know it."""

@@ -40,7 +40,10 @@ NUDGE_S: Final = 0.02
 
 @attrs.frozen(slots=True, kw_only=True)
 class Settings:
-    """How the cluster is used. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`."""
+    """How the cluster is used. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`.
+
+    `foreign` are prefixes of keys below which nothing must be, each with the vocabulary that has them.
+    """
 
     endpoints: Sequence[Destination]
     prefix: str = "/registry"
@@ -49,6 +52,7 @@ class Settings:
     lease_reuse_s: float = 60.0
     lease_objects: int = 1000
     size_interval_s: float = 30.0
+    foreign: Sequence[tuple[str, str]] = ()
     max_queued_ops: int = MAX_QUEUED_OPS
     max_queued_bytes: int = MAX_QUEUED_BYTES
     start_s: float = START_S
@@ -106,10 +110,20 @@ class EtcdStore(Store):
             why = self._channel.trouble or getattr(problem, "message", LATE)
             self._channel.stop()
             raise errors.ConfigError(f"--etcd-servers: {why}") from None
+        await self._refuse_foreign()
         self._open = True
         if self._settings.compaction_interval_s:
             self._timer.start(self._settings.compaction_interval_s, now=True)
         self._health.start(self._settings.size_interval_s)
+
+    async def _refuse_foreign(self) -> None:
+        """Raises ConfigError where there is something that has another vocabulary."""
+        for key, vocabulary in self._settings.foreign:
+            if (await self._reading.list(key, 0, 1, "")).items:
+                self._channel.stop()
+                raise errors.ConfigError(
+                    f"--etcd-prefix: {self.prefix} has objects of --vocabulary {vocabulary}, which are not rewritten"
+                )
 
     async def stop(self) -> None:
         """See `Store.stop`."""
@@ -194,6 +208,14 @@ class EtcdStore(Store):
     def _must_be_open(self) -> None:
         if not self._open:
             raise errors.ServiceUnavailable("the store is not open")
+
+    async def seconds_left(self, revision: int) -> Mapping[int, int]:
+        """How long values that end by themselves last from now on, by the revision of their write."""
+        self._must_be_open()
+        try:
+            return await self._reading.seconds_left(revision)
+        except RpcError as error:
+            raise status_of(error) from None
 
     def remembers(self, known: Callable[[], Iterable[str]]) -> None:
         """See `Store.remembers`."""
