@@ -127,6 +127,7 @@ class APIServer(Service):
                 compress=config.gates["APIResponseCompression"],
             ),
             screen=self._instance.screen,
+            decline=self._instance.decline,
             grace_s=config.request_timeout_s,
         )
         self._instance.instruments.show_listener(self._listener)

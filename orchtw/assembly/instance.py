@@ -46,7 +46,7 @@ from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.embedded import ControllerIdentity, QuotaCharges, embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
-from orchtw.filters.chain import line, refused
+from orchtw.filters.chain import declined, line, refused
 from orchtw.filters.screen import Screen
 from orchtw.filters.shutting_down import Doors
 from orchtw.flowcontrol.conditions import Conditions
@@ -78,7 +78,8 @@ _LOOK_S: Final = 0.01
 class Instance:
     """One process' share of a cluster. Its flags say whether it bootstraps, and which controllers it runs.
 
-    `app` answers requests; `screen` looks at heads whose bodies are yet to come. `store` is what `claim_store`
+    `app` answers requests; `screen` looks at heads whose bodies are yet to come, `decline` answers those whose
+    bodies are not taken. `store` is what `claim_store`
     returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
     bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
     certificates; `front_proxy` is how requests are passed on to aggregated servers; `signing` whose certificates it
@@ -219,6 +220,7 @@ class Instance:
         table = stages(host, config)
         self.app = line(table, aggregated.handle)
         self.screen = Screen(self.authenticator, self.authorizer, partial(refused, table))
+        self.decline = partial(declined, table)
 
     def _made_bootstrap(self) -> Bootstrap:
         """What this process makes for the cluster, and keeps saying of aggregated servers."""

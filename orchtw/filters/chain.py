@@ -83,6 +83,18 @@ def _around(stage: Stage, proceed: Proceed) -> Proceed:
     return lambda request: handle(request, proceed)
 
 
+def declined(stages: Sequence[Placed], request: Request, error: StatusError) -> Coroutine[Any, Any, Response]:
+    """Answer a request whose body is not taken, as it would be if its handler had found out when it read the body.
+
+    It passes all stages, so that it is counted, logged and audited, and a stranger is told that it is one.
+    """
+
+    async def refuse(_request: Request) -> Response:
+        raise error
+
+    return line(stages, refuse)(request)
+
+
 def refused(stages: Sequence[Placed], request: Request, error: StatusError) -> Coroutine[Any, Any, Response]:
     """Answer a request that is refused by its head alone, before its body has come.
 
