@@ -216,6 +216,7 @@ class Instance:
             requests=self.instruments.requests,
             attempts=self.instruments.attempts,
             auditor=self._auditor,
+            unstated=self._identity.unstated,
         )
         table = stages(host, config)
         self.app = line(table, aggregated.handle)

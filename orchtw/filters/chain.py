@@ -27,6 +27,7 @@ ORDER: Final = (
     "impersonation",
     "flow-control",
     "authorization",
+    "storage-version",
 )
 """The names of the places, from the network inwards. A place without a stage costs nothing.
 
