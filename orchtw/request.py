@@ -109,6 +109,7 @@ class Request:
     turn and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is. `webhooks_s`
     is for how long admission webhooks have held it up; `given_up` says that the server has refused it to defend
     itself.
+    `fields_unchecked` says that nothing is said of unknown fields, whatever it asks for.
     `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
     `on_decoded` is told of the object in its body. These three are for the audit.
     """
@@ -128,6 +129,7 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    fields_unchecked: bool = False
     steps: list[tuple[float, str]] | None = None
     queued: bool = False
     answer_headers: Sequence[tuple[str, str]] = ()

@@ -76,6 +76,8 @@ def _storage_version(host: Host) -> Stage | None:
     return None if host.unstated is None else StorageVersionStage(host.unstated, host.naming)
 
 
+FIELD_VALIDATION = "ServerSideFieldValidation"
+
 Factory = Callable[[Host, Config], Stage | None]
 
 STAGES: Sequence[tuple[str, Factory]] = (
@@ -89,7 +91,7 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("refusals", lambda host, config: Refusals(host.refuse)),
     ("refused-requests", lambda host, config: RefusedRequests(host.auditor) if host.auditor else None),
     ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s, host.requests.ended_late)),
-    ("request-info", lambda host, config: RequestInfoStage()),
+    ("request-info", lambda host, config: RequestInfoStage(checks_fields=config.gates[FIELD_VALIDATION])),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),
     ("audit", lambda host, config: AuditStage(host.auditor) if host.auditor else None),
     ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),

@@ -28,7 +28,7 @@ def states_versions(config: Config, naming: Naming, targets: Targets) -> bool:
 
 @attrs.frozen(slots=True)
 class Statement:
-    """Of one resource, which is of `group`: the name of its object, the version it is stored in, and those that can be read."""
+    """Of one resource: the name of its object, the version it is stored in, and those that can be read."""
 
     group: str
     plural: str
