@@ -7,9 +7,9 @@ operation = history.write("a", "first", 0, now())
 operation.end(now(), revision)
 self.assertEqual(history.problems(), [])
 ```
-Of each key two things are looked at: whether its operations are linearizable, and whether all watchers saw exactly the
-writes that happened, in order. Revisions say in which order writes happened, so that no order has to be searched for:
-it must fit what was asked for, and when.
+Of each key two things are looked at: whether its operations are linearizable, and whether all watchers saw exactly
+the writes that happened, in order. Revisions say in which order writes happened, so that no order has to be searched
+for: it must fit what was asked for, and when.
 """
 
 from __future__ import annotations
