@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 import orjson
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
+from twisted.python.failure import Failure
 
 from orchtw.testing.histories import History, Operation
 
@@ -119,8 +120,12 @@ class Load:
 
     def _run(self, work: Any) -> None:
         running = Deferred.fromCoroutine(work)
-        running.addErrback(lambda failure: self.problems.append(failure.getErrorMessage()) if self._watching else None)
+        running.addErrback(self._failed)
         self._running.append(running)
+
+    def _failed(self, failure: Failure) -> None:
+        if self._watching:
+            self.problems.append(failure.getErrorMessage())
 
     async def _write(self, writer: int) -> None:
         number, door = 0, writer

@@ -37,7 +37,7 @@ def faults(options: Options, emit: Emit) -> None:
     failures: list[BaseException] = []
 
     def ended(outcome: Failure | None) -> None:
-        if outcome is not None:
+        if outcome is not None and outcome.value is not None:
             failures.append(outcome.value)
         reactor.stop()
 
