@@ -75,7 +75,7 @@ class EtcdStore(Store):
         self._watching = Watching(self._channel, self._reading, self._keys, reactor, self._writing.note)
         self._watching.advanced = self._advanced
         self._health = Health(self._calls, self._channel, reactor)
-        self._compactor = Compactor(self._calls)
+        self.compactor = Compactor(self._calls)
         self._timer = LoopingCall(self._compact_in_turn)
         self._timer.clock = reactor
         self._unseen: list[tuple[int, int, float, Write]] = []
@@ -296,7 +296,7 @@ class EtcdStore(Store):
 
     async def _compact(self) -> None:
         try:
-            await self._compactor.turn()
+            await self.compactor.turn()
         except RpcError as error:
             if self._open:
                 self._log.error("compaction failed: {why}", why=error.text)
