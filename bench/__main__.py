@@ -27,6 +27,7 @@ from bench.machine import Machine
 from bench.objects import apply, create, get
 from bench.options import Options, parse
 from bench.overload import overload
+from bench.scale import scale
 from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
 from bench.soak import soak
@@ -58,6 +59,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
+    "scale": scale,
 }
 """Scenarios that start servers themselves."""
 
