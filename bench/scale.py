@@ -20,7 +20,7 @@ from orchtw.storage.interface import KeyValue
 
 START_LIMIT_S = 600.0
 REST_S = 1.0  # after a start, until what it leaves for later is done
-FIRST = 3  # repetitions that are not counted: encodings and compiled functions are made then
+FIRST = 6  # repetitions that are not counted: encodings, indexes and compiled functions are made then
 
 Ask = Callable[[int], Cost]
 """Puts a question; its number says about which objects."""

@@ -16,6 +16,7 @@ from orchtw.storage import cache
 from orchtw.storage.cache import LATER_PAGE_ITEMS, PAGE_ITEMS, Cacher
 from orchtw.storage.cache_resource import DamagedObject, ResourceCache
 from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.ordered import Entries
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection
@@ -147,13 +148,13 @@ def make_entry(key: str, value: bytes, revision: int) -> Entry:
 
 def past(cache: ResourceCache, revision: int, namespace: str = "", start: str = "") -> Sequence[Entry]:
     """A resource as it was at a revision."""
-    steps = cache.past(revision, namespace, start).steps()
+    steps = cache.past(revision, Selection(namespace)).steps()
     while True:
         try:
             next(steps)
         except StopIteration as done:
-            found: Sequence[Entry] = done.value
-            return found
+            found: Entries = done.value
+            return found.between(start)
 
 
 class CacheTestCase(SynchronousTestCase):
@@ -340,13 +341,13 @@ class ReadTests(CacheTestCase):
         self.assertEqual(self.keys(past(pods, 4, "a")), ["a/x@2", "a/z@4"])
         self.assertEqual(self.keys(past(pods, 5)), ["a/z@4", "b/y@3"])
         self.assertEqual(self.keys(past(pods, 7)), ["a/new@7", "a/z@4", "b/y@6"])
-        self.assertRaises(Timeout, pods.past, 8)
+        self.assertRaises(Timeout, pods.past, 8, Selection())
 
     def test_expired_revision(self) -> None:
         """A revision before the log raises Expired for lists (410)."""
         self.store.put("/registry/pods/a/x")
         pods = self.start()
-        error = self.assertRaises(Expired, pods.past, 1)
+        error = self.assertRaises(Expired, pods.past, 1, Selection())
         self.assertEqual(error.message, Expired.list().message)
 
     def test_pages(self) -> None:
