@@ -208,14 +208,14 @@ class Representations:
     async def _encode_listed(self, target: Target, held: Held, accept: Negotiated) -> None:
         """As `encode_large`, of a list. Objects lack encodings after a start, or in a version that is new to them."""
         if target.stored.cache.large:
-            for entries in held.runs(SCANNED):
-                await self.encode_large(target, entries, accept)
+            await self.encode_large(target, await in_turns(self._turns, _large(held)), accept)
 
     async def _text_list(self, parts: Iterator[bytes], held: Held, accept: Negotiated) -> Response:
         """A list in a form that is made for the request; of large objects, in the thread."""
-        largest = max((len(entry.raw) for run in held.runs(SCANNED) for entry in run), default=0)
-        if largest <= INLINE_BYTES:
+        large = await in_turns(self._turns, _large(held))
+        if not large:
             return self._made(parts, accept)
+        largest = max(len(entry.raw) for entry in large)
         made = ThreadParts(self._offload, parts, largest)
         return Response(content_type=accept.content_type, stream=MadeStream(await made.next(), made))
 
@@ -242,6 +242,15 @@ def _lacking(forms: Forms, held: Held) -> Steps[list[Entry]]:
     found: list[Entry] = []
     for entries in held.runs(SCANNED):
         found += [entry for entry in entries if forms.lacks(entry)]
+        yield
+    return found
+
+
+def _large(held: Held) -> Steps[list[Entry]]:
+    """The objects of a list that are not for the reactor to encode, in steps."""
+    found: list[Entry] = []
+    for entries in held.runs(SCANNED):
+        found += [entry for entry in entries if len(entry.raw) > INLINE_BYTES]
         yield
     return found
 
