@@ -1,7 +1,7 @@
 """Entries in key order, in blocks that snapshots share until they change.
 
 Blocks stand in chunks: a snapshot costs a reference for each chunk, and a write after it copies one chunk's
-references and one block. With a million objects there are some thirty chunks. A part of a snapshot is two positions
+references and one block. With a million objects there are some sixty chunks. A part of a snapshot is two positions
 in it.
 """
 
@@ -16,7 +16,7 @@ from typing import Final, overload
 from orchtw.watch.entry import Entry
 
 BLOCK: Final = 512  # entries; a full block is split at twice that
-CHUNK: Final = 64  # blocks; the same
+CHUNK: Final = 32  # blocks; the same
 
 _key = attrgetter("key")
 
@@ -29,11 +29,11 @@ class Chunk:
 
     __slots__ = ("_ends", "blocks", "count", "owner", "owners")
 
-    def __init__(self, blocks: list[list[Entry]], owners: list[object], owner: object) -> None:
+    def __init__(self, blocks: list[list[Entry]], owners: list[object], owner: object, count: int) -> None:
         self.blocks = blocks
         self.owners = owners
         self.owner = owner
-        self.count = sum(map(len, blocks))
+        self.count = count
         self._ends: list[int] | None = None
 
     @property
@@ -52,13 +52,13 @@ class Chunk:
 
     def copy(self, owner: object) -> Chunk:
         """The same for another owner, who has none of the blocks."""
-        return Chunk(self.blocks.copy(), self.owners.copy(), owner)
+        return Chunk(self.blocks.copy(), self.owners.copy(), owner, self.count)
 
     def put(self, entry: Entry) -> bool:
         """As `Ordered.put`."""
         key = entry.key
-        at = max(0, bisect_right(self.blocks, key, key=_first) - 1)
-        block = self._private(at)
+        at = bisect_right(self.blocks, key, 1, key=_first) - 1
+        block = self.blocks[at] if self.owners[at] is self.owner else self._private(at)
         place = bisect_left(block, key, key=_key)
         if place < len(block) and block[place].key == key:
             block[place] = entry
@@ -126,7 +126,7 @@ class Entries(Sequence[Entry]):
     def run(cls, entries: Iterable[Entry]) -> Entries:
         """A copy of a few entries, which are in order."""
         block = list(entries)
-        return cls.of([Chunk([block], [None], None)]) if block else NO_ENTRIES
+        return cls.of([Chunk([block], [None], None, len(block))]) if block else NO_ENTRIES
 
     @property
     def chunks(self) -> Sequence[Chunk]:
@@ -233,7 +233,7 @@ class Ordered:
         if not self._chunks:
             self._chunks, self._snapshot = [self._chunk([[entry]])], None
             return True
-        at = max(0, bisect_right(self._chunks, entry.key, key=_first_of) - 1)
+        at = bisect_right(self._chunks, entry.key, 1, key=_first_of) - 1
         chunk = self._private(at)
         is_new = chunk.put(entry)
         if len(chunk.blocks) >= 2 * CHUNK:
@@ -263,15 +263,20 @@ class Ordered:
         if not chunk.blocks:
             del self._chunks[at]
         elif before is not None and len(before.blocks) + len(chunk.blocks) <= CHUNK:
-            joined = Chunk(before.blocks + chunk.blocks, before.owners + chunk.owners, self._owner)
+            blocks, owners = before.blocks + chunk.blocks, before.owners + chunk.owners
+            joined = Chunk(blocks, owners, self._owner, before.count + chunk.count)
             self._chunks[at - 1 : at + 1] = [joined]
 
     def _chunk(self, blocks: list[list[Entry]]) -> Chunk:
-        return Chunk(blocks, [self._owner] * len(blocks), self._owner)
+        return Chunk(blocks, [self._owner] * len(blocks), self._owner, sum(map(len, blocks)))
 
     def _halves(self, chunk: Chunk) -> list[Chunk]:
-        blocks, owners = chunk.blocks, chunk.owners
-        return [Chunk(blocks[part], owners[part], self._owner) for part in (slice(CHUNK), slice(CHUNK, None))]
+        first, second = chunk.blocks[:CHUNK], chunk.blocks[CHUNK:]
+        count = sum(map(len, first))
+        return [
+            Chunk(first, chunk.owners[:CHUNK], self._owner, count),
+            Chunk(second, chunk.owners[CHUNK:], self._owner, chunk.count - count),
+        ]
 
 
 def _first(block: Sequence[Entry]) -> str:
