@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from math import inf
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from orchtw.storage.kept import KeptStates
 from orchtw.storage.ordered import NO_ENTRIES, Entries, Ordered
 from orchtw.storage.past import Past
 from orchtw.storage.pins import Pins
+from orchtw.storage.selecting import selected
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts
 from orchtw.watch.frames import Wire
@@ -190,15 +191,14 @@ class ResourceCache:
         """What has been kept of a revision for such a selection."""
         return self.kept.find(revision, self._timers.now, selection, *_range(_namespace(selection), ""))
 
-    def select(self, selection: Selection) -> Sequence[Entry]:
-        """The selected entries in key order; one object is looked up, not searched for."""
-        found = self.candidates(selection)
+    def select(self, selection: Selection) -> Generator[None, None, Sequence[Entry]]:
+        """The selected entries in key order, in steps; one object is looked up, not searched for."""
+        entries = self.candidates(selection)
         if selection.whole:
-            return found
-        matches = selection.matches
-        selected = [entry for entry in found if matches(entry)]
-        self.indexes.looked(selection, len(found), len(selected))
-        return selected
+            return entries
+        found, seen = yield from selected(entries, selection)
+        self.indexes.looked(selection, seen, len(found))
+        return found
 
     def watch(
         self,

@@ -1,8 +1,8 @@
 """The indexes of one resource, made when they would have paid, given up when nobody asks or memory is short.
 
 A list that looks at many entries and gives few has wasted its work. What one attribute's lists have wasted since the
-start is counted, and its index is made when that comes to what making it costs: a look at every entry. So no
-sequence of lists costs more than twice what it had to.
+start is counted, and its index is made when that comes to what making it costs: a look at every entry. So lists
+cost about twice what they had to at most, whoever asks for what.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from orchtw.watch.turns import Turns
 MIN_ENTRIES: Final = 1024  # fewer are looked at within a fifth of a millisecond
 MAX_INDEXES: Final = 8  # of a resource: each makes a write 1 µs dearer
 MAX_COUNTED: Final = 64  # attributes whose waste is counted: clients choose the keys of labels
-STRIDE: Final = 256  # entries taken in between two looks at the clock
+STRIDE: Final = 64  # entries taken in between two looks at the clock
 IDLE_S: Final = 600.0  # an index that nobody has asked for so long is given up
 INDEX_BYTES: Final = 128 << 20
 

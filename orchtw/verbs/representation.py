@@ -39,7 +39,7 @@ ITEMS_TAG = b"\x12"  # field 2, length-delimited: `items` of every list message
 METADATA_FIELD = 1  # `metadata` of every list message
 LIST_META = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
 PINNED_ITEMS = 64  # of a list whose reader counts as holding a state; a shorter one is sent in a few writes
-SCANNED = 1024  # objects whose sizes are looked at in one go
+SCANNED = 128  # objects whose sizes are looked at in one go
 MEASURING_SLICES = 50  # a quarter of a second: a list that takes longer to measure is sent without its length
 TEXT_STRIDE = 8  # objects made into YAML or indented JSON between two looks at the clock
 

@@ -15,13 +15,13 @@ from orchtw.rules.options import ListOptions
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue
 from orchtw.storage.ordered import Entries
+from orchtw.storage.selecting import selected
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Reading
-from orchtw.verbs.slices import Steps, in_turns
+from orchtw.verbs.slices import in_turns
 from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
 
-STRIDE: Final = 64  # entries tested between two looks at the clock
 BUILD_STRIDE: Final = 4  # values decoded between two looks
 PAGE_ITEMS: Final = 1000  # of the store's history
 
@@ -67,27 +67,11 @@ async def _chosen(
     found: Sequence[Entry] = entries
     seen = len(entries)
     if not selection.whole:
-        found, seen = await in_turns(context.cacher.turns, _select(entries, selection, limit))
+        found, seen = await in_turns(context.cacher.turns, selected(entries, selection, limit))
         stored.cache.indexes.looked(selection, seen, len(found))
     returned = min(len(found), limit) if limit else len(found)
     context.lists.cached(stored.prefix, index, min(seen, returned) if selection.whole else seen, returned)
     return State(found, revision)
-
-
-def _select(entries: Entries, selection: Selection, limit: int) -> Steps[tuple[list[Entry], int]]:
-    """The selected entries, up to one more than `limit` (0: all), and how many were looked at."""
-    matches = selection.matches
-    found: list[Entry] = []
-    seen = 0
-    for block in entries.blocks():
-        for start in range(0, len(block), STRIDE):
-            some = block[start : start + STRIDE]
-            seen += len(some)
-            found += [entry for entry in some if matches(entry)]
-            if limit and len(found) > limit:
-                return found[: limit + 1], seen
-            yield
-    return found, seen
 
 
 async def _past(context: Reading, call: Call, options: ListOptions, selection: Selection) -> State:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.internet.task import Clock
@@ -148,13 +149,17 @@ def make_entry(key: str, value: bytes, revision: int) -> Entry:
 
 def past(cache: ResourceCache, revision: int, namespace: str = "", start: str = "") -> Sequence[Entry]:
     """A resource as it was at a revision."""
-    steps = cache.past(revision, Selection(namespace)).steps()
+    found: Entries = result(cache.past(revision, Selection(namespace)).steps())
+    return found.between(start)
+
+
+def result(steps: Generator[None, None, Any]) -> Any:
+    """What steps lead to."""
     while True:
         try:
             next(steps)
         except StopIteration as done:
-            found: Entries = done.value
-            return found.between(start)
+            return done.value
 
 
 class CacheTestCase(SynchronousTestCase):
@@ -376,7 +381,7 @@ class ReadTests(CacheTestCase):
             (Selection("a", None, parse_fields("metadata.name=none", ())), []),
         ]
         for selection, expected in table:
-            self.assertEqual(self.keys(pods.select(selection)), expected, f"{selection}")
+            self.assertEqual(self.keys(result(pods.select(selection))), expected, f"{selection}")
 
 
 class WaitTests(CacheTestCase):
