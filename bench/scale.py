@@ -18,7 +18,7 @@ from bench.subjects import Subject, subjects
 from orchtw.naming import Naming
 from orchtw.storage.interface import KeyValue
 
-START_LIMIT_S = 600.0
+START_LIMIT_S = 3600.0
 REST_S = 1.0  # after a start, until what it leaves for later is done
 FIRST = 6  # repetitions that are not counted: encodings, indexes and compiled functions are made then
 
