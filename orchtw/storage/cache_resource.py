@@ -22,7 +22,7 @@ from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts
 from orchtw.watch.frames import Wire
 from orchtw.watch.log import HISTORY_S, Event, EventLog, Head, Superseded
 from orchtw.watch.recent import Budget
-from orchtw.watch.selection import NAMESPACE, Selection, by_key
+from orchtw.watch.selection import NAMESPACE, Selection, by_key, by_name
 from orchtw.watch.timer_wheel import TimerWheel
 from orchtw.watch.turns import Turns
 from orchtw.watch.watcher import Watcher
@@ -178,8 +178,7 @@ class ResourceCache:
             events = self.log.undoing(revision, self._timers.now)
         except Expired:
             raise Expired.list() from None
-        now, _ = self.indexes.shortest(selection, self._ordered.snapshot(), "", "")
-        return Past(now, events, *_range(_namespace(selection), ""), selection.matches)
+        return Past(self.candidates(selection), events, *_range(_namespace(selection), ""), selection.matches)
 
     def keep(self, revision: int, selection: Selection, entries: Entries) -> None:
         """Keep the entries at `revision` among which the selected ones are: pages will be asked for."""
@@ -244,11 +243,15 @@ class ResourceCache:
 
     def indexed(self, selection: Selection) -> tuple[Entries, str]:
         """The same, and what they were found by; "": all, or those of a namespace, are candidates."""
-        if selection.indexer is by_key:
+        if selection.indexer is by_key or (selection.indexer is by_name and self._is_without_namespaces()):
             entry = self._entries.get(str(selection.term))
             return NO_ENTRIES if entry is None else Entries.run((entry,)), "key"
         namespace = _namespace(selection)
         return self.indexes.shortest(selection, self.snapshot(namespace), *_range(namespace, ""))
+
+    def _is_without_namespaces(self) -> bool:
+        """Whether names are keys: nodes ask for themselves by name, each of thousands."""
+        return bool(self._entries) and "/" not in self._ordered.snapshot()[0].key
 
     def load(self, store_key: str, value: bytes, revision: int) -> None:
         """Take in what the store held at the start; `begin` follows."""

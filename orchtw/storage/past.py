@@ -20,7 +20,7 @@ Steps = Generator[None, None, Entries]
 
 @attrs.frozen(slots=True, eq=False)
 class Past:
-    """What there is `now`, the selected ones at least and in any namespace, and the `events` that led there.
+    """What there is `now`, the selected ones at least, and the `events` that led there.
 
     Asked for is what there was from key `low` on and before `high` ("": no end), as far as it `matches`; more may be
     found. The cost follows the number of events, not that of entries: the other blocks are those of `now`.

@@ -382,6 +382,19 @@ class ReadTests(CacheTestCase):
         ]
         for selection, expected in table:
             self.assertEqual(self.keys(result(pods.select(selection))), expected, f"{selection}")
+            present = result(pods.past(pods.revision - 1, selection).steps())
+            older = [key for key in expected if key != "b/x@4"]
+            self.assertEqual(self.keys([each for each in present if selection.matches(each)]), older, f"{selection}")
+
+    def test_by_name(self) -> None:
+        """Of a kind without namespaces one object is looked up by its name; of others it is searched for."""
+        pods, nodes = self.start(), self.cacher.of(self.nodes)
+        named = Selection("", None, parse_fields("metadata.name=x", ()))
+        self.assertEqual((len(nodes.candidates(named)), len(pods.candidates(named))), (0, 0))
+        for key in ("nodes/w", "nodes/x", "pods/a/w", "pods/a/x", "pods/b/x"):
+            self.store.put(f"/registry/{key}")
+        self.assertEqual((self.keys(nodes.candidates(named)), len(pods.candidates(named))), (["x@3"], 3))
+        self.assertEqual(self.keys(result(pods.select(named))), ["a/x@5", "b/x@6"])
 
 
 class WaitTests(CacheTestCase):

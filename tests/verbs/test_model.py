@@ -30,7 +30,6 @@ STEPS = st.one_of(
     st.tuples(st.just("continue"), st.just("")),
     st.tuples(st.just("exact"), st.sampled_from(["0", "1", "5"])),
     st.tuples(st.just("selected"), st.sampled_from(["", "1", "5"])),
-    st.tuples(st.just("selected"), st.sampled_from(["", "1", "5"])),
     st.tuples(st.just("watch"), st.sampled_from(["0", "1", "5"])),
     st.tuples(st.just("compact"), st.sampled_from(["1", "3"])),
 )
