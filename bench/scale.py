@@ -8,7 +8,7 @@ from statistics import median
 
 from bench.holdup import Probe
 from bench.http1 import JSON, BenchError
-from bench.machine import cpu_s, rss_mib
+from bench.machine import cpu_s, rss_mib, running_s
 from bench.options import Options
 from bench.scale_reads import Cost, Questions, figures
 from bench.scale_store import make_store, seed
@@ -19,7 +19,9 @@ from orchtw.naming import Naming
 from orchtw.storage.interface import KeyValue
 
 START_LIMIT_S = 3600.0
-REST_S = 1.0  # after a start, until what it leaves for later is done
+REST_S = 0.5  # after a start; again and again until the controllers have seen what there is
+RESTING = 0.1  # of a CPU: what a server may use that has nothing to do
+REST_LIMIT_S = 120.0
 FIRST = 6  # repetitions that are not counted: encodings, indexes and compiled functions are made then
 
 Ask = Callable[[int], Cost]
@@ -56,7 +58,7 @@ def _measure(
         try:
             started = {"ready_ms": round(server.ready_s * 1000), "cpu_ms": round(cpu_s(server.pid) * 1000)}
             found["start"] = started["cpu_ms"]
-            time.sleep(REST_S)
+            _await_rest(server.pid)
             emit("scale_start", {**about, **started, **_memory(server.pid, about), "errors": 0})
             questions = Questions(server.endpoint, server.pid, subject, size, types)
             for name, ask in questions.each().items():
@@ -66,6 +68,16 @@ def _measure(
         finally:
             server.stop()
     return found
+
+
+def _await_rest(pid: int) -> None:
+    """Wait until the server does nothing of itself any more, which would count with the questions."""
+    end = time.monotonic() + REST_LIMIT_S
+    used = REST_S
+    while used > RESTING * REST_S and time.monotonic() < end:
+        before = running_s(pid)
+        time.sleep(REST_S)
+        used = running_s(pid) - before
 
 
 def _asked(found: dict[str, float], name: str, ask: Ask, times: int) -> dict[str, object]:
