@@ -21,7 +21,7 @@ from orchtw.errors import StatusError, TooManyRequests
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
-from orchtw.request import Decided, Request, UserInfo
+from orchtw.request import Decided, Request
 from orchtw.schema.codec.codecs import Codecs
 
 _LEADS: Final = tuple(f'{{"level":"{level}","auditID":'.encode() for level in LEVELS)
