@@ -93,6 +93,34 @@ class Decided(Protocol):
         """Why."""
 
 
+class Classified(Protocol):
+    """The flow that a request belongs to."""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Those of its priority level and of its flow schema."""
+
+
+class Occupied(Protocol):
+    """What a request occupies while it is served."""
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit to it."""
+
+    @property
+    def seats(self) -> int:
+        """How many seats."""
+
+    @property
+    def linger_s(self) -> float:
+        """For how long beyond its end."""
+
+    @property
+    def age_s(self) -> float:
+        """For how long by now, until its end."""
+
+
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Request:
     """One HTTP request: complete head and bounded body.
@@ -110,7 +138,8 @@ class Request:
     is for how long admission webhooks have held it up; `given_up` says that the server has refused it to defend
     itself.
     `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
-    `on_decoded` is told of the object in its body. These three are for the audit.
+    `on_decoded` is told of the object in its body. These three are for the audit, `flow` and `occupied`, which flow
+    control sets, for the log.
     """
 
     method: str
@@ -135,6 +164,8 @@ class Request:
     given_up: bool = False
     received_s: float = 0.0
     decision: Decided | None = None
+    flow: Classified | None = None
+    occupied: Occupied | None = None
     on_decoded: Callable[[Object], None] | None = None
     ends_at_s: float | None = None
     client_gone: bool = attrs.field(default=False, init=False)

@@ -161,6 +161,9 @@ class Instance:
         self._limiting = limiting(config, self.resources)
         for collector in self._limiting.collectors:
             self.instruments.registry.show(collector)
+        for family in self._limiting.samples.families():
+            self.instruments.registry.add(family)
+        self._limiting.samples.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         if self._limiting.control is not None:
             self._limiting.control.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self._bootstrap = self._made_bootstrap() if config.bootstrap else None

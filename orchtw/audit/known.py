@@ -1,4 +1,4 @@
-"""Parts of events as JSON that are made once: most requests are the same few clients' (reference AUDIT-22)."""
+"""Parts of events as JSON that are made once: most requests are the same few clients' (reference AUDIT-21)."""
 
 from __future__ import annotations
 

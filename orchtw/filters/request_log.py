@@ -70,8 +70,8 @@ class RequestLog:
 
     def _write(self, request: Request, response: Response, latency_s: float) -> None:
         self._log.info(
-            'HTTP verb={verb} URI={uri} latency="{latency:.3f}ms" userAgent={agent} '
-            'audit-ID="{audit_id}" srcIP="{address}:{port}" resp={code}{acting}',
+            '"HTTP" verb={verb} URI={uri} latency="{latency:.3f}ms" userAgent={agent} '
+            'audit-ID="{audit_id}" srcIP="{address}:{port}"{flow} resp={code}{acting}',
             verb=shown(request.method),
             uri=shown(_uri(request)),
             latency=latency_s * 1000,
@@ -79,6 +79,7 @@ class RequestLog:
             audit_id=request.audit_id,
             address=request.peer.address,
             port=request.peer.port,
+            flow=_flow(request),
             code=response.code,
             acting=_acting(request),
         )
@@ -107,6 +108,23 @@ def _may_be_slow(request: Request, response: Response) -> bool:
 def _moment(seconds: float, *, date: bool = False) -> str:
     milliseconds = f".{int(seconds % 1 * 1000):03}"
     return time.strftime("%d-%b-%Y %H:%M:%S" if date else "%H:%M:%S", time.localtime(seconds)) + milliseconds
+
+
+def _flow(request: Request) -> str:
+    """Which priority level and flow schema took the request, how many seats, and for how long (reference OPS-18)."""
+    if request.flow is None:
+        return ""
+    level, schema = request.flow.names
+    found = f" apf_pl={shown(level)} apf_fs={shown(schema)}"
+    occupied = request.occupied
+    if occupied is None:
+        return found
+    if occupied.limited:
+        lingers = f"{occupied.linger_s * 1000:.3f}ms" if occupied.linger_s else "0s"
+        final = occupied.seats if occupied.linger_s else 0
+        found += f' apf_iseats={occupied.seats} apf_fseats={final} apf_additionalLatency="{lingers}"'
+    what = "apf_init_latency" if request.info is not None and request.info.verb == "watch" else "apf_execution_time"
+    return f'{found} {what}="{occupied.age_s * 1000:.3f}ms"'
 
 
 def _acting(request: Request) -> str:
