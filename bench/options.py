@@ -8,7 +8,7 @@ from collections.abc import Sequence
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
 ON_DEMAND = (
     *("admission", "admission-cpu", "apply", "authentication", "authorization", "definitions", "handshake", "holdup"),
-    *("holdup-custom", "holdup-restart", "overload", "soak", "webhooks"),
+    *("holdup-custom", "holdup-restart", "operations", "overload", "soak", "webhooks"),
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
