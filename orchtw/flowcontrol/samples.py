@@ -31,17 +31,23 @@ class _Pair:
         self.marks: Family[Histogram] = histograms(
             f"{_PREFIX}{what}_count_watermarks", f"{text}: the most and the least between two samples.", SHARES,
             ("mark", *labels))  # fmt: skip
+        self._series: dict[Values, tuple[Histogram, Histogram, Histogram]] = {}
 
     def look(self, values: Values, count: int, marks: Marks, limit: int) -> None:
         """Note a count that is `limit` at most, and what it has been since the last look."""
         high, low = marks.anew(count)
         limit = limit or 1
-        self.samples.of(*values).observe(count / limit)
-        self.marks.of("high", *values).observe(high / limit)
-        self.marks.of("low", *values).observe(low / limit)
+        series = self._series.get(values)
+        if series is None:
+            series = self._series[values] = (
+                self.samples.of(*values), self.marks.of("high", *values), self.marks.of("low", *values)
+            )  # fmt: skip
+        for each, number in zip(series, (count, high, low), strict=True):
+            each.observe(number / limit)
 
     def forget(self, *values: str) -> None:
         """It is there no more."""
+        self._series.pop(values, None)
         self.samples.forget(*values)
         for mark in ("high", "low"):
             self.marks.forget(mark, *values)
