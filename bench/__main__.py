@@ -26,6 +26,7 @@ from bench.idle import idle
 from bench.lists import lists
 from bench.machine import Machine
 from bench.objects import apply, create, get
+from bench.operations import operations
 from bench.options import Options, parse
 from bench.overload import overload
 from bench.scale import scale
@@ -62,6 +63,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "definitions": definitions,
     "holdup-restart": holdup_restart,
     "scale": scale,
+    "operations": operations,
 }
 """Scenarios that start servers themselves."""
 

@@ -17,7 +17,7 @@ ON_DEMAND = (
         "endurance",
         "handshake",
     ),
-    *("holdup", "holdup-custom", "holdup-restart", "overload", "scale", "soak", "webhooks"),
+    *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "scale", "soak", "webhooks"),
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")

@@ -63,6 +63,13 @@ class CommandTests(SynchronousTestCase):
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([(line["errors"], line["connections"]) for line in lines], [(0, 50)] * 6)
 
+    def test_operations(self) -> None:
+        """The same lines without and with an audit log."""
+        done = bench("--quick", "--scenarios=operations", "--n-create=5", "--conc=2", "--seconds=0.05")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([(line["errors"], line["audit"]) for line in lines], [(0, False)] * 4 + [(0, True)] * 4)
+
     def test_authorization(self) -> None:
         """Decisions are timed, and every change of a binding counts for the next request (reference AUTHZ-16)."""
         done = bench("--quick", "--scenarios=authorization")
