@@ -27,8 +27,10 @@ from bench.idle import idle
 from bench.lists import lists
 from bench.machine import Machine
 from bench.objects import apply, create, get
+from bench.operations import operations
 from bench.options import Options, parse
 from bench.overload import overload
+from bench.scale import scale
 from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
 from bench.soak import soak
@@ -62,6 +64,8 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "definitions": definitions,
     "holdup-restart": holdup_restart,
     "faults": faults,
+    "scale": scale,
+    "operations": operations,
 }
 """Scenarios that start servers themselves."""
 

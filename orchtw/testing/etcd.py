@@ -218,7 +218,8 @@ class EtcdCluster:
                 f"--key={self._files.client_key}",
             ]
         environment = {**os.environ, "ETCDCTL_API": "3"}
-        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+        ended = subprocess.run(command, env=environment, check=True, capture_output=True)
+        return ended.stdout.decode(errors="replace")
 
     def log(self, member: Member) -> str:
         """What a member has printed."""

@@ -16,6 +16,7 @@ from twisted.python.failure import Failure
 from orchtw.errors import ConfigError, TooManyRequests
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.dialer import Dialer, Unreachable
+from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd import frames
 from orchtw.storage.etcd.connection import Call, Connection
 from orchtw.storage.etcd.silence import Silence
@@ -77,15 +78,23 @@ class Stream:
 
 
 class Channel:
-    """Started and stopped once. `connected` is called at each new connection, for calls that go on."""
+    """Started and stopped once. `connected` is called at each new connection, for calls that go on.
+
+    `renewed` gives the certificates for the next connection; None: those of the destination.
+    """
 
     _log = Logger()
 
-    def __init__(self, reactor: Any, destinations: Sequence[Destination], connected: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        reactor: Any,
+        destinations: Sequence[Destination],
+        connected: Callable[[], None],
+        renewed: Callable[[], ClientTLS | None] = lambda: None,
+    ) -> None:
         self._reactor = reactor
-        self._destinations = [
-            attrs.evolve(each, tls=attrs.evolve(each.tls, protocols=PROTOCOLS)) for each in destinations
-        ]
+        self._destinations = destinations
+        self._renewed = renewed
         self._connected = connected
         self._dialer = Dialer(reactor, "etcd")
         self._connection: Connection | None = None
@@ -199,6 +208,8 @@ class Channel:
     async def _use(self, destination: Destination) -> None:
         """Connect, and return once the connection takes no more calls."""
         gone: Deferred[None] = Deferred()
+        tls = attrs.evolve(self._renewed() or destination.tls, protocols=PROTOCOLS)
+        destination = attrs.evolve(destination, tls=tls)
         connection = await self._dialer.exchange(destination, lambda: Connection(lambda why: self._lost(gone, why)))
         if gone.called:
             return
@@ -224,7 +235,7 @@ class Channel:
             connection.late(now)
         self._refuse_waiting(now)
         if self._connection is not None:
-            self._silence.look(self._connection, now)
+            self._silence.look(self._connection, TICK_S)
 
     def _refuse_waiting(self, now: float) -> None:
         """Fail those who have waited for a connection until their time was over."""

@@ -24,18 +24,22 @@ class Compactor:
         self._version = 0
         self._revision = 0
 
-    async def turn(self) -> None:
-        """Note the revision; compact to that of the last turn, unless another server has. Raises RpcError."""
+    async def turn(self) -> bool:
+        """Note the revision; compact to that of the last turn, unless another server does, and say whether.
+
+        Raises RpcError.
+        """
         mark = self._revision
         answer = await self._claim(mark)
         self._revision = answer.header.revision
         if not answer.succeeded:
             pairs = answer.responses[0].response_range.kvs
             self._version = pairs[0].version if pairs else 0
-            return
+            return False
         self._version += 1
         if mark:
             await compact(self._calls, mark)
+        return mark > 0
 
     async def _claim(self, mark: int) -> Any:
         waiting: Deferred[Any] = Deferred()

@@ -25,7 +25,7 @@ from orchtw.storage.etcd.status import DEADLINE_EXCEEDED, INTERNAL, LATE, UNAVAI
 
 STREAM_WINDOW: Final = 4 << 20
 CONNECTION_WINDOW: Final = 32 << 20
-MAX_MESSAGE: Final = 512 << 20
+MAX_MESSAGE: Final = 1 << 31
 DEFAULT_WINDOW: Final = 65_535
 DEFAULT_FRAME: Final = 16_384
 _KEPT_BLOCKS: Final = 256  # of fields that were decoded: those of answers that went well are few

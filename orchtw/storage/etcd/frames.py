@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import IntEnum, IntFlag
 from struct import Struct
 from typing import Final
 
@@ -18,37 +17,37 @@ _SETTING: Final = Struct(">HI")
 _WORD: Final = Struct(">I")
 
 
-class Kind(IntEnum):
-    """Types of frames."""
+class Kind:
+    """Types of frames: plain numbers, which cost less than members of an enumeration."""
 
-    DATA = 0
-    HEADERS = 1
-    RST_STREAM = 3
-    SETTINGS = 4
-    PING = 6
-    GOAWAY = 7
-    WINDOW_UPDATE = 8
-    CONTINUATION = 9
+    DATA: Final = 0
+    HEADERS: Final = 1
+    RST_STREAM: Final = 3
+    SETTINGS: Final = 4
+    PING: Final = 6
+    GOAWAY: Final = 7
+    WINDOW_UPDATE: Final = 8
+    CONTINUATION: Final = 9
 
 
-class Flag(IntFlag):
+class Flag:
     """What a frame's flags say; the first means ACK for settings and pings."""
 
-    END_STREAM = 1
-    ACK = 1
-    END_HEADERS = 4
-    PADDED = 8
-    PRIORITY = 32
+    END_STREAM: Final = 1
+    ACK: Final = 1
+    END_HEADERS: Final = 4
+    PADDED: Final = 8
+    PRIORITY: Final = 32
 
 
-class Setting(IntEnum):
+class Setting:
     """Numbers of settings."""
 
-    HEADER_TABLE_SIZE = 1
-    ENABLE_PUSH = 2
-    MAX_CONCURRENT_STREAMS = 3
-    INITIAL_WINDOW_SIZE = 4
-    MAX_FRAME_SIZE = 5
+    HEADER_TABLE_SIZE: Final = 1
+    ENABLE_PUSH: Final = 2
+    MAX_CONCURRENT_STREAMS: Final = 3
+    INITIAL_WINDOW_SIZE: Final = 4
+    MAX_FRAME_SIZE: Final = 5
 
 
 CANCEL: Final = 8

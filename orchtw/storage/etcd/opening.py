@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -28,6 +29,7 @@ def in_cluster(host: Host, config: Config) -> EtcdStore:
         compaction_interval_s=config.etcd_compaction_interval_s,
         lease_reuse_s=config.lease_reuse_duration_seconds,
         size_interval_s=config.etcd_db_metric_poll_interval_s,
+        renewed=partial(_renewed, config),
         foreign=_foreign(Naming.of(host.vocabulary).counterpart),
     )
     return EtcdStore(settings, host.reactor)
@@ -55,6 +57,14 @@ def _tls(config: Config) -> ClientTLS:
         return policy.tls()
     except BadTLS as problem:
         raise ConfigError(f"--etcd-cafile, --etcd-certfile, --etcd-keyfile: {problem}") from None
+
+
+def _renewed(config: Config) -> ClientTLS | None:
+    """What the files hold now; None, so that the last ones stay in use, while they are being replaced."""
+    try:
+        return _tls(config)
+    except ConfigError:
+        return None
 
 
 def _read(flag: str, path: Path | None) -> bytes:

@@ -14,7 +14,7 @@ from orchtw.storage.etcd.keys import Keys
 from orchtw.storage.etcd.status import TO_COME, RpcError, status_of
 from orchtw.storage.interface import KeyValue, Page
 
-FIRST_PAGE: Final = 100
+FIRST_PAGE: Final = 50
 MOST_A_PAGE: Final = 1000
 KEYS_A_PAGE: Final = 5000
 PAGE_BYTES: Final = 2 << 20
@@ -32,6 +32,7 @@ class Reading:
         self._asking = False
         self._asked: list[Deferred[int]] = []  # by those who came while a question was under way
         self._item_bytes = PAGE_BYTES // FIRST_PAGE
+        self._last = ("", 0)  # prefix and revision of the last list
 
     async def get(self, key: str, revision: int) -> KeyValue | None:
         """See `Store.get`."""
@@ -47,12 +48,15 @@ class Reading:
         first, end = self._keys.range(prefix, start)
         if first >= end != b"\0":
             return Page([], revision or await self.revision())
+        if self._last != (prefix, revision):
+            self._item_bytes = PAGE_BYTES // FIRST_PAGE  # nothing is known of what lies here
         items: list[KeyValue] = []
         while True:
             most = max(1, min(MOST_A_PAGE, PAGE_BYTES // self._item_bytes))
             wanted = min(most, limit - len(items)) if limit else most
             found = await self._range(revision, key=first, range_end=end, limit=wanted)
             revision = revision or found.header.revision
+            self._last = prefix, revision
             self._learn(found)
             items += [self.shown(pair) for pair in found.kvs if pair.key != self._keys.sentinel]
             rest = found.count - len(found.kvs)

@@ -20,17 +20,22 @@ class Silence:
     """Looks at one connection, several times a second."""
 
     def __init__(self) -> None:
-        self._since: float | None = None
-        self._asked_at: float | None = None
+        self._silent_s = 0.0
+        self._asked = False
 
-    def look(self, connection: Connection, now: float) -> None:
-        """Ask the member if it has been silent for long, and drop it if it still is."""
-        if connection.heard or self._since is None:
+    def look(self, connection: Connection, passed_s: float) -> None:
+        """Ask the member if it has been silent for long, and drop it if it still is.
+
+        So much has passed since the last look; the caller bounds it, for who does not look hears nothing either.
+        """
+        if connection.heard:
             connection.heard = False
-            self._since, self._asked_at = now, None
-        elif self._asked_at is not None:
-            if now - self._asked_at >= ANSWER_S:
+            self._silent_s, self._asked = 0.0, False
+            return
+        self._silent_s += passed_s
+        if self._asked:
+            if self._silent_s >= ANSWER_S:
                 connection.drop("keepalive ping failed to receive ACK within timeout")
-        elif now - self._since >= (ASKED_S if connection.due else IDLE_S):
-            self._asked_at = now
+        elif self._silent_s >= (ASKED_S if connection.due else IDLE_S):
+            self._silent_s, self._asked = 0.0, True
             connection.ping()

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from orchtw import errors
 from orchtw.metrics.series import GAUGE, Read, Shown, Single, one
 from orchtw.outbound.destination import Destination
+from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd.calls import Calls, RequestOp, TxnRequest
 from orchtw.storage.etcd.channel import Channel
 from orchtw.storage.etcd.compacting import Compactor, compact
@@ -42,7 +43,8 @@ NUDGE_S: Final = 0.02
 class Settings:
     """How the cluster is used. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`.
 
-    `foreign` are prefixes of keys below which nothing must be, each with the vocabulary that has them.
+    `foreign` are prefixes of keys below which nothing must be, each with the vocabulary that has them. `renewed`
+    gives the certificates for a new connection, if they are not those of the endpoint.
     """
 
     endpoints: Sequence[Destination]
@@ -53,6 +55,7 @@ class Settings:
     lease_objects: int = 1000
     size_interval_s: float = 30.0
     foreign: Sequence[tuple[str, str]] = ()
+    renewed: Callable[[], ClientTLS | None] = lambda: None
     max_queued_ops: int = MAX_QUEUED_OPS
     max_queued_bytes: int = MAX_QUEUED_BYTES
     start_s: float = START_S
@@ -67,7 +70,7 @@ class EtcdStore(Store):
         self._settings = settings
         self._reactor = reactor
         self._keys = Keys(settings.prefix, settings.root)
-        self._channel = Channel(reactor, settings.endpoints, self._connected)
+        self._channel = Channel(reactor, settings.endpoints, self._connected, settings.renewed)
         self._calls = Calls(self._channel)
         self._reading = Reading(self._calls, self._keys)
         self._leases = Leases(self._calls, reactor.seconds, settings.lease_reuse_s, settings.lease_objects)
@@ -75,7 +78,7 @@ class EtcdStore(Store):
         self._watching = Watching(self._channel, self._reading, self._keys, reactor, self._writing.note)
         self._watching.advanced = self._advanced
         self._health = Health(self._calls, self._channel, reactor)
-        self._compactor = Compactor(self._calls)
+        self.compactor = Compactor(self._calls)
         self._timer = LoopingCall(self._compact_in_turn)
         self._timer.clock = reactor
         self._unseen: list[tuple[int, int, float, Write]] = []
@@ -231,8 +234,8 @@ class EtcdStore(Store):
         return (
             Read(one(lambda: writing.ops), "orchtw_store_queued_writes", GAUGE, "Writes yet to be answered."),
             Read(one(lambda: writing.bytes), "orchtw_store_queued_bytes", GAUGE, "Bytes of these writes."),
-            Read(one(lambda: self._watching.bookmarks), "etcd_bookmark_counts", GAUGE,
-                 "Times that etcd told of progress without a change."),
+            Read(lambda: [((self.prefix,), self._watching.bookmarks)], "etcd_bookmark_counts", GAUGE,
+                 "Times that etcd told of progress without a change.", ("resource",)),
             Single(self._leases.counts, "etcd_lease_object_counts", "Values that share a lease of etcd."),
         )  # fmt: skip
 
@@ -296,7 +299,7 @@ class EtcdStore(Store):
 
     async def _compact(self) -> None:
         try:
-            await self._compactor.turn()
+            await self.compactor.turn()
         except RpcError as error:
             if self._open:
                 self._log.error("compaction failed: {why}", why=error.text)

@@ -10,7 +10,7 @@ import attrs
 from twisted.internet.defer import Deferred
 
 from orchtw.errors import StatusError
-from orchtw.storage.etcd.calls import Calls, Compare, RequestOp, TxnRequest
+from orchtw.storage.etcd.calls import Calls, Compare, TxnRequest
 from orchtw.storage.etcd.keys import Keys
 from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.status import NOT_FOUND, RpcError, status_of
@@ -114,20 +114,17 @@ class Writing:
 
     def _ask(self, write: Write) -> None:
         op, raw = write.op, write.raw
+        request = TxnRequest()
+        if op.expected is not None:
+            compare = request.compare.add()
+            compare.target, compare.key, compare.mod_revision = MOD, raw, op.expected
+            request.failure.add().request_range.key = raw
+        ask = request.success.add()
         if op.value is None:
-            ask = RequestOp(request_delete_range={"key": raw})
-        elif write.lease:
-            ask = RequestOp(request_put={"key": raw, "value": op.value, "lease": write.lease})
+            ask.request_delete_range.key = raw
         else:
-            ask = RequestOp(request_put={"key": raw, "value": op.value})
-        if op.expected is None:
-            request = TxnRequest(success=[ask])
-        else:
-            request = TxnRequest(
-                compare=[Compare(target=MOD, key=raw, mod_revision=op.expected)],
-                success=[ask],
-                failure=[RequestOp(request_range={"key": raw})],
-            )
+            put = ask.request_put
+            put.key, put.value, put.lease = raw, op.value, write.lease
         self._calls.txn(request, lambda answer: self._answered(write, answer))
 
     def _answered(self, write: Write, answer: Any) -> None:
