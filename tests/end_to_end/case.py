@@ -67,7 +67,7 @@ class ServerCase(TestCase):
     vocabulary = "orch"
     # Tests count the ConfigMaps of their namespaces; whoever tests the published one says so.
     flags: tuple[str, ...] = ("--controllers=*,-root-ca-cert-publisher",)
-    timeout = 120
+    timeout = 300
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.server = await shared_server(self.mktemp(), f"--vocabulary={self.vocabulary}", *self.flags)
