@@ -1,6 +1,7 @@
 """`python -m tests.fork_server FD`: imports the server once, then forks a process for each request on the socket.
 
-A request is the command, environment and folder of a process, with its three standard files; the answer is its id.
+A request is the command, environment, folder and limits of a process, with its three standard files; the answer is
+its id.
 There must be no reactor and no thread here: neither outlives a fork well.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import pkgutil
+import resource
 import runpy
 import socket
 import sys
@@ -53,6 +55,8 @@ def _serve(requests: socket.socket) -> list[str]:
         asked = orjson.loads(request)
         if (number := _forked()) == 0:
             _become(asked["environ"], asked["folder"], files)
+            for number, soft, hard in asked["limits"]:
+                resource.setrlimit(number, (soft, hard))
             return list(asked["command"])
         for file in files:
             os.close(file)

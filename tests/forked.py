@@ -2,8 +2,9 @@
 
 Two thirds of what a start of the server costs is importing it, and the suite starts some two hundred. With
 `ServerProcess(forking, ...)` instead of `ServerProcess(reactor, ...)` a start is a fork of a process that has done
-that: see `fork_server`. What runs in the child is the same program with the same arguments, environment, folder and
-files; it is a child of this process, with an end and signals as any. Tests of the start itself want a cold one.
+that: see `fork_server`. What runs in the child is the same program with the same arguments, environment, folder,
+files and limits; it is a child of this process, with an end and signals as any. Tests of the start itself want a cold
+one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -24,6 +26,7 @@ from twisted.internet.process import Process
 from orchtw.testing.process import TWISTD, environment
 
 _MODULE = (sys.executable, "-m")
+_LIMITS = (resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE)  # those that tests set
 _BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: whose parent ends becomes a child of this process
 
 
@@ -82,7 +85,9 @@ class _ForkServer:
 
     def fork(self, command: Sequence[str], environ: Mapping[str, str], folder: str, files: Sequence[int]) -> int:
         """Start `python OPTION PROGRAM ARGUMENTS…`; the id of the process."""
-        request = orjson.dumps({"command": list(command[1:]), "environ": dict(environ), "folder": folder})
+        limits = [(each, *resource.getrlimit(each)) for each in _LIMITS]
+        asked = {"command": list(command[1:]), "environ": dict(environ), "folder": folder, "limits": limits}
+        request = orjson.dumps(asked)
         socket.send_fds(self._socket, [request], files)
         answer = self._socket.recv(100)
         if not answer:
