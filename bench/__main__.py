@@ -16,6 +16,7 @@ from bench.authentication import authentication, handshake
 from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
+from bench.endurance import endurance
 from bench.fanout import fanout
 from bench.holdup import holdup
 from bench.holdup_custom import holdup_custom
@@ -46,6 +47,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup-custom": holdup_custom,
     "overload": overload,
     "soak": soak,
+    "endurance": endurance,
     "authorization": authorization,
     "webhooks": webhooks,
 }

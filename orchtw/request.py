@@ -106,9 +106,10 @@ class Request:
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
     is when its time is over, on the reactor's clock; None: it has no limit. `steps` are what has been done for it,
     and when (`time.monotonic`), for the trace of a slow one (reference OPS-26). `queued` says that it waits for its
-    turn and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is. `webhooks_s`
-    is for how long admission webhooks have held it up; `given_up` says that the server has refused it to defend
-    itself.
+    turn and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is.
+    `flow_names` are its priority level and flow schema, where there is priority and fairness. `webhooks_s` is for how
+    long admission webhooks have held it up; `given_up` says that the server has refused it to defend itself.
+    `fields_unchecked` says that nothing is said of unknown fields, whatever it asks for.
     `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
     `on_decoded` is told of the object in its body. These three are for the audit.
     """
@@ -128,9 +129,11 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    fields_unchecked: bool = False
     steps: list[tuple[float, str]] | None = None
     queued: bool = False
     answer_headers: Sequence[tuple[str, str]] = ()
+    flow_names: tuple[str, str] | None = None
     webhooks_s: float = 0.0
     given_up: bool = False
     received_s: float = 0.0

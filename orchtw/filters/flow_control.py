@@ -43,6 +43,7 @@ class PriorityAndFairness:
             return proceed(request)
         flow = self._flow(user, info)
         request.answer_headers = flow.headers
+        request.flow_names = flow.names
         seating = flow.level.seating
         if flow.at_once:
             return self._serve(request, proceed, flow, None, 1, COMMON)

@@ -12,12 +12,15 @@ from typing import Final
 from twisted.logger import Logger
 
 from orchtw.filters.chain import Proceed
+from orchtw.log_values import VALUES, Values
 from orchtw.request import Request, Response
 from orchtw.rules.causes import MAX_SHOWN_CHARACTERS, go_quote
 from orchtw.verbosity import REQUESTS, Verbosity
 
 SLOW_S: Final = 0.5
 """A request that takes longer is traced."""
+
+_LINE: Final = "HTTP"
 
 LONGEST = MAX_SHOWN_CHARACTERS
 """Characters of a client's choosing that a field shows."""
@@ -69,19 +72,36 @@ class RequestLog:
         self._log.info("{trace}", trace="\n".join(lines))
 
     def _write(self, request: Request, response: Response, latency_s: float) -> None:
-        self._log.info(
-            'HTTP verb={verb} URI={uri} latency="{latency:.3f}ms" userAgent={agent} '
-            'audit-ID="{audit_id}" srcIP="{address}:{port}" resp={code}{acting}',
-            verb=shown(request.method),
-            uri=shown(_uri(request)),
-            latency=latency_s * 1000,
-            agent=shown(request.headers.get("user-agent", "")),
-            audit_id=request.audit_id,
-            address=request.peer.address,
-            port=request.peer.port,
-            code=response.code,
-            acting=_acting(request),
+        fields = _fields(request, response, latency_s)
+        # In JSON the values stand by themselves.
+        cut = {name: value if isinstance(value, int) else _cut(value) for name, value in fields.items()}
+        told = " ".join(
+            f"{name}={value if isinstance(value, int) else shown(value)}" for name, value in fields.items()
         )
+        self._log.info("{line}", line=f'"{_LINE}" {told}', **{VALUES: Values(_LINE, cut)})
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}...({len(text)} characters)"
+
+
+def _fields(request: Request, response: Response, latency_s: float) -> dict[str, str | int]:
+    fields: dict[str, str | int] = {
+        "verb": request.method,
+        "URI": _uri(request),
+        "latency": f"{latency_s * 1000:.3f}ms",
+        "userAgent": request.headers.get("user-agent", ""),
+        "audit-ID": request.audit_id,
+        "srcIP": f"{request.peer.address}:{request.peer.port}",
+    }
+    if request.flow_names is not None:
+        fields["apf_pl"], fields["apf_fs"] = request.flow_names
+    fields["resp"] = response.code
+    came, user = request.authenticated, request.user
+    if came is not None and user is not None and came is not user:
+        # Who came and as whom he acted, where these are two (reference AUTHN-43).
+        fields |= {"user": came.name, "actingAs": user.name}
+    return fields
 
 
 def _uri(request: Request) -> str:
@@ -107,11 +127,3 @@ def _may_be_slow(request: Request, response: Response) -> bool:
 def _moment(seconds: float, *, date: bool = False) -> str:
     milliseconds = f".{int(seconds % 1 * 1000):03}"
     return time.strftime("%d-%b-%Y %H:%M:%S" if date else "%H:%M:%S", time.localtime(seconds)) + milliseconds
-
-
-def _acting(request: Request) -> str:
-    """Who came and as whom he acted, where these are two (reference AUTHN-43)."""
-    came, user = request.authenticated, request.user
-    if came is None or user is None or came is user:
-        return ""
-    return f" user={shown(came.name)} actingAs={shown(user.name)}"

@@ -90,7 +90,7 @@ class KnownFlow(Flow):
     Those of the schema `exempt` are served `at_once`: they do not even wait for their turn.
     """
 
-    __slots__ = ("at_once", "distinguisher", "headers", "level", "schema", "stats")
+    __slots__ = ("at_once", "distinguisher", "headers", "level", "names", "schema", "stats")
 
     def __init__(
         self, schema: Schema, level: Level, distinguisher: str, headers: Sequence[tuple[str, str]], stats: Stats
@@ -105,4 +105,5 @@ class KnownFlow(Flow):
         self.level = level
         self.distinguisher = distinguisher
         self.headers = headers
+        self.names = level.name, schema.name
         self.stats = stats

@@ -86,9 +86,11 @@ class RequestLogTests(SynchronousTestCase):
         """The line of an ordinary request (reference OPS-18)."""
         self.assertEqual(
             self.line(headers={"user-agent": "kubectl/v1.32.4"}),
-            'HTTP verb="GET" URI="/x" latency="12.000ms" userAgent="kubectl/v1.32.4" '
+            '"HTTP" verb="GET" URI="/x" latency="12.000ms" userAgent="kubectl/v1.32.4" '
             'audit-ID="mine" srcIP="1.2.3.4:5" resp=200',
         )
+        placed = self.line(flow_names=("workload-low", "service-accounts"))
+        self.assertTrue(placed.endswith(' apf_pl="workload-low" apf_fs="service-accounts" resp=200'), placed)
 
     def test_impersonation(self) -> None:
         """Who acts as somebody else is named beside that one, whatever their names are (reference AUTHN-43)."""
@@ -106,5 +108,6 @@ class RequestLogTests(SynchronousTestCase):
 
     def test_long_texts(self) -> None:
         """What is very long is cut, and says how long it was."""
+        self.assertIn(f'URI="/{"x" * (LONGEST - 1)}"...(2001 characters) latency', self.line(path=f"/{'x' * 2000}"))
         self.assertEqual(shown("x" * LONGEST), f'"{"x" * LONGEST}"')
         self.assertEqual(shown("x" * 100_000), f'"{"x" * LONGEST}"...(100000 characters)')
