@@ -26,6 +26,7 @@ from bench.idle import idle
 from bench.lists import lists
 from bench.machine import Machine
 from bench.objects import apply, create, get
+from bench.operations import operations
 from bench.options import Options, parse
 from bench.overload import overload
 from bench.server import running
@@ -60,6 +61,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
+    "operations": operations,
 }
 """Scenarios that start servers themselves."""
 

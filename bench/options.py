@@ -17,7 +17,7 @@ ON_DEMAND = (
         "endurance",
         "handshake",
     ),
-    *("holdup", "holdup-custom", "holdup-restart", "overload", "soak", "webhooks"),
+    *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "soak", "webhooks"),
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")

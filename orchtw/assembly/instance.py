@@ -191,6 +191,9 @@ class Instance:
         self._limiting = limiting(config, self.resources)
         for collector in self._limiting.collectors:
             instruments.registry.show(collector)
+        for family in self._limiting.samples.families():
+            instruments.registry.add(family)
+        self._join(self._limiting.samples)
         if self._limiting.control is not None:
             self._join(self._limiting.control)
 

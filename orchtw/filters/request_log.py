@@ -94,8 +94,7 @@ def _fields(request: Request, response: Response, latency_s: float) -> dict[str,
         "audit-ID": request.audit_id,
         "srcIP": f"{request.peer.address}:{request.peer.port}",
     }
-    if request.flow_names is not None:
-        fields["apf_pl"], fields["apf_fs"] = request.flow_names
+    fields |= _flow(request)
     fields["resp"] = response.code
     came, user = request.authenticated, request.user
     if came is not None and user is not None and came is not user:
@@ -127,3 +126,24 @@ def _may_be_slow(request: Request, response: Response) -> bool:
 def _moment(seconds: float, *, date: bool = False) -> str:
     milliseconds = f".{int(seconds % 1 * 1000):03}"
     return time.strftime("%d-%b-%Y %H:%M:%S" if date else "%H:%M:%S", time.localtime(seconds)) + milliseconds
+
+
+def _flow(request: Request) -> dict[str, str | int]:
+    """Which priority level and flow schema took the request, how many seats, and for how long (reference OPS-18)."""
+    if request.flow is None:
+        return {}
+    level, schema = request.flow.names
+    found: dict[str, str | int] = {"apf_pl": level, "apf_fs": schema}
+    occupied = request.occupied
+    if occupied is None:
+        return found
+    if occupied.limited:
+        lingers = occupied.linger_s
+        found |= {
+            "apf_iseats": occupied.seats,
+            "apf_fseats": occupied.seats if lingers else 0,
+            "apf_additionalLatency": f"{lingers * 1000:.3f}ms" if lingers else "0s",
+        }
+    watch = request.info is not None and request.info.verb == "watch"
+    found["apf_init_latency" if watch else "apf_execution_time"] = f"{occupied.age_s * 1000:.3f}ms"
+    return found

@@ -101,6 +101,7 @@ class KnownFlow(Flow):
             () if queuing is None else deal(entropy(schema.name, distinguisher), queuing.queues, queuing.hand_size)
         )
         self.at_once = schema.name == EXEMPT
+        self.names = level.name, schema.name
         self.schema = schema
         self.level = level
         self.distinguisher = distinguisher

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -89,8 +90,25 @@ class RequestLogTests(SynchronousTestCase):
             '"HTTP" verb="GET" URI="/x" latency="12.000ms" userAgent="kubectl/v1.32.4" '
             'audit-ID="mine" srcIP="1.2.3.4:5" resp=200',
         )
-        placed = self.line(flow_names=("workload-low", "service-accounts"))
-        self.assertTrue(placed.endswith(' apf_pl="workload-low" apf_fs="service-accounts" resp=200'), placed)
+
+    def test_flow(self) -> None:
+        """Level and schema, and what the request occupied; of exempt ones and refusals what there is of it."""
+        info = RequestInfo(is_resource=True, verb="list", path="/x")
+        flow: Any = SimpleNamespace(names=("workload-low", "global-default"))
+        occupied: Any = SimpleNamespace(limited=True, seats=2, linger_s=0.0, age_s=0.0025)
+        names, spent = 'apf_pl="workload-low" apf_fs="global-default"', 'apf_execution_time="2.500ms"'
+        for fields, expected in (
+            ({}, names),
+            ({"occupied": occupied}, f'{names} apf_iseats=2 apf_fseats=0 apf_additionalLatency="0s" {spent}'),
+        ):
+            self.assertIn(f' srcIP="1.2.3.4:5" {expected} resp=200', self.line(info=info, flow=flow, **fields))
+        occupied.linger_s = 0.001
+        line = self.line(info=info, flow=flow, occupied=occupied)
+        self.assertIn(' apf_iseats=2 apf_fseats=2 apf_additionalLatency="1.000ms" ', line)
+        occupied.limited = False
+        self.assertIn(f"{names} {spent} resp=200", self.line(info=info, flow=flow, occupied=occupied))
+        watch = RequestInfo(is_resource=True, verb="watch", path="/x")
+        self.assertIn(' apf_init_latency="2.500ms" ', self.line(info=watch, flow=flow, occupied=occupied))
 
     def test_impersonation(self) -> None:
         """Who acts as somebody else is named beside that one, whatever their names are (reference AUTHN-43)."""
