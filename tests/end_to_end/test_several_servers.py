@@ -333,7 +333,8 @@ class PresenceTests(PairCase):
         is gone has every write done and sees every event once (OPS-14).
         """
         path = self.core("configmaps")
-        reader = Follower(self, f"{path}?watch=1", (await self.b.get(path)).version)
+        start = (await self.b.get(path)).version
+        reader = Follower(self, f"{path}?watch=1", start)
         following = Deferred.fromCoroutine(reader.run())
         writers = [Deferred.fromCoroutine(self.write_on(path, number, reader)) for number in range(3)]
         for server in self.servers:
@@ -348,6 +349,9 @@ class PresenceTests(PairCase):
         listed = [each["metadata"]["name"] for each in (await self.a.get(path)).json["items"]]
         self.assertEqual(sorted(listed), sorted([*names, "last"]))
         self.assertEqual(sorted(reader.names), sorted(listed))
+        for client in (self.a, self.b):  # who has slept since the start is told of everything too (WATCH-55)
+            again = await client.watch(f"{path}?watch=1&resourceVersion={start}")
+            self.assertEqual(await again.types(len(reader.names)), [("ADDED", name) for name in reader.names])
 
     async def write_on(self, path: str, writer: int, reader: Follower) -> list[str]:
         """Create one object after the other until the end, each at most twice; their names."""
