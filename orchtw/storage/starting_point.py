@@ -1,4 +1,4 @@
-"""From where a cache follows a store that others serve too (reference READ-33)."""
+"""From where a cache follows a store that others serve too (reference READ-28)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from orchtw.errors import Expired
 from orchtw.storage.interface import Store
 
 RECENT: Final = 10_000
-"""So many revisions a server looks back when it starts: some hundred milliseconds' work, and hours of a quiet cluster."""
+"""So far a server looks back when it starts: some hundred milliseconds' work, and hours of a quiet cluster."""
 
 FEWEST: Final = 10
 
 
 async def starting_point(store: Store, key: str) -> int:
-    """The revision to load: a recent one whose history is kept, so that watches of other servers go on; 0: the latest.
+    """The revision to load: a recent one with its history, so that watches of other servers go on; 0: the latest.
 
     `key` is any valid one. Raises what the store raises.
     """

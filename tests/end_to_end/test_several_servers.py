@@ -16,6 +16,7 @@ from tests.end_to_end.case import reactor
 from tests.end_to_end.several import PairCase, all_of
 from tests.storage.etcd.cluster import NO_ETCD
 
+WRITE_S = 0.05
 LOST = (OSError, HTTPException, EOFError)
 """What clients see of a server that ends."""
 
@@ -94,7 +95,7 @@ class ReadingTests(PairCase):
         made = await self.a.post(self.core("secrets"), secret)
         self.assertEqual((await self.b.get(self.core("secrets", "s"))).json["data"], made.json["data"])
         kept = json.loads(self.cluster.control("get", "--prefix", "/several/", "-w", "json"))["kvs"]
-        values = {b64decode(each["key"]).decode(): b64decode(each["value"]) for each in kept}
+        values = {b64decode(each["key"]).decode(): b64decode(each.get("value", "")) for each in kept}
         [sealed] = [value for key, value in values.items() if key.endswith(f"/secrets/{self.namespace}/s")]
         self.assertNotIn(b"nobody-reads-this", sealed)
         self.assertNotIn(made.json["data"]["word"].encode(), sealed)
@@ -163,10 +164,10 @@ class SharingTests(PairCase):
         """Updates of the same version at both: one succeeds, the others are told of the conflict (409)."""
         made = await self.a.post(self.core("configmaps"), config_map("r"))
         path = self.core("configmaps", "r")
-        for _ in range(5):
+        for turn in range(5):
             version = (await self.b.get(path)).version
             meta = {"name": "r", "resourceVersion": version}
-            bodies = [{"metadata": meta, "data": {"by": str(n)}} for n in range(6)]
+            bodies = [{"metadata": meta, "data": {"by": f"{n} in {turn}"}} for n in range(6)]
             answers = await all_of(*((self.a, self.b)[n % 2].put(path, body) for n, body in enumerate(bodies)))
             self.assertEqual(Counter(answer.code for answer in answers), {200: 1, 409: 5})
             [won] = [answer for answer in answers if answer.code == 200]
@@ -349,7 +350,7 @@ class PresenceTests(PairCase):
         listed = [each["metadata"]["name"] for each in (await self.a.get(path)).json["items"]]
         self.assertEqual(sorted(listed), sorted([*names, "last"]))
         self.assertEqual(sorted(reader.names), sorted(listed))
-        for client in (self.a, self.b):  # who has slept since the start is told of everything too (WATCH-55)
+        for client in (self.a, self.b):  # who has slept since the start is told of everything too (READ-28)
             again = await client.watch(f"{path}?watch=1&resourceVersion={start}")
             self.assertEqual(await again.types(len(reader.names)), [("ADDED", name) for name in reader.names])
 
@@ -369,6 +370,7 @@ class PresenceTests(PairCase):
             else:
                 self.assertEqual(answer.code, 201, answer)
             names.append(name)
+            await deferLater(reactor, WRITE_S)
         return names
 
 

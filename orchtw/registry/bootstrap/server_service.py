@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
+from orchtw.errors import Invalid
 from orchtw.registry.bootstrap.endpoint_reconcilers import EndpointReconciler
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.server_leases import Place
@@ -14,6 +15,9 @@ from orchtw.rules.services import family_of
 
 PORT = 443
 """Where the Service listens, whatever port the servers have."""
+
+TRIES: Final = 10
+"""Each asks the store what there is, which takes about as long as the other server's write."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
@@ -28,8 +32,18 @@ class ServerService:
 
     async def publish(self, maker: Maker) -> None:
         """Make the Service where it is missing, and let its endpoints name the servers there are."""
-        await maker.ensure("", "v1", "services", self._service(maker))
+        await self._make(maker)
         await self.point(maker)
+
+    async def _make(self, maker: Maker) -> None:
+        """Another server that starts now may have taken the address for the same Service, and be about to store it."""
+        for tries_left in reversed(range(TRIES)):
+            try:
+                await maker.ensure("", "v1", "services", self._service(maker))
+                return
+            except Invalid:
+                if not tries_left:
+                    raise
 
     async def point(self, maker: Maker) -> None:
         """Let the endpoints name the servers there are, also one that only this machine reaches.

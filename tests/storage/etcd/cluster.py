@@ -35,7 +35,7 @@ async def shared_cluster() -> EtcdCluster:
         folder = tempfile.mkdtemp(prefix="orchtw-etcd-")
         reactor.addSystemEventTrigger("after", "shutdown", shutil.rmtree, folder, True)
         cluster = EtcdCluster(folder, *FLAGS)
-        reactor.addSystemEventTrigger("before", "shutdown", cluster.end)
+        reactor.addSystemEventTrigger("during", "shutdown", cluster.end)  # after the servers on it
         _shared.append(cluster)
         await cluster.start(reactor)
     return _shared[0]
