@@ -12,7 +12,7 @@ from twisted.internet.threads import deferToThread
 from twisted.web.client import Agent, readBody
 
 from bench.fault_load import Load
-from orchtw.errors import InternalError
+from orchtw.errors import StatusError
 from orchtw.outbound.destination import Destination
 from orchtw.outbound.tls import ClientTLS
 from orchtw.storage.etcd.store import EtcdStore, Settings
@@ -92,7 +92,6 @@ class Scenes:
         try:
             await self._fill(store)
             await self._wait()
-            await store.commit(Op("/value", None))
             await deferToThread(self._make_room, await store.revision())
         finally:
             await store.stop()
@@ -115,7 +114,7 @@ class Scenes:
         for _ in range(2 * SPACE_BYTES // FILLING_BYTES):
             try:
                 await store.commit(Op("/value", bytes(FILLING_BYTES)))
-            except InternalError:
+            except StatusError:
                 return
         raise AssertionError("the members do not fill up")
 

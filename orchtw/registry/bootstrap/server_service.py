@@ -36,7 +36,7 @@ class ServerService:
         await self.point(maker)
 
     async def _make(self, maker: Maker) -> None:
-        """Another server that starts now may have taken the address for the same Service, and be about to store it."""
+        """Another server that starts now may have taken the address for the same Service and be about to store it."""
         for tries_left in reversed(range(TRIES)):
             try:
                 await maker.ensure("", "v1", "services", self._service(maker))
