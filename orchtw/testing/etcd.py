@@ -193,11 +193,14 @@ class EtcdCluster:
         member.spawn(everyone, self._flags)
 
     async def start(self, reactor: Any) -> None:
-        """Start the members that do not run; return once all serve."""
+        """Start the members that do not run; return once all serve. Raises RuntimeError when one ends at once."""
         for member in self.members:
             if not member.running:
                 self.spawn(member)
         await self.serving(reactor)
+        for member in self.members:
+            if not member.running:
+                raise RuntimeError(f"etcd has ended: {self.log(member)[-500:]}")
 
     async def serving(self, reactor: Any) -> None:
         """Return once all members that run take requests. Raises TimeoutError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 from itertools import count
@@ -31,14 +32,13 @@ _shared: list[EtcdCluster] = []
 
 async def shared_cluster() -> EtcdCluster:
     """The cluster of one member that serves all tests."""
-    if not _shared:
+    if not (_shared and _shared[-1].members[0].running):
         folder = tempfile.mkdtemp(prefix="orchtw-etcd-")
-        reactor.addSystemEventTrigger("after", "shutdown", shutil.rmtree, folder, True)
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)  # registered first: done last
         cluster = EtcdCluster(folder, *FLAGS)
-        reactor.addSystemEventTrigger("before", "shutdown", cluster.end)
-        _shared.append(cluster)
         await cluster.start(reactor)
-    return _shared[0]
+        _shared.append(cluster)
+    return _shared[-1]
 
 
 def destinations(cluster: EtcdCluster, tls: ClientTLS | None = None) -> list[Destination]:
