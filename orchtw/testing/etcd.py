@@ -94,6 +94,7 @@ class Member:
         self._files = files
         self._client, self._peer, self._health = _free_ports(3)
         self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
 
     @property
     def endpoint(self) -> str:
@@ -134,7 +135,13 @@ class Member:
         ]
         with open(self.folder / f"{self.name}.log", "ab") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        atexit.register(self.kill)
+        self._owner = os.getpid()
+        atexit.register(self._end_with_owner)
+
+    def _end_with_owner(self) -> None:
+        """At the end of the process that has started it, not of one that was forked off."""
+        if os.getpid() == self._owner:
+            self.kill()
 
     def signal(self, name: str) -> None:
         """Send a signal ("STOP", "CONT", …); nothing happens when the process has gone."""
@@ -147,7 +154,7 @@ class Member:
             self.signal("KILL")
             self._process.wait()
             self._process = None
-            atexit.unregister(self.kill)
+            atexit.unregister(self._end_with_owner)
 
     async def serves(self, reactor: Any) -> bool:
         """Whether it takes requests: it has a leader, and no alarm but that for space."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 from itertools import count
@@ -34,11 +35,17 @@ async def shared_cluster() -> EtcdCluster:
     """The cluster of one member that serves all tests."""
     if not (_shared and _shared[-1].members[0].running):
         folder = tempfile.mkdtemp(prefix="orchtw-etcd-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)  # registered first: done last
+        atexit.register(_remove, folder, os.getpid())  # registered first: done last
         cluster = EtcdCluster(folder, *FLAGS)
         await cluster.start(reactor)
         _shared.append(cluster)
     return _shared[-1]
+
+
+def _remove(folder: str, owner: int) -> None:
+    """At the end of this process, not of one that was forked off."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def destinations(cluster: EtcdCluster, tls: ClientTLS | None = None) -> list[Destination]:
