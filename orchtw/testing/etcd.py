@@ -144,7 +144,7 @@ class Member:
             self.kill()
 
     def signal(self, name: str) -> None:
-        """Send a signal ("STOP", "CONT", …); nothing happens when the process has gone. "STOP" is in effect at once."""
+        """Send a signal ("STOP", "CONT", …); nothing happens when it has gone. "STOP" is in effect at once."""
         if self._process is not None and self.running:
             self._process.send_signal(signal.Signals[f"SIG{name}"])
             if name == "STOP":
