@@ -8,7 +8,7 @@ from collections.abc import Sequence
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
 ON_DEMAND = (
     *("admission", "admission-cpu", "apply", "authentication", "authorization", "definitions", "handshake", "holdup"),
-    *("holdup-custom", "holdup-restart", "overload", "soak", "webhooks"),
+    *("holdup-custom", "holdup-restart", "overload", "soak", "tails", "webhooks"),
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
@@ -29,6 +29,9 @@ QUICK = {
     "definitions": 20,
     "handshakes": 50,
     "soak_requests": 4000,
+    "tails_seconds": 1.0,
+    "tails_rate": 50,
+    "tails_watchers": 50,
     "greedy": 100,
     "starts": 1,
     "repeats": 1,
@@ -59,6 +62,10 @@ class Options(argparse.Namespace):
     definitions: int
     handshakes: int
     soak_requests: int
+    tails_conc: tuple[int, ...]
+    tails_seconds: float
+    tails_rate: int
+    tails_watchers: int
     greedy: int
     starts: int
     cases: tuple[str, ...]
@@ -127,6 +134,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--definitions", type=_positive, default=500, help="how many the scenario definitions creates")
     add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
+    add("--tails-conc", type=_numbers, default=(1, 64), help="connections of the closed loops of tails")
+    add("--tails-seconds", type=_seconds, default=60.0, help="time of the paced writes of tails")
+    add("--tails-rate", type=_positive, default=500, help="paced writes a second of tails")
+    add("--tails-watchers", type=_positive, default=1000, help="watchers beside the paced writes of tails")
     add("--greedy", type=_positive, default=2000, help="connections of the greedy user in the scenario overload")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")
