@@ -39,6 +39,15 @@ class CommandTests(SynchronousTestCase):
         self.assertEqual([line["requests"] for line in lines], [1000, 2000, 3000, 4000])
         self.assertIn("growth_percent", lines[-1])
 
+    def test_tails(self) -> None:
+        """The longest waits of writers, alone, together and at a fixed rate, and what of the server could be why."""
+        done = bench("--quick", "--scenarios=tails", "--n-create=20", "--tails-conc=1,4", "--tails-rate=400")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        alone, together, paced = (orjson.loads(line) for line in done.stdout.splitlines())
+        self.assertEqual((alone["conc"], together["conc"], alone["errors"], together["errors"]), (1, 4, 0, 0))
+        self.assertEqual((paced["writes"], paced["deliveries"], paced["errors"]), (400, 400, 0))
+        self.assertGreaterEqual(paced["max_ms"], paced["p99_ms"])
+
     def test_authentication(self) -> None:
         """Every kind of credentials is known at once (reference AUTHN-6)."""
         done = bench("--quick", "--scenarios=authentication")
