@@ -13,16 +13,15 @@ from collections import deque
 from collections.abc import Mapping
 
 from bench.bodies import SHARDS, numbered, sequence_patch
-from bench.closed_loop import Make, Result, percentile_ms
+from bench.closed_loop import Result, percentile_ms
 from bench.fanout import MERGE_PATCH, WatchGroup, watch_group
-from bench.http1 import ANSWER_TIMEOUT_S, JSON, BenchError, Connection, Endpoint
+from bench.http1 import ANSWER_TIMEOUT_S, JSON, Answer, BenchError, Connection, Endpoint
 from bench.session import Bench
 from bench.subjects import Subject
 
 CONNECTIONS = 64
 SETTLE_S = 1.0
-PATCHED_AFTER = 40  # objects from one's creation to its change: all requests in between have been answered
-DELETED_AFTER = 100
+KEPT = 100  # objects that have been changed, before the oldest of them is deleted
 STEPS_MS = (10, 20, 50, 100, 200, 500, 1000)
 
 SERVER = {
@@ -62,7 +61,7 @@ def _paced(bench: Bench, subject: Subject) -> None:
         group.begin_phase()
         told, before = _told(bench.endpoint), bench.machine.snapshot()
         pace = Pace(bench.endpoint, CONNECTIONS)
-        result = pace.run(_mix(bench, subject, path, shards), rate, count)
+        result = pace.run(Mix(bench, subject, path, shards), rate, count)
         pace.close()
         usage = bench.machine.usage(before, count)
         time.sleep(min(SETTLE_S, options.tails_seconds))
@@ -78,17 +77,20 @@ def _paced(bench: Bench, subject: Subject) -> None:
         "deliveries": phase.events,
         "lost": lost,
         "ended": phase.ended,
-        "p50_ms": percentile_ms(result.latencies_ns, 0.5),
-        "p99_ms": percentile_ms(result.latencies_ns, 0.99),
-        "p999_ms": percentile_ms(result.latencies_ns, 0.999),
-        "max_ms": percentile_ms(result.latencies_ns, 1.0),
-        "longer_than_ms": longer(result.latencies_ns),
+        **_waits(result.latencies_ns),
         "server_s": _since(told, _told(bench.endpoint)),
         **usage,
     }
     if problem := reason or result.first_error or phase.first_error:
         fields["first_error"] = problem
     bench.emit("tails_paced", fields)
+
+
+def _waits(latencies_ns: list[int]) -> dict[str, object]:
+    """The fields of ordered latencies."""
+    shares = {"p50_ms": 0.5, "p99_ms": 0.99, "p999_ms": 0.999, "max_ms": 1.0}
+    waits = {field: percentile_ms(latencies_ns, share) for field, share in shares.items()}
+    return {**waits, "longer_than_ms": longer(latencies_ns)}
 
 
 def _open(group: WatchGroup, path: str, shards: int, each: int) -> tuple[int, str]:
@@ -99,21 +101,40 @@ def _open(group: WatchGroup, path: str, shards: int, each: int) -> tuple[int, st
     return failed, reason
 
 
-def _mix(bench: Bench, subject: Subject, path: str, shards: int) -> Make:
-    """Of three requests that follow each other one creates, one changes and one deletes an object."""
-    request = bench.endpoint.request
+class Mix:
+    """Of three requests that follow each other one creates an object, one changes one and one deletes one.
 
-    def make(worker: int, number: int) -> bytes:
-        turn, kind = divmod(number, 3)
-        if kind and turn >= DELETED_AFTER:
-            if kind == 1:
-                own = f"{path}/{numbered('w', turn - PATCHED_AFTER)}"
-                return request("PATCH", own, JSON, MERGE_PATCH, sequence_patch(number))
-            return request("DELETE", f"{path}/{numbered('w', turn - DELETED_AFTER)}")
-        name = numbered("f" if kind else "w", number if kind else turn)
-        return request("POST", path, JSON, JSON, subject.template.render(name, number, number % shards))
+    Each object is changed once and then deleted, always after the answer to what came before.
+    """
 
-    return make
+    def __init__(self, bench: Bench, subject: Subject, path: str, shards: int) -> None:
+        self._request = bench.endpoint.request
+        self._template = subject.template
+        self._path = path
+        self._shards = shards
+        self._running: dict[int, tuple[deque[str] | None, str]] = {}
+        self._created: deque[str] = deque()
+        self._changed: deque[str] = deque()
+
+    def make(self, number: int) -> bytes:
+        """Request `number`."""
+        kind, request = number % 3, self._request
+        if kind == 1 and self._created:
+            name = self._created.popleft()
+            self._running[number] = self._changed, name
+            return request("PATCH", f"{self._path}/{name}", JSON, MERGE_PATCH, sequence_patch(number))
+        if kind == 2 and len(self._changed) > KEPT:
+            name = self._changed.popleft()
+            return request("DELETE", f"{self._path}/{name}")
+        name = numbered("w", number)
+        self._running[number] = self._created, name
+        return request("POST", self._path, JSON, JSON, self._template.render(name, number, number % self._shards))
+
+    def done(self, number: int) -> None:
+        """Request `number` has been answered well."""
+        following, name = self._running.pop(number, (None, ""))
+        if following is not None:
+            following.append(name)
 
 
 class Pace:
@@ -128,44 +149,47 @@ class Pace:
         for connection in self._connections:
             connection.close()
 
-    def run(self, make: Make, rate: float, count: int) -> Result:
+    def run(self, mix: Mix, rate: float, count: int) -> Result:
         """Send `count` requests; latencies begin when a request is sent. BenchError when no answer comes."""
         result = Result()
         by_fd = {connection.fileno(): connection for connection in self._connections}
         free = deque(by_fd)
-        sent: dict[int, int] = {}
+        sent: dict[int, tuple[int, int]] = {}  # descriptor: operation, when
         epoll = select.epoll(len(by_fd))
         for fd in by_fd:
             epoll.register(fd, select.EPOLLIN)
         began = time.monotonic_ns()
-        following = done = 0
-        while done < count:
-            now = time.monotonic_ns()
-            due = began + int(following / rate * 1e9)
-            if free and following < count and now >= due:
+        following = 0
+        while following < count or sent:
+            left_s = following / rate - (time.monotonic_ns() - began) / 1e9
+            if free and following < count and left_s <= 0:
                 fd = free.popleft()
-                request = make(0, following)
-                sent[fd] = time.monotonic_ns()
+                request = mix.make(following)
+                sent[fd] = following, time.monotonic_ns()
                 by_fd[fd].send(request)
                 following += 1
                 continue
             waits = not free or following == count
-            ready = epoll.poll(ANSWER_TIMEOUT_S if waits else (due - now) / 1e9)
+            ready = epoll.poll(ANSWER_TIMEOUT_S if waits else left_s)
             if waits and not ready:
                 raise BenchError("the server stopped answering")
             for fd, _ in ready:
                 answer = by_fd[fd].receive()
-                if answer is None:
-                    continue
-                result.latencies_ns.append(time.monotonic_ns() - sent.pop(fd))
-                if problem := answer.problem(JSON):
-                    result.failed(problem)
-                done += 1
-                free.append(fd)
+                if answer is not None:
+                    free.append(fd)
+                    _answered(result, mix, answer, *sent.pop(fd))
         epoll.close()
         result.wall_s = (time.monotonic_ns() - began) / 1e9
         result.latencies_ns.sort()
         return result
+
+
+def _answered(result: Result, mix: Mix, answer: Answer, number: int, when: int) -> None:
+    result.latencies_ns.append(time.monotonic_ns() - when)
+    if problem := answer.problem(JSON):
+        result.failed(problem)
+    else:
+        mix.done(number)
 
 
 def longer(latencies_ns: list[int]) -> dict[str, int]:

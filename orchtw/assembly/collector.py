@@ -18,8 +18,8 @@ from orchtw.metrics.series import Histogram
 
 BOUNDS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 
-THRESHOLDS: Final = (5_000, 3, 3)
-"""New objects before a pass over them, and passes before one that looks at the survivors too: at 80,000 at most."""
+THRESHOLDS: Final = (5_000, 2, 2)
+"""New objects before a pass over them, and passes before one that looks at the survivors too: at 45,000 at most."""
 
 
 class Collector(Service):

@@ -17,7 +17,7 @@ class CollectorTests(SynchronousTestCase):
         self.addCleanup(self.collector.stopService)
 
     def test_short_passes(self) -> None:
-        """No pass looks at more than some 80,000 objects, however many there are (reference METRIC-7)."""
+        """No pass looks at more than some 45,000 objects, however many there are (reference METRIC-7)."""
         looked: list[int] = []
 
         def looking(phase: str, info: dict[str, int]) -> None:
