@@ -21,6 +21,7 @@ from twisted.internet.interfaces import IDelayedCall, IHalfCloseableProtocol
 from twisted.python.failure import Failure
 
 from orchtw.request import Peer
+from orchtw.serving.socket_options import tune
 
 # One TLS record carries at most this much; a read never returns more.
 RECORD_BYTES = 16384
@@ -32,11 +33,6 @@ BUFFER_BYTES = 65536
 TURN_BYTES = 1 << 20
 # How long a closing connection waits for its peer to close; without it, data in flight could reset the answer.
 LINGER_S = 2.0
-# Dead peers of idle watches are noticed after 30 + 3 * 10 seconds (reference DESIGN-11).
-KEEPALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
-# What the system queues of a connection beyond what is on its way; a peer that does not read costs no more there.
-NOTSENT_BYTES = 128 * 1024
-
 # What nothing is ever put into: what a connection keeps it keeps in a list of its own.
 _NOTHING: list[bytes | memoryview] = []
 
@@ -61,28 +57,9 @@ class TLSServer(tcp.Server):
     reactor: Any
     # All that a connection has is in slots, and what all have alike on the class: idle connections are many.
     __slots__ = (
-        "_closing",
-        "_linger",
-        "_offset",
-        "_peer",
-        "_pieces",
-        "_read_ended",
-        "client",
-        "connected",
-        "disconnected",
-        "disconnecting",
-        "fileno",
-        "handshaken",
-        "producer",
-        "producerPaused",
-        "progress",
-        "protocol",
-        "reactor",
-        "server",
-        "socket",
-        "streamingProducer",
-        "tls",
-        "unsent",
+        *("_closing", "_linger", "_offset", "_peer", "_pieces", "_read_ended", "client", "connected", "disconnected"),
+        *("disconnecting", "fileno", "handshaken", "producer", "producerPaused", "progress", "protocol", "reactor"),
+        *("server", "socket", "streamingProducer", "tls", "unsent"),
     )
     logstr = repstr = "TLSServer"
 
@@ -115,7 +92,7 @@ class TLSServer(tcp.Server):
         self._linger: IDelayedCall | None = None
         self._peer: Peer | None = None
         self._pieces: list[bytes | memoryview] = _NOTHING
-        _tune(sock, server.stall_s)
+        tune(sock, server.stall_s)
         server.transports.add(self)
         self.startReading()
 
@@ -402,19 +379,3 @@ class TLSServer(tcp.Server):
         server = self.server
         super().connectionLost(reason)
         server.forget(self)
-
-
-def _tune(sock: socket.socket, stall_s: float) -> None:
-    options = (
-        (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
-        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-        *((socket.IPPROTO_TCP, option, value) for option, value in KEEPALIVE),
-        (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(stall_s * 1000)),
-        (socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, NOTSENT_BYTES),
-    )
-    try:
-        for level, option, value in options:
-            sock.setsockopt(level, option, value)
-    except OSError:
-        # The peer is already gone; the first read will say so.
-        pass
