@@ -7,8 +7,17 @@ from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
 ON_DEMAND = (
-    *("admission", "admission-cpu", "apply", "authentication", "authorization", "definitions", "handshake", "holdup"),
-    *("holdup-custom", "holdup-restart", "overload", "soak", "tails", "webhooks"),
+    *(
+        "admission",
+        "admission-cpu",
+        "apply",
+        "authentication",
+        "authorization",
+        "definitions",
+        "endurance",
+        "handshake",
+    ),
+    *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "soak", "tails", "webhooks"),
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
@@ -32,6 +41,9 @@ QUICK = {
     "tails_seconds": 1.0,
     "tails_rate": 50,
     "tails_watchers": 50,
+    "endurance_seconds": 3,
+    "endurance_watchers": 40,
+    "endurance_collections": 4,
     "greedy": 100,
     "starts": 1,
     "repeats": 1,
@@ -66,6 +78,9 @@ class Options(argparse.Namespace):
     tails_seconds: float
     tails_rate: int
     tails_watchers: int
+    endurance_seconds: int
+    endurance_watchers: int
+    endurance_collections: int
     greedy: int
     starts: int
     cases: tuple[str, ...]
@@ -138,6 +153,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--tails-seconds", type=_seconds, default=60.0, help="time of the paced writes of tails")
     add("--tails-rate", type=_positive, default=500, help="paced writes a second of tails")
     add("--tails-watchers", type=_positive, default=1000, help="watchers beside the paced writes of tails")
+    add("--endurance-seconds", type=_positive, default=3600, help="how long the scenario endurance lasts")
+    add("--endurance-watchers", type=_positive, default=1000, help="its watchers, in all")
+    add("--endurance-collections", type=_positive, default=20, help="collections that they are spread over")
     add("--greedy", type=_positive, default=2000, help="connections of the greedy user in the scenario overload")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")
