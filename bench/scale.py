@@ -21,7 +21,7 @@ from orchtw.storage.interface import KeyValue
 START_LIMIT_S = 3600.0
 REST_S = 0.5  # after a start; again and again until the controllers have seen what there is
 RESTING = 0.1  # of a CPU: what a server may use that has nothing to do
-REST_LIMIT_S = 120.0
+REST_LIMIT_S = 900.0
 FIRST = 6  # repetitions that are not counted: encodings, indexes and compiled functions are made then
 
 Ask = Callable[[int], Cost]

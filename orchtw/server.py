@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import resource
 import socket
 import sys
@@ -159,7 +158,7 @@ class APIServer(Service):
         self._renewal.startService()  # type: ignore[no-untyped-call]
         if self._reload is not None:
             self._reload.startService()  # type: ignore[no-untyped-call]
-        _settle_memory()
+        self._instance.instruments.collector.startService()
         print(f"https://{self._address} {_shown(self._pki.kubeconfig)}", file=sys.__stdout__, flush=True)
         self._say_ready()
 
@@ -197,6 +196,7 @@ class APIServer(Service):
         await self._listener.stopService()
         self._log.info("shutdown: watches have ended; closing the store")
         await self._instance.stop()
+        self._instance.instruments.collector.stopService()
         self._log.info("shutdown: complete")
 
     async def _finish_requests(self) -> None:
@@ -272,16 +272,6 @@ def _make_folder(config: Config) -> None:
         files.make_folder(config.data_dir)
     except ConfigError as error:
         raise ConfigError(*(f"--data-dir: {problem}" for problem in error.problems)) from error
-
-
-def _settle_memory() -> None:
-    """Take what lives as long as the process out of the collector's sight, and let it look less often.
-
-    Requests leave no reference cycles, so each pass over a large cache would find nothing.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
 
 
 def _allow_connections(count: int) -> None:

@@ -199,8 +199,7 @@ class ResourceCache:
         entries = self.candidates(selection)
         if selection.whole:
             return entries
-        found, seen = yield from selected(entries, selection)
-        self.indexes.looked(selection, seen, len(found))
+        found, _ = yield from selected(entries, selection, self.indexes)
         return found
 
     def watch(

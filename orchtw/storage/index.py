@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Final
 
@@ -50,6 +50,20 @@ class Index:
             self._remove(old)
         if new is not None:
             self.put(new)
+
+    def extend(self, entries: Iterable[Entry]) -> None:
+        """Take in many, of which each follows those that are there, in most cases."""
+        value_of, find = self.value_of, self._found.get
+        for entry in entries:
+            value = value_of(entry)
+            if value is None:
+                continue
+            found = find(value)
+            if type(found) is list and len(found) < BLOCK and found[-1].key < entry.key:
+                found.append(entry)
+                self._count += 1
+            else:
+                self.put(entry)
 
     def put(self, entry: Entry) -> None:
         """Take an entry in, in place of one with the same key and value."""
@@ -98,7 +112,8 @@ def _reader(attribute: Attribute) -> Callable[[Entry], str | None]:
     """What gives an entry's value; None: it has none."""
     kind, which = attribute
     if kind == _LABEL:
-        return lambda entry: entry.labels.get(str(which))
+        label = str(which)
+        return lambda entry: entry.labels.get(label)
     if kind == _FIELD:
         position = int(which)
         return lambda entry: entry.fields[position]

@@ -1,8 +1,8 @@
 """The indexes of one resource, made when they would have paid, given up when nobody asks or memory is short.
 
 A list that looks at many entries and gives few has wasted its work. What one attribute's lists have wasted since the
-start is counted, and its index is made when that comes to what making it costs: a look at every entry. So lists
-cost about twice what they had to at most, whoever asks for what.
+start is counted, and its index is made when that comes to a look at every entry. Making it costs some of these, so
+whoever asks for what, lists cost no more than a few times what they had to.
 """
 
 from __future__ import annotations
@@ -115,16 +115,15 @@ class Indexes:
 
     def _build(self, attribute: Attribute, index: Index) -> Generator[None, None, None]:
         """Take in all entries, as far as they are still what they were: of all others `change` has told."""
-        current, put = self._current, index.put
+        current = self._current.get
         room = self._memory.limit // 2
         for block in self._snapshot().blocks():
             for start in range(0, len(block), STRIDE):
-                for entry in block[start : start + STRIDE]:
-                    if current.get(entry.key) is entry:
-                        put(entry)
+                some = block[start : start + STRIDE]
+                index.extend(entry for entry in some if current(entry.key) is entry)
                 yield
             if index.bytes > room:
-                self._wasted[attribute] = -len(current) * 100  # not again for a long while
+                self._wasted[attribute] = -len(self._current) * 100  # not again for a long while
                 return
         self._take(attribute, index)
 

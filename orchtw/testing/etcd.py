@@ -94,6 +94,7 @@ class Member:
         self._files = files
         self._client, self._peer, self._health = _free_ports(3)
         self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
 
     @property
     def endpoint(self) -> str:
@@ -134,12 +135,20 @@ class Member:
         ]
         with open(self.folder / f"{self.name}.log", "ab") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        atexit.register(self.kill)
+        self._owner = os.getpid()
+        atexit.register(self._end_with_owner)
+
+    def _end_with_owner(self) -> None:
+        """At the end of the process that has started it, not of one that was forked off."""
+        if os.getpid() == self._owner:
+            self.kill()
 
     def signal(self, name: str) -> None:
-        """Send a signal ("STOP", "CONT", …); nothing happens when the process has gone."""
+        """Send a signal ("STOP", "CONT", …); nothing happens when it has gone. "STOP" is in effect at once."""
         if self._process is not None and self.running:
             self._process.send_signal(signal.Signals[f"SIG{name}"])
+            if name == "STOP":
+                os.waitpid(self._process.pid, os.WUNTRACED)
 
     def kill(self) -> None:
         """End it without notice, and wait for the end."""
@@ -147,7 +156,7 @@ class Member:
             self.signal("KILL")
             self._process.wait()
             self._process = None
-            atexit.unregister(self.kill)
+            atexit.unregister(self._end_with_owner)
 
     async def serves(self, reactor: Any) -> bool:
         """Whether it takes requests: it has a leader, and no alarm but that for space."""
@@ -193,11 +202,14 @@ class EtcdCluster:
         member.spawn(everyone, self._flags)
 
     async def start(self, reactor: Any) -> None:
-        """Start the members that do not run; return once all serve."""
+        """Start the members that do not run; return once all serve. Raises RuntimeError when one ends at once."""
         for member in self.members:
             if not member.running:
                 self.spawn(member)
         await self.serving(reactor)
+        for member in self.members:
+            if not member.running:
+                raise RuntimeError(f"etcd has ended: {self.log(member)[-500:]}")
 
     async def serving(self, reactor: Any) -> None:
         """Return once all members that run take requests. Raises TimeoutError."""

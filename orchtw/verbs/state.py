@@ -67,8 +67,8 @@ async def _chosen(
     found: Sequence[Entry] = entries
     seen = len(entries)
     if not selection.whole:
-        found, seen = await in_turns(context.cacher.turns, selected(entries, selection, limit))
-        stored.cache.indexes.looked(selection, seen, len(found))
+        steps = selected(entries, selection, stored.cache.indexes, limit)
+        found, seen = await in_turns(context.cacher.turns, steps)
     returned = min(len(found), limit) if limit else len(found)
     context.lists.cached(stored.prefix, index, min(seen, returned) if selection.whole else seen, returned)
     return State(found, revision)

@@ -16,6 +16,7 @@ from orchtw.storage.indexes import IDLE_S, MAX_INDEXES, IndexBytes, Indexes
 from orchtw.storage.kept import MAX_KEPT, KeptStates
 from orchtw.storage.ordered import Entries, Ordered
 from orchtw.storage.pins import Pins
+from orchtw.storage.selecting import selected
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import EventLog
 from orchtw.watch.selection import Selection
@@ -130,6 +131,17 @@ class IndexesTests(SynchronousTestCase):
         self.assertEqual(resource.found(wanted), ([f"b/{i:03}" for i in range(1, 100, 10)], "label"))
         self.assertEqual(resource.found(selection(labels="app=none")), ([], "label"))
         self.assertEqual(resource.found(selection(labels="app=v1"), "a/", "a0"), ([], "label"))
+
+    def test_learnt_from_lists(self) -> None:
+        """A list tells what it has looked at in vain, one that is given up too."""
+        resource, wanted = self.filled(), selection(labels="app=v1")
+        for _ in range(2):
+            self.assertEqual(resource.soon, [])
+            steps = selected(resource.ordered.snapshot(), wanted, resource.indexes)
+            next(steps)
+            steps.close()
+        resource.settle()
+        self.assertEqual(resource.found(wanted)[1], "label")
 
     def test_not_for_most(self) -> None:
         """A selector that most have brings none about: its lists look at little in vain."""

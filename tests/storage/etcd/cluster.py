@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import shutil
 import tempfile
 from itertools import count
@@ -31,14 +33,19 @@ _shared: list[EtcdCluster] = []
 
 async def shared_cluster() -> EtcdCluster:
     """The cluster of one member that serves all tests."""
-    if not _shared:
+    if not (_shared and _shared[-1].members[0].running):
         folder = tempfile.mkdtemp(prefix="orchtw-etcd-")
-        reactor.addSystemEventTrigger("after", "shutdown", shutil.rmtree, folder, True)
+        atexit.register(_remove, folder, os.getpid())  # registered first: done last
         cluster = EtcdCluster(folder, *FLAGS)
-        reactor.addSystemEventTrigger("during", "shutdown", cluster.end)  # after the servers on it
-        _shared.append(cluster)
         await cluster.start(reactor)
-    return _shared[0]
+        _shared.append(cluster)
+    return _shared[-1]
+
+
+def _remove(folder: str, owner: int) -> None:
+    """At the end of this process, not of one that was forked off."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def destinations(cluster: EtcdCluster, tls: ClientTLS | None = None) -> list[Destination]:
