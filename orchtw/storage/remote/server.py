@@ -33,13 +33,22 @@ Fence = Callable[[], Deferred[None]]
 class StoreServer:
     """`link` is the protocol of its stream. `fence` is called when the worker is parted from, once.
 
-    `worker` tells it apart from all others that there have been. `answer` knows what it asks beside the store.
+    `worker` tells it apart from all others that there have been. `answer` knows what it asks beside the store;
+    `served` is called when it begins to serve.
     """
 
     _log = Logger()
 
-    def __init__(self, hub: Hub, worker: int, fence: Fence, answer: Answer = unanswerable) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        worker: int,
+        fence: Fence,
+        answer: Answer = unanswerable,
+        served: Callable[[], None] = lambda: None,
+    ) -> None:
         self._hub = hub
+        self._served = served
         self._worker = worker
         self._fence = fence
         self.link = Link(self._take, self.part)
@@ -49,7 +58,7 @@ class StoreServer:
         self._unconfirmed_bytes = 0
         self._silent_ticks = 0
         self._questions = Questions(answer)
-        self._left = False
+        self._left = self._ending = False
         self._kinds: dict[int, Callable[[bytes], None]] = {
             Kind.COMMIT: self._commit,
             Kind.RECEIVED: self._confirmed,
@@ -71,7 +80,8 @@ class StoreServer:
         self._hub.join(self)
 
     def end(self) -> None:
-        """Tell the worker to end in good order."""
+        """Tell the worker to end in good order: when it closes the stream it serves nobody any more."""
+        self._ending = True
         self.link.send(Kind.END)
 
     def ask(self, question: bytes) -> Deferred[bytes]:
@@ -83,9 +93,12 @@ class StoreServer:
         if self._left:
             return
         self._left = True
-        self._log.warn("worker {worker} is cut off: {why}", worker=self._worker, why=why)
         self.link.abort()
         self._questions.give_up()
+        if self._ending:
+            self._hub.leave(self)
+            return
+        self._log.warn("a worker is parted from: {why}", why=why)
         self._fence().addCallback(lambda _: self._hub.leave(self))
 
     # What the hub says
@@ -140,6 +153,7 @@ class StoreServer:
         """From now on it is waited for. What was released before was sent before, so that it knows all when it hears."""
         self.admitted = True
         self.link.send(Kind.ADMITTED)
+        self._served()
 
     def _commit(self, data: bytes) -> None:
         number, op = messages.read_commit(data, self._worker)
