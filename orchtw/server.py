@@ -174,13 +174,13 @@ class APIServer(Service):
         for note in self._config.notes:
             self._log.warn("{note}", note=note)
         await self._instance.start()
+        _settle_memory()
         if self._owner is not None:
             await self._owner.store.ready()
         self._listener.startService()
         self._renewal.startService()  # type: ignore[no-untyped-call]
         if self._reload is not None:
             self._reload.startService()  # type: ignore[no-untyped-call]
-        _settle_memory()
         if self._owner is not None:
             self._log.info("worker {number} serves", number=self._config.worker)
             return

@@ -20,7 +20,7 @@ from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.auditing import auditing
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
-from orchtw.assembly.definitions import definitions
+from orchtw.assembly.definitions import definitions, establishing_delay_s
 from orchtw.assembly.flow_control import has_priorities, limiting
 from orchtw.assembly.identity import Identity
 from orchtw.assembly.metrics import Instruments
@@ -147,12 +147,12 @@ class Instance:
         self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
         self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
         self.instruments.show_aggregation(self._aggregation.api_services)
-        self._leases = ServerLeases(store, reactor, Place(address, port))
+        self._leases = ServerLeases(store, reactor, Place(address, port), alone=config.workers > 1)
         self.definitions = definitions(
             self.resources,
             registry,
             self.caller,
-            self._leases.several,
+            partial(establishing_delay_s, self._leases, config),
             config.gates,
             self.instruments.queues.of,
         )
