@@ -70,7 +70,7 @@ def make_service(config: Config, verbosity: Verbosity) -> APIServer:
     bound = bind(config.bind_address, config.secure_port, shared=shared)
     try:
         _make_folder(config)
-        store = claim_store(config, naming, reactor, **({} if workers is None else {"over": workers.over}))
+        store = claim_store(config, naming, reactor, over=workers.over if workers is not None else None)
         try:
             pki = first_start.prepare(config, naming, bound.getsockname()[1], datetime.now(UTC))
             return APIServer(config, naming, store, pki, bound, reactor, verbosity, workers=workers)
@@ -136,6 +136,10 @@ class APIServer(Service):
             signing=ClusterSigning(config, pki.own_signing),
             verbosity=verbosity,
         )
+        exchange = owner.exchange if owner is not None else None if workers is None else workers.exchange
+        if exchange is not None:
+            exchange.registry = self._instance.instruments.registry
+            self._instance.instruments.processes = exchange
         self._address = host_and_port(config.public_address, port)
         self._tls = ServingTLS(self._tls_options())
         self._renewal = TicketRenewal(self._tls, reactor)

@@ -10,12 +10,12 @@ from orchtw.assembly.resources import Resources
 from orchtw.assembly.writes import new_uid
 from orchtw.client.in_process import Registry
 from orchtw.client.work_queue import QueueMetrics
+from orchtw.config import Config
 from orchtw.controllers.controller import no_metrics
 from orchtw.controllers.definitions.controller import DefinitionController, Parts
 from orchtw.controllers.definitions.emptying import Emptying
 from orchtw.controllers.definitions.finalizing import Finalizing
 from orchtw.controllers.definitions.names import NameIndex
-from orchtw.config import Config
 from orchtw.controllers.definitions.observer import ESTABLISHING_DELAY_S, WORKERS_DELAY_S, Observer
 from orchtw.controllers.definitions.serving import Serving
 from orchtw.controllers.definitions.statuses import Statuses

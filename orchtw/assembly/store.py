@@ -24,7 +24,7 @@ def claim_store(
     reactor: Any,
     *,
     remote: Store | None = None,
-    over: Callable[[Store], Store] = lambda store: store,
+    over: Callable[[Store], Store] | None = None,
 ) -> Store:
     """The store, yet to be started; from now on ours, if it is one that cannot be shared.
 
@@ -41,7 +41,9 @@ def claim_store(
         translation=partial(_other_names, naming, NOTHING if sealed is None else sealed.transformers),
         check_path=refuse_link,
     )
-    store = over(STORES[config.storage_backend](host, config)) if remote is None else remote
+    store = STORES[config.storage_backend](host, config) if remote is None else remote
+    if over is not None:
+        store = over(store)
     if sealed is not None:
         store = EncryptedStore(store, sealed.transformers, sealed.checks)
     store.probe()

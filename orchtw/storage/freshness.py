@@ -1,8 +1,8 @@
 """How new the cache must be before it may answer (reference READ-10).
 
 The cache of a store that only this process writes is never behind: it is fed before a writer is answered. A store
-that several processes share may hold acknowledged writes that the cache has yet to be told of; it says whether that can
-be so just now (`Store.current`).
+that several processes share may hold acknowledged writes that the cache has yet to be told of; the store says whether
+that can be so just now (`Store.current`).
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Store(abc.ABC):
         """
 
     def current(self) -> bool:
-        """Whether live subscribers have been told of every write that anybody knows of, so that what they keep is new.
+        """Whether live subscribers have been told of every write that anybody knows of: what they keep is new.
 
         Where it is not so, they come to what `revision` says. It always is on a store that nobody shares.
         """

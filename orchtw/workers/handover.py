@@ -42,7 +42,7 @@ def receive(stream: socket.socket) -> Handover:
 
 
 def end_with(owner: int) -> None:
-    """Have the system end this process at once when `owner` ends, however it does; its store may be another's then."""
+    """Have the system end this process at once when `owner` ends: its store may be another's then."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) or os.getppid() != owner:
         os._exit(1)

@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.defer import TimeoutError as DeferredTimeout
 from twisted.internet.error import ProcessExitedAlready
 from twisted.internet.interfaces import IDelayedCall
-from twisted.internet.protocol import Factory, ProcessProtocol
+from twisted.internet.protocol import ProcessProtocol
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -22,6 +22,7 @@ from orchtw.config import Config
 from orchtw.start import relay_log
 from orchtw.storage.interface import Store
 from orchtw.storage.remote.hub import Hub
+from orchtw.storage.remote.link import adopt
 from orchtw.storage.remote.server import StoreServer
 from orchtw.verbosity import Verbosity
 from orchtw.workers.exchange import Exchange
@@ -54,7 +55,7 @@ class Workers:
         self._begun = 0
         self._slots: list[_Slot] = []
         self._hub: Hub | None = None
-        self.exchange = Exchange()
+        self.exchange = Exchange(0, reactor)
         self.exchange.others = lambda: [each.ask for each in self._slots if each.serves]
 
     def over(self, store: Store) -> Store:
@@ -110,10 +111,7 @@ class Workers:
             files = {0: 0, 1: 1, 2: "r", _STREAM_FD: there.fileno()}
             self._reactor.spawnProcess(process, sys.executable, command, env=_environment(), childFDs=files)
             server = StoreServer(self._hub, self._begun, process.kill, self.exchange.answer, slot.served)
-            factory: Any = Factory.forProtocol(lambda: server.link)  # type: ignore[arg-type,return-value]
-            factory.noisy = False
-            here.setblocking(False)
-            self._reactor.adoptStreamConnection(here.fileno(), socket.AF_UNIX, factory)
+            adopt(self._reactor, here, server.link)
         server.begin()
         return server, process
 

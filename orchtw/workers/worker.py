@@ -9,7 +9,6 @@ import sys
 from typing import Any
 
 from twisted.internet.interfaces import IProtocol
-from twisted.internet.protocol import Factory
 from twisted.logger import Logger, globalLogBeginner
 
 from orchtw.errors import ConfigError
@@ -17,6 +16,7 @@ from orchtw.log_lines import FORMATS, observer
 from orchtw.monotonic import keep_monotonic_time
 from orchtw.start import EXIT_FAILED, lines_of, reload_on_hangup
 from orchtw.storage.remote.client import RemoteStore
+from orchtw.storage.remote.link import adopt
 from orchtw.workers.exchange import Exchange
 from orchtw.workers.handover import end_with, receive
 
@@ -24,25 +24,23 @@ _log = Logger()
 
 
 class Owner:
-    """The process that this one works for, on the other end of `stream`."""
+    """The process that this one works for, on the other end of `stream`; this is its `worker` of that number."""
 
-    def __init__(self, stream: socket.socket, reactor: Any) -> None:
+    def __init__(self, stream: socket.socket, reactor: Any, worker: int) -> None:
         self._stream = stream
         self._reactor = reactor
-        self.exchange = Exchange(self._ask)
+        self.exchange = Exchange(worker, reactor, self._ask)
         self.store = RemoteStore(self._connect, self._lost, self._end, self.exchange.answer)
 
     def _connect(self, protocol: IProtocol) -> None:
-        factory: Any = Factory.forProtocol(lambda: protocol)  # type: ignore[arg-type,return-value]
-        factory.noisy = False
-        self._stream.setblocking(False)
-        with self._stream:
-            self._reactor.adoptStreamConnection(self._stream.fileno(), socket.AF_UNIX, factory)
+        adopt(self._reactor, self._stream, protocol)
 
     def _ask(self, question: bytes) -> Any:
         return self.store.ask(question)
 
     def _end(self) -> None:
+        if not self.store.admitted:
+            os._exit(0)  # it serves nobody yet, and knows nothing that is not in the store
         self._reactor.stop()
 
     @staticmethod
@@ -66,7 +64,7 @@ def run(stream: socket.socket) -> None:
     line = FORMATS[told.config.logging_format]
     log = observer(sys.stderr, line, told.verbosity)
     globalLogBeginner.beginLoggingTo([log], redirectStandardIO=False)
-    owner = Owner(stream, reactor)
+    owner = Owner(stream, reactor, told.config.worker)
     try:
         service = make_worker(told.config, told.verbosity, owner)
     except ConfigError as error:

@@ -87,6 +87,11 @@ class RemoteStore(Store):
         self._link.send(Kind.READY)
         await self._admitted
 
+    @property
+    def admitted(self) -> bool:
+        """Whether this process may serve."""
+        return self._admitted.called
+
     def ask(self, question: bytes) -> Deferred[bytes]:
         """What the owner answers."""
         return self.questions.ask(self._link, question)

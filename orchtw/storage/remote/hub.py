@@ -33,7 +33,7 @@ TICK_S: Final = 0.5
 
 
 class Member(Protocol):
-    """A worker as the hub sees it: `received` is the last revision that it has confirmed, `admitted` whether it serves."""
+    """A worker as the hub sees it: `received` is the revision that it has confirmed, `admitted` whether it serves."""
 
     received: int
     admitted: bool

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.interfaces import IProtocol
+from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -89,15 +91,19 @@ class Questions:
         """What the other side answers. Fails as that does, with ServiceUnavailable when it goes."""
         self._asked += 1
         number = self._asked
-        waiting = self._waiting[number] = Deferred(lambda _: self._waiting.pop(number, None))
+        waiting = self._waiting[number] = Deferred(lambda _: self._forget(number))
         link.send(Kind.ASK, NUMBER.pack(number), question)
         return waiting
+
+    def _forget(self, number: int) -> None:
+        self._waiting.pop(number, None)
 
     def asked(self, link: Link, content: bytes) -> None:
         """A question has come."""
         number, question = messages.read_numbered(content)
 
         def failed(failure: Failure) -> None:
+            assert failure.value is not None
             link.send(Kind.TOLD, NUMBER.pack(number), b"\0", messages.failed(number, failure.value))
 
         answer = Deferred.fromCoroutine(_awaited(self._answer(question)))
@@ -120,6 +126,15 @@ class Questions:
         waiting, self._waiting = self._waiting, {}
         for each in waiting.values():
             each.errback(ServiceUnavailable("the other process has ended"))
+
+
+def adopt(reactor: Any, stream: socket.socket, link: IProtocol) -> None:
+    """Let `link` speak on a connected stream, which is its own from now on."""
+    factory: Any = Factory.forProtocol(lambda: link)
+    factory.noisy = False
+    stream.setblocking(False)
+    with stream:
+        reactor.adoptStreamConnection(stream.fileno(), socket.AF_UNIX, factory)
 
 
 async def _awaited(answer: Awaitable[bytes]) -> bytes:

@@ -150,7 +150,7 @@ class StoreServer:
         self._hub.confirmed()
 
     def _ready(self, data: bytes) -> None:
-        """From now on it is waited for. What was released before was sent before, so that it knows all when it hears."""
+        """From now on it is waited for. What was released before was sent before, so it knows all when it hears."""
         self.admitted = True
         self.link.send(Kind.ADMITTED)
         self._served()

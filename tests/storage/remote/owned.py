@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import socket
-from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IProtocol
-from twisted.internet.protocol import Factory
 from twisted.internet.task import Clock
 
 from orchtw.storage.interface import Store
 from orchtw.storage.remote.client import RemoteStore
 from orchtw.storage.remote.hub import Hub
+from orchtw.storage.remote.link import adopt
 from orchtw.storage.remote.server import StoreServer
 from orchtw.storage.sqlite import SqliteStore
 from tests.storage.store_files import reactor
-
-
-def adopt(end: socket.socket, protocol: IProtocol) -> None:
-    """Let a protocol speak on one end of a pair."""
-    end.setblocking(False)
-    factory: Any = Factory.forProtocol(lambda: protocol)
-    factory.noisy = False
-    with end:
-        reactor.adoptStreamConnection(end.fileno(), socket.AF_UNIX, factory)
 
 
 class Owned:
@@ -52,8 +42,8 @@ class Owned:
         self.servers.append(server)
 
         def connect(protocol: IProtocol) -> None:
-            adopt(there, protocol)
-            adopt(here, server.link)
+            adopt(reactor, there, protocol)
+            adopt(reactor, here, server.link)
             server.begin()
 
         return RemoteStore(connect, self.lost.append)
@@ -61,10 +51,6 @@ class Owned:
     def _fence(self, number: int) -> Deferred[None]:
         self.fenced.append(number)
         return succeed(None)
-
-
-class OwnedStore:
-    """Mixed into a worker's store: it starts and stops its owner, and another worker, with itself."""
 
 
 def worker_with_company(owned: Owned) -> Store:
