@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Final, Protocol
 
 import attrs
@@ -43,6 +44,9 @@ class Member(Protocol):
 
     def release(self, frame: bytes) -> None:
         """Send a release."""
+
+    def gathering(self) -> AbstractContextManager[None]:
+        """What it is sent meanwhile goes together."""
 
     def tick(self) -> None:
         """See whether it is well; called from time to time."""
@@ -207,11 +211,12 @@ class Hub(Store):
             return
         while pending and pending[0][0] <= confirmed:
             self._feed.publish(pending.popleft()[1])
-        if self._members:
-            frame = framed(Kind.RELEASE, messages.NUMBER.pack(self._feed.revision))
+        frame = framed(Kind.RELEASE, messages.NUMBER.pack(self._feed.revision))
+        with ExitStack() as gathering:
             for member in self._members:
+                gathering.enter_context(member.gathering())
                 member.release(frame)
-        self._answer()
+            self._answer()
 
     def _answer(self) -> None:
         held = self._held

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -113,6 +114,9 @@ class StoreServer:
 
     def release(self, frame: bytes) -> None:
         self.link.send_frame(frame)
+
+    def gathering(self) -> AbstractContextManager[None]:
+        return self.link.gathering()
 
     def tick(self) -> None:
         """Turns of ours are counted, not seconds: while this process stands still nobody is silent."""
