@@ -266,9 +266,9 @@ class RemoteStore(Store):
 
     def _lost(self, why: str) -> None:
         self._open = False
+        self._tell_lost(why)
         self._give_up(errors.InternalError.of("the process that owns the store has ended"))
         self._look_idle()
-        self._tell_lost(why)
 
     def _give_up(self, problem: errors.StatusError) -> None:
         waiting: list[Deferred[Any]] = [*self._asked.values(), *self._outcomes.values()]
