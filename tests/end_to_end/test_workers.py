@@ -149,12 +149,15 @@ class WorkersTests(ProcessCase):
 
         async def follow() -> list[str]:
             found: list[str] = []
-            seen, following = version, watch
+            seen: str = version
+            following: Watch | None = watch
             while not found or found[-1] != "200":
                 try:
+                    if following is None:
+                        following = await client.watch(f"{MAPS}?watch=1&resourceVersion={seen}")
                     event = await following.event()
                 except (EOFError, OSError, HTTPException, ValueError):
-                    following = await client.watch(f"{MAPS}?watch=1&resourceVersion={seen}")
+                    following = None
                     continue
                 seen = event["object"]["metadata"]["resourceVersion"]
                 found.append(event["object"]["data"]["count"])
