@@ -11,7 +11,7 @@ from orchtw.audit.shared_log_file import SharedLogFile
 
 
 class SharedLogFileTests(SynchronousTestCase):
-    """Two writers of one log (reference AUDIT-23)."""
+    """Two writers of one log (reference AUDIT-24)."""
 
     def setUp(self) -> None:
         self.folder = Path(self.mktemp())

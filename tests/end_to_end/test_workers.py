@@ -1,4 +1,4 @@
-"""A server of two processes: clients cannot tell, and no end of one of them loses anything (reference OPS-24)."""
+"""A server of two processes: clients cannot tell, and no end of one of them loses anything (reference OPS-29)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 CLIENTS = 8
 """So many connections that both processes have some, but for one time in a hundred; no test depends on it."""
 
+
+LAST = 100
+"""Count of the object that is written while the worker is killed."""
 
 MOST_FAILED = 100
 """Requests that fail although the server is there, before a test gives up."""
@@ -128,7 +131,7 @@ class WorkersTests(ProcessCase):
         """Kill the worker while somebody writes; the watches go on, on new connections where they have to."""
         (worker,) = workers_of(server)
         counter = Counter(clients, "second")
-        running = deferToThread(counter.run, lambda: counter.count >= 200)
+        running = deferToThread(counter.run, lambda: counter.count >= LAST)
         while counter.count < 20:
             await deferLater(reactor, 0.01)
         os.kill(worker, signal.SIGKILL)
@@ -137,7 +140,7 @@ class WorkersTests(ProcessCase):
         self.assertEqual(counter.stale, [])
         for each in seen:
             # A write whose connection went before the answer did may be there twice.
-            self.assertEqual(list(dict.fromkeys(each)), [str(number) for number in range(201)])
+            self.assertEqual(list(dict.fromkeys(each)), [str(number) for number in range(LAST + 1)])
         while not (now := workers_of(server)) or now == [worker]:
             await deferLater(reactor, 0.05)
         while server.log.count("worker 1 serves") < 2:
@@ -151,7 +154,7 @@ class WorkersTests(ProcessCase):
             found: list[str] = []
             seen: str = version
             following: Watch | None = watch
-            while not found or found[-1] != "200":
+            while not found or found[-1] != str(LAST):
                 try:
                     if following is None:
                         following = await client.watch(f"{MAPS}?watch=1&resourceVersion={seen}")

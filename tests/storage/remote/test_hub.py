@@ -70,7 +70,7 @@ class HubCase(TestCase):
 
 
 class ReleaseTests(HubCase):
-    """Nobody is told of a write that another process has yet to hear of (reference STORE-20)."""
+    """Nobody is told of a write that another process has yet to hear of (reference STORE-28)."""
 
     async def test_all_or_nobody(self) -> None:
         """While one worker has not got it, no follower is told and no writer answered, wherever they are."""
@@ -131,7 +131,7 @@ class ReleaseTests(HubCase):
 
 
 class PartingTests(HubCase):
-    """A worker that does not keep up ends; the others go on (reference STORE-21)."""
+    """A worker that does not keep up ends; the others go on (reference STORE-29)."""
 
     async def test_silent(self) -> None:
         """A worker that serves and says nothing for PATIENCE_S is ended; then writers are answered."""
@@ -177,7 +177,7 @@ class PartingTests(HubCase):
 
 
 class NonsenseTests(HubCase):
-    """What cannot have been meant ends the stream, never the process (reference STORE-21)."""
+    """What cannot have been meant ends the stream, never the process (reference STORE-29)."""
 
     async def parted(self, worker: RemoteStore, kind: int, content: bytes) -> StoreServer:
         """Send a message as it is; the owner parts from the worker."""
