@@ -16,4 +16,3 @@ class WorkerConformanceTests(StoreConformance, TestCase):
     def make_store(self) -> Store:
         """An empty store."""
         return worker_with_company(Owned(self.mktemp()))
-
