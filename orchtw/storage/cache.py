@@ -92,6 +92,7 @@ class Cacher:
             "history": self._shared.superseded.used_bytes,
             "snapshots": sum(cache.pins.bytes for cache in self._caches.values()),
             "batches": self._shared.recent.used_bytes,
+            "indexes": self._shared.index_bytes.used,
         }
 
     def of(self, resource: StoredResource) -> ResourceCache:
@@ -265,7 +266,7 @@ class Cacher:
         if now >= self._next_trim:
             self._next_trim = now + min(TRIM_INTERVAL_S, self._history_s)
             for cache in self._caches.values():
-                cache.log.trim(now)
+                cache.trim(now)
 
     def _turn_timers(self) -> None:
         """Bookmarks and deadlines that are due, as many as fit in a slice; the rest in the next turns."""

@@ -178,6 +178,19 @@ class CommandTests(SynchronousTestCase):
         self.assertTrue(all(line["gets"] and line["p99_ms"] for line in lines))
         self.assertTrue(all(line["greedy"] for line in lines[1:]))
 
+    def test_scale(self) -> None:
+        """Stores of several sizes are made, started and asked; the last line says how the costs grew."""
+        done = bench("--scale", "--quick", "--scale-configmaps=0")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([line for line in lines if line.get("errors", 0)], [])
+        starts = [(line["kind"], line["objects"]) for line in lines if line["scenario"] == "scale_start"]
+        self.assertEqual(starts, [("pods", 100), ("pods", 200)])
+        slope = lines[-1]
+        self.assertEqual((slope["scenario"], slope["from"], slope["to"]), ("scale_slope", 100, 200))
+        questions = {"get", "create", "page", "namespace", "node", "label", "page_exact", "page_continued", "watch"}
+        self.assertLess(questions, set(slope))
+
     def test_only_loopback(self) -> None:
         """A server elsewhere is not loaded, and not even asked."""
         done = bench("--against=https://192.0.2.1:6443", "--scenarios=get")
