@@ -152,7 +152,7 @@ class API:
                 Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
                 Version(resources.naming),
                 *debugging,
-                Metrics(parts.instruments.registry),
+                Metrics(parts.instruments.registry, lambda: parts.instruments.processes),
                 *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
                 IssuerDiscovery(parts.accounts),
                 Discovery(

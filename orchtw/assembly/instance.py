@@ -19,7 +19,7 @@ from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.auditing import auditing
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
-from orchtw.assembly.definitions import definitions
+from orchtw.assembly.definitions import definitions, establishing_delay_s
 from orchtw.assembly.flow_control import has_priorities, limiting
 from orchtw.assembly.identity import Identity
 from orchtw.assembly.metrics import Instruments
@@ -114,7 +114,7 @@ class Instance:
         admissions, registry = self._take_writes()
         self._work(registry, signing)
         self._aggregate(front_proxy)
-        self._leases = ServerLeases(store, reactor, place)
+        self._leases = ServerLeases(store, reactor, place, alone=config.workers > 1)
         self._follow(registry)
         self._keep_up()
         self._serve(admissions, secret)
@@ -184,7 +184,12 @@ class Instance:
         """What objects say of this server: definitions of resources, and of who is served first."""
         config, instruments = self._config, self.instruments
         self.definitions = definitions(
-            self.resources, registry, self.caller, self._leases.several, config.gates, instruments.queues.of
+            self.resources,
+            registry,
+            self.caller,
+            partial(establishing_delay_s, self._leases, config),
+            config.gates,
+            instruments.queues.of,
         )
         if self.definitions is not None:
             self._join(self.definitions)

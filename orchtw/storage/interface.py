@@ -157,8 +157,15 @@ class Store(abc.ABC):
     def shared(self) -> bool:
         """Whether other processes may write to it while this one does; it never changes.
 
-        If not, live subscribers have always been told of every acknowledged write, so that what they keep is current.
+        What there must be one of in a cluster is then kept in the store, not in a process.
         """
+
+    def current(self) -> bool:
+        """Whether live subscribers have been told of every write that anybody knows of: what they keep is new.
+
+        Where it is not so, they come to what `revision` says. It always is on a store that nobody shares.
+        """
+        return not self.shared
 
     def probe(self) -> None:  # noqa: B027 - many stores know nothing before they are started
         """Find out whether `start` could work; for use before `twistd` goes to the background.

@@ -58,6 +58,9 @@ class EncryptedStore(Store):
         """See `Store`, as all of these."""
         return self._store.shared
 
+    def current(self) -> bool:
+        return self._store.current() and not any(each.busy for each in self._deliveries)
+
     @property
     def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
         return {**self._store.dependencies, **self._services}
