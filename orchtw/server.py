@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import resource
 import socket
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,10 @@ SPARE_FILES = 256 + 4 * MOST
 
 SWITCH_S = 0.001
 """How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""
+
+
+M_ARENA_MAX = -8
+"""The name of a setting of the C library: how many heaps there are."""
 
 
 def make_service(config: Config, verbosity: Verbosity) -> APIServer:
@@ -144,8 +150,12 @@ class APIServer(Service):
     async def _start(self) -> None:
         for note in self._config.notes:
             self._log.warn("{note}", note=note)
-        await self._instance.start()
+        _prepare_memory()
         self._listener.startService()
+        try:
+            await self._instance.start()
+        finally:
+            gc.enable()
         self._renewal.startService()  # type: ignore[no-untyped-call]
         if self._reload is not None:
             self._reload.startService()  # type: ignore[no-untyped-call]
@@ -264,13 +274,24 @@ def _make_folder(config: Config) -> None:
         raise ConfigError(*(f"--data-dir: {problem}" for problem in error.problems)) from error
 
 
+def _prepare_memory() -> None:
+    """Get ready for many objects that live long: what threads read and the event loop frees shares one heap.
+
+    The collector rests meanwhile, for what the start makes stays.
+    """
+    with suppress(AttributeError, OSError):  # another C library than the usual one
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+    gc.collect()
+    gc.disable()
+
+
 def _settle_memory() -> None:
     """Take what lives as long as the process out of the collector's sight, and let it look less often.
 
     Requests leave no reference cycles, so each pass over a large cache would find nothing.
     """
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 100)
 
 

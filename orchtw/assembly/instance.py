@@ -78,6 +78,8 @@ _LOOK_S: Final = 0.01
 class Instance:
     """One process' share of a cluster. Its flags say whether it bootstraps, and which controllers it runs.
 
+    It answers from the beginning: until it has started, health checks only.
+
     `app` answers requests; `screen` looks at heads whose bodies are yet to come. `store` is what `claim_store`
     returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
     bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
@@ -211,6 +213,7 @@ class Instance:
             doors=self._doors,
             verbosity=self._verbosity,
             limiting=self._limiting.stage,
+            health=api.health,
             refuse=api.acceptance.refusal,
             requests=self.instruments.requests,
             attempts=self.instruments.attempts,
@@ -218,7 +221,7 @@ class Instance:
         )
         table = stages(host, config)
         self.app = line(table, aggregated.handle)
-        self.screen = Screen(self.authenticator, self.authorizer, partial(refused, table))
+        self.screen = Screen(self.authenticator, self.authorizer, partial(refused, table), self._doors)
 
     def _made_bootstrap(self) -> Bootstrap:
         """What this process makes for the cluster, and keeps saying of aggregated servers."""
@@ -327,6 +330,7 @@ class Instance:
         if self.definitions is not None:
             await self.definitions.settled()
         self._readiness.services_started()
+        self._doors.open = True
 
     def trust_clients_of(self, client_ca_pem: str) -> None:
         """Publish other authorities of client certificates from now on (reference AUTHN-56)."""

@@ -60,7 +60,7 @@ class Readiness:
         for name, check in store.dependencies.items():
             checks.add(name, dependency_check(name, check), EVERYWHERE - {LIVEZ})
         started = Condition("caches are not filled yet")
-        checks.add("informer-sync", filled(started, lambda: cacher.damaged), ready)
+        checks.add("informer-sync", filled(started, lambda: cacher.damaged, lambda: cacher.loading), ready)
         self._filled: list[Condition] = [started]
         self._started: list[Condition] = []
         for name in cache_hooks(resources.naming, priorities=priorities):

@@ -86,11 +86,15 @@ class LogFlow:
             self._flushed_at = now
 
 
-def filled(caches: Condition, damaged: Callable[[], int]) -> Run:
-    """Check `informer-sync`: fails until the `caches` are filled; says how many stored objects they do without."""
+def filled(caches: Condition, damaged: Callable[[], int], progress: Callable[[], object]) -> Run:
+    """Check `informer-sync`: fails until the `caches` are filled; says how many stored objects they do without.
+
+    `progress` says how far they are.
+    """
 
     async def run() -> str | None:
-        await caches()
+        if not caches.met:
+            raise CheckFailed(f"{caches.reason}: {progress() or 'the store is being opened'}")
         count = damaged()
         return f"damaged objects set aside: {count} (the log names them)" if count else None
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final
 
 import orjson
 
+from orchtw.errors import StatusError
 from orchtw.objects import Object
 from orchtw.registry.at_rest import ReadOlder, at_rest
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
-from orchtw.rules.selectors import field_value
+from orchtw.rules.field_selectors import field_paths, field_value
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.storage.cache import ResourceCache
-from orchtw.watch.entry import Entry
+from orchtw.watch.entry import Entry, Glance
 
 NO_LABELS: dict[str, str] = {}
 METADATA_FIELDS = ("metadata.name", "metadata.namespace")
@@ -54,6 +56,7 @@ class Stored:
         self._readers: tuple[Callable[[dict[str, Any]], str], ...] = tuple(map(field_value, self.field_names))
         self._prefix_length = len(codec.type_prefix)
         self._at_rest = at_rest(codec, read_older)
+        self._lasts = self._at_rest.scans and not strategy.traits.json_kept
 
     def tail(self, namespace: str, name: str) -> str:
         """The key of an object below `prefix`."""
@@ -69,10 +72,16 @@ class Stored:
         return obj
 
     def json_tail(self, entry: Entry) -> bytes:
-        """The object's JSON after kind and apiVersion, in the storage version; made on first use."""
+        """The object's JSON after kind and apiVersion, in the storage version; made on first use.
+
+        Raises DamagedObject (500) for an entry that was loaded, and turns out to be no object.
+        """
         tail = entry.json
         if tail is None:
-            tail = entry.json = self._at_rest.tail(entry.raw)
+            try:
+                tail = entry.json = self._at_rest.tail(entry.raw)
+            except (StatusError, ValueError) as error:
+                raise self.cache.spoilt(entry, error) from None
         return tail
 
     def metadata(self, entry: Entry, *, owned: bool = True) -> Object:
@@ -119,6 +128,26 @@ class Stored:
         if not self._at_rest.is_current(value):
             entry.other = {STORED: self.codec.api_version}
         return entry
+
+    @cached_property
+    def _scan(self) -> Callable[[bytes], Object]:
+        paths = [path for name in self.field_names for path in field_paths(name)]
+        return self._at_rest.scanner(("metadata.labels", *paths))
+
+    def is_plain(self, value: bytes) -> bool:
+        """Whether a value read from the store may be left as it is until somebody asks (see `glance`)."""
+        return self._lasts and self._at_rest.is_current(value)
+
+    def glance(self, value: bytes, revision: int) -> Glance:
+        """What `build` gives of a plain value, all but the names, with a look at no more than that.
+
+        Raises StatusError or ValueError where that cannot be read.
+        """
+        raw = self._at_rest.raw(value)
+        obj = self._scan(raw)
+        labels: dict[str, str] = obj["metadata"].get("labels") or NO_LABELS
+        fields = tuple([read(obj) for read in self._readers])
+        return labels, fields, self._at_rest.versioned(raw, str(revision).encode(), b"")
 
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
         """What can be shown of an object that cannot be read: its names and its version."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
@@ -16,15 +17,16 @@ from orchtw.errors import NotFound
 from orchtw.storage.cache_resource import ResourceCache, Shared, StoredResource
 from orchtw.storage.encryption.provider import MARK, NOT_PLAIN
 from orchtw.storage.freshness import Freshness
-from orchtw.storage.interface import Change, Damaged, Locked, Store, Subscription
+from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Store, Subscription
+from orchtw.storage.loading import Loading
 from orchtw.storage.pins import MAX_PINNED_BYTES
+from orchtw.watch.entry import Entry
 from orchtw.watch.log import HISTORY_S, Head
 from orchtw.watch.timer_wheel import RESOLUTION_S, TimerWheel
 from orchtw.watch.turns import SLICE_S, Turns
 
 ROOT: Final = "/registry/"
-PAGE_ITEMS: Final = 500  # at start: a page of 6 KiB objects is 3 MiB
-LATER_PAGE_ITEMS: Final = 50  # at run time: a page is taken over in a few milliseconds, then others have their turn
+STRIDE: Final = 32  # objects that are loaded between two looks at the clock
 TRIM_INTERVAL_S: Final = 15.0  # how long a quiet resource's log may outlive its history
 
 __all__ = ["Cacher", "ResourceCache", "StoredResource"]
@@ -62,14 +64,17 @@ class Cacher:
             head=self._head,
             freshness=self.freshness,
             outdated=store.outdated,
+            unreadable=self._unreadable,
             history_s=history_s,
         )
+        self.loading: Loading | None = None
         self._caches: dict[str, ResourceCache] = {}
         self._touched: dict[ResourceCache, None] = {}
         self._loading: dict[str, list[Change]] = {}  # what happens below a prefix while it is being listed
         self._subscription: Subscription | None = None
         self._ticking: IDelayedCall | None = None
         self._next_trim = 0.0
+        self._spoilt: list[tuple[ResourceCache, Entry]] = []
 
     @property
     def revision(self) -> int:
@@ -108,7 +113,8 @@ class Cacher:
         """
         for resource in resources:
             self._caches[resource.prefix] = self._new_cache(resource)
-        revision = await self._load(ROOT, self._find, PAGE_ITEMS)
+        self.loading = Loading(self._clock.seconds())
+        revision = await self._load(ROOT, self._find, 0, self.loading)
         for cache in self._caches.values():
             cache.begin(revision)
         self._head.revision = revision
@@ -148,7 +154,8 @@ class Cacher:
         cache, prefix = self._new_cache(resource), resource.prefix
         kept = self._loading[prefix] = []
         try:
-            revision = await self._load(prefix, lambda key: cache, LATER_PAGE_ITEMS, self._head.revision)
+            loading = Loading(self._clock.seconds())
+            revision = await self._load(prefix, lambda key: cache, self._head.revision, loading)
         except BaseException:
             self._shared.superseded.leave(cache.log)
             raise
@@ -174,28 +181,42 @@ class Cacher:
         return ResourceCache(resource, self._shared)
 
     async def _load(
-        self, prefix: str, find: Callable[[str], ResourceCache | None], page_items: int, revision: int = 0
+        self, prefix: str, find: Callable[[str], ResourceCache | None], revision: int, loading: Loading
     ) -> int:
-        """Build the entries of all keys below `prefix`, page by page at one revision (0: the latest); returns it."""
-        start, more = "", True
-        while more:
-            page = await self._store.list(prefix, revision=revision, limit=page_items, start=start)
-            revision, more = page.revision, page.more
-            for item in page.items:
-                cache = find(item.key)
+        """Take in all keys below `prefix` at one revision (0: the latest), in slices; returns it."""
+        until = self.turns.seconds() + SLICE_S
+        async for page in self._store.scan(prefix, revision=revision):
+            revision = page.revision
+            cache = None
+            for count, item in enumerate(page.items):
+                if cache is None or not item.key.startswith(cache.prefix):
+                    cache = find(item.key)
                 if cache is not None:
-                    try:
-                        cache.load(item.key, item.value, item.revision)
-                    except Exception as error:  # noqa: BLE001 - one bad object must not be the end of the start
-                        why, locked = f"it cannot be decoded ({error})", _why_locked(item.value, None)
-                        self._set_aside(cache, Damaged(item.key, item.revision, locked), why)
+                    self._load_one(cache, item)
+                if not count % STRIDE and self.turns.seconds() >= until:
+                    await self._turn()
+                    until = self.turns.seconds() + SLICE_S
             for lost in page.damaged:
                 cache = find(lost.key)
                 if cache is not None:
                     self._set_aside(cache, lost, "its checksum is wrong")
             if page.items:
-                start = page.items[-1].key + "\0"
+                where = prefix if cache is None else cache.prefix
+                loading.advanced(self._clock.seconds(), len(page.items), page.remaining, where)
         return revision
+
+    def _load_one(self, cache: ResourceCache, item: KeyValue) -> None:
+        try:
+            cache.load(item.key, item.value, item.revision)
+        except Exception as error:  # noqa: BLE001 - one bad object must not be the end of the start
+            why, locked = f"it cannot be decoded ({error})", _why_locked(item.value, None)
+            self._set_aside(cache, Damaged(item.key, item.revision, locked), why)
+
+    def _turn(self) -> Deferred[None]:
+        """Fires when the reactor has done what else there is."""
+        waiting: Deferred[None] = Deferred()
+        self._call_soon(lambda: None if waiting.called else waiting.callback(None))
+        return waiting
 
     def _set_aside(self, cache: ResourceCache, lost: Damaged, why: str) -> None:
         cache.set_aside(lost.key, lost.revision, locked=lost.locked)
@@ -254,9 +275,24 @@ class Cacher:
                 self.turns.later(self._flush)
                 return
 
+    def _unreadable(self, cache: ResourceCache, entry: Entry, error: Exception) -> None:
+        """An object could not be read when somebody asked for it, maybe in a thread: it is set aside soon."""
+        why = f"it cannot be decoded ({error})"
+        text = "{key} at {revision} is damaged and set aside: {why}"
+        self.log_failures.error(text, key=cache.prefix + entry.key, revision=entry.revision, why=why)
+        self._spoilt.append((cache, entry))
+
+    def _retire_spoilt(self) -> None:
+        spoilt, self._spoilt = self._spoilt, []
+        for cache, entry in spoilt:
+            if cache.retire(entry, self._clock.seconds()):
+                self._touched[cache] = None
+
     def _tick(self) -> None:
         """What was not flushed, bookmarks, deadlines, and the age of logs."""
         self._ticking = self._clock.callLater(RESOLUTION_S, self._tick)
+        if self._spoilt:
+            self._retire_spoilt()
         if self._touched:
             self._flush()
         now = self._clock.seconds()

@@ -15,7 +15,7 @@ from orchtw.storage.ordered import NO_ENTRIES, Entries, Ordered
 from orchtw.storage.past import Past
 from orchtw.storage.pins import Pins
 from orchtw.watch.dispatcher import Dispatcher
-from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts
+from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, LabelSets, Texts, Unread, unread
 from orchtw.watch.frames import Wire
 from orchtw.watch.log import HISTORY_S, Event, EventLog, Head, Superseded
 from orchtw.watch.recent import Budget
@@ -37,6 +37,15 @@ class StoredResource(Protocol):
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
         """The entry of a value read from the store; `key` is the rest of the store key after `prefix`."""
+
+    def is_plain(self, value: bytes) -> bool:
+        """Whether `glance` can take the place of `build`, later."""
+
+    def glance(self, value: bytes, revision: int) -> Glance:
+        """What `build` gives of a value, but for the names. Raises for what cannot be read."""
+
+    def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
+        """What can be shown of an object that cannot be read."""
 
 
 class Noted(Protocol):
@@ -78,6 +87,7 @@ class Shared:
     head: Head
     freshness: Freshness
     outdated: Callable[[str], bool] = lambda key: False
+    unreadable: Callable[[ResourceCache, Entry, Exception], None] = lambda cache, entry, error: None
     recent: Budget = attrs.field(factory=Budget)
     superseded: Superseded = attrs.field(factory=Superseded)
     texts: Texts = attrs.field(factory=Texts)
@@ -115,6 +125,8 @@ class ResourceCache:
         self._outdated = shared.outdated
         self._label_sets = LabelSets(shared.texts)
         self._followers: tuple[Follower, ...] = ()
+        self._unreadable = shared.unreadable
+        self._look = self._glance  # one for all entries
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -135,11 +147,15 @@ class ResourceCache:
         Raises DamagedObject (500) for one that is stored and cannot be read, InternalError (500) for a locked one.
         """
         entry = self._entries.get(key)
-        if entry is None:
-            if key in self.damaged:
-                raise DamagedObject(self._prefix + key, self.damaged[key])
-            if key in self.locked:
-                raise InternalError.unreadable(self._prefix + key, self.locked[key])
+        return entry if type(entry) is Entry and not self.damaged else self._looked_at(key, entry)
+
+    def _looked_at(self, key: str, entry: Entry | None) -> Entry | None:
+        if type(entry) is Unread:
+            entry.look()
+        if key in self.damaged:
+            raise DamagedObject(self._prefix + key, self.damaged[key])
+        if entry is None and key in self.locked:
+            raise InternalError.unreadable(self._prefix + key, self.locked[key])
         return entry
 
     def check_unlocked(self, namespace: str = "") -> None:
@@ -225,9 +241,43 @@ class ResourceCache:
     def load(self, store_key: str, value: bytes, revision: int) -> None:
         """Take in what the store held at the start; `begin` follows."""
         key = store_key[self._prefix_length :]
-        self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
+        if self._resource.is_plain(value):
+            namespace, _, name = key.rpartition("/")
+            namespace = self._texts.share(namespace)
+            self._entries[key] = unread(key, namespace, name, revision, self._look, value)
+            self._note_size(key, len(value))
+        else:
+            self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
+            self._note_size(key, len(entry.raw))
         self.loaded += 1
-        self._note_size(key, entry)
+
+    def _glance(self, entry: Entry, value: bytes) -> Glance:
+        """See `Look`: what is shown of an object that cannot be read is not there for long."""
+        try:
+            labels, fields, raw = self._resource.glance(value, entry.revision)
+        except Exception as error:  # noqa: BLE001 - what `load` would have set aside
+            self.spoilt(entry, error)
+            nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
+            labels, fields, raw = nameplate.labels, nameplate.fields, nameplate.raw
+        self.raw_bytes += len(raw) - len(value)
+        return self._label_sets.share(labels), self._share_fields(fields), raw
+
+    def spoilt(self, entry: Entry, error: Exception) -> DamagedObject:
+        """A loaded object turns out to be none: it is damaged for who asks for it, and soon is on no list."""
+        damaged = DamagedObject(self._prefix + entry.key, entry.revision)
+        if self._entries.get(entry.key) is entry and entry.key not in self.damaged:
+            self.damaged[entry.key] = entry.revision
+            self._unreadable(self, entry, error)
+        return damaged
+
+    def retire(self, entry: Entry, now: float) -> bool:
+        """Set an object aside that was `spoilt`; returns whether that concerns a watch, which is shown its names."""
+        if self._entries.get(entry.key) is not entry:
+            return False
+        nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
+        self.raw_bytes += len(nameplate.raw) - len(entry.raw)
+        entry.raw, entry.json, entry.other = nameplate.raw, nameplate.json, None
+        return self._removed(entry.key, entry, self._head.revision, now)
 
     def set_aside(self, store_key: str, revision: int, now: float = 0.0, locked: str = "") -> bool:
         """Set an object aside that cannot be read at `revision`; returns whether that may concern a watch.
@@ -258,11 +308,11 @@ class ResourceCache:
             self._not_aside(key)
             return old is not None and self._removed(key, old, change.revision, now)
         new = self._adopt(self._new_entry(change, key), old)
-        if old is None:
+        if old is None or self.damaged:
             self._not_aside(key)
         self._ordered.put(new)
         self._entries[new.key] = new
-        self._note_size(new.key, new)
+        self._note_size(new.key, len(new.raw))
         if old is not None:
             self.raw_bytes -= len(old.raw)
         return self._happened(change.revision, key, old, new, now)
@@ -278,8 +328,7 @@ class ResourceCache:
         self.raw_bytes -= len(old.raw)
         return self._happened(revision, key, old, None, now)
 
-    def _note_size(self, key: str, entry: Entry) -> None:
-        size = len(entry.raw)
+    def _note_size(self, key: str, size: int) -> None:
         self.raw_bytes += size
         if size > LARGE_BYTES:
             self.large.add(key)
@@ -325,11 +374,13 @@ class ResourceCache:
         """Share what entries have in common: 10,000 pods have few namespaces, nodes and label sets."""
         if old is not None:
             entry.key, entry.name = old.key, old.name
-        share = self._texts.share
-        entry.namespace = share(entry.namespace)
+        entry.namespace = self._texts.share(entry.namespace)
         entry.labels = self._label_sets.share(entry.labels)
-        entry.fields = tuple(map(share, entry.fields))
+        entry.fields = self._share_fields(entry.fields)
         return entry
+
+    def _share_fields(self, fields: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(self._texts.share, fields)) if fields else fields
 
 
 def _range(namespace: str, start: str) -> tuple[str, str]:

@@ -74,6 +74,8 @@ def show_caches(registry: Registry, cacher: Cacher) -> None:
              "Stored objects that cannot be read and are set aside; the log names them."),
         Read(by_resource(lambda cache: len(cache.log)), "watch_cache_capacity", GAUGE,
              "Events of each resource that watches can begin from.", _RESOURCE),
+        Read(one(lambda: 0 if cacher.ready or cacher.loading is None else cacher.loading.left),
+             "orchtw_cache_objects_to_load", GAUGE, "Objects that the start has yet to read, as far as that is known."),
         Read(by_resource(lambda cache: cache.loaded), "apiserver_init_events_total", COUNTER,
              "Objects that were read when a resource's cache was filled.", _RESOURCE),
         Read(by_resource(lambda cache: cache.dispatcher.expired), "apiserver_terminated_watchers_total", COUNTER,

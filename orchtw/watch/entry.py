@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from threading import RLock
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -44,6 +45,51 @@ class Entry:
         if self.other is not None:
             size += sum(len(form) for form in self.other.values() if isinstance(form, bytes))
         return size
+
+
+Glance = tuple[Mapping[str, str], tuple[str, ...], bytes]
+"""Labels, fields and `raw` of an entry."""
+
+Look = Callable[[Entry, bytes], Glance]
+"""Looks into the value that the store has of an entry. It must not raise."""
+
+_looking: Final = RLock()
+
+
+class Unread(Entry):
+    """An entry whose value nobody has looked into, as after a start; it becomes an `Entry` when somebody asks.
+
+    Until then the place of `raw` has the value as the store has it, and that of `labels` what looks into it.
+    """
+
+    __slots__ = ()
+
+    labels: Any = property(lambda self: self.look().labels)
+    fields: Any = property(lambda self: self.look().fields)
+    raw: Any = property(lambda self: self.look().raw)
+
+    def look(self) -> Entry:
+        """Become an `Entry`. Any thread may ask."""
+        entry: Entry = self
+        with _looking:
+            if type(entry) is not Entry:
+                look: Any = _labels.__get__(self)
+                labels, fields, raw = look(self, _raw.__get__(self))
+                _labels.__set__(self, labels)
+                _fields.__set__(self, fields)
+                _raw.__set__(self, raw)
+                entry.__class__ = Entry  # last: whoever finds an `Entry` finds it whole
+        return entry
+
+
+_labels, _fields, _raw = (Entry.__dict__[name] for name in ("labels", "fields", "raw"))
+
+
+def unread(key: str, namespace: str, name: str, revision: int, look: Look, value: bytes) -> Entry:
+    """An `Unread` entry."""
+    entry = Entry(key, namespace, name, revision, look, (), value)  # type: ignore[arg-type]
+    entry.__class__ = Unread
+    return entry
 
 
 class Texts:
