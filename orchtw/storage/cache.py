@@ -19,9 +19,10 @@ from orchtw.storage.encryption.provider import MARK, NOT_PLAIN
 from orchtw.storage.freshness import Freshness
 from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Store, Subscription
 from orchtw.storage.loading import Loading
-from orchtw.storage.pins import MAX_PINNED_BYTES
+from orchtw.storage.reclaim import Reclaim
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import HISTORY_S, Head
+from orchtw.watch.room import Room
 from orchtw.watch.timer_wheel import RESOLUTION_S, TimerWheel
 from orchtw.watch.turns import SLICE_S, Turns
 
@@ -36,7 +37,8 @@ class Cacher:
     """The caches of all resources, fed by one subscription.
 
     `call_soon` runs a function once the reactor has handled what it is handling now: a batch's writers are
-    answered first, then its watchers get one write each. `clock` must be one that nobody sets (see `monotonic`).
+    answered first, then its watchers get one write each. `limit_bytes` bounds what is held for readers beside the
+    objects themselves (0: it does not). `clock` must be one that nobody sets (see `monotonic`).
     """
 
     log_failures = Logger()
@@ -48,6 +50,7 @@ class Cacher:
         call_soon: Callable[[Callable[[], None]], Any],
         *,
         history_s: float = HISTORY_S,
+        limit_bytes: int = 0,
     ) -> None:
         self.turns = Turns(clock.seconds, call_soon)
         self.timers = TimerWheel(clock.seconds())
@@ -58,6 +61,8 @@ class Cacher:
         self._history_s = history_s
         self._head = Head()
         self.freshness = Freshness(store, self._head, clock)
+        self.room = Room(limit_bytes)
+        self._reclaim = Reclaim(self.room, self.turns, lambda: tuple(self._caches.values()))
         self._shared = Shared(
             timers=self.timers,
             turns=self.turns,
@@ -65,6 +70,7 @@ class Cacher:
             freshness=self.freshness,
             outdated=store.outdated,
             unreadable=self._unreadable,
+            room=self.room,
             history_s=history_s,
         )
         self.loading: Loading | None = None
@@ -94,9 +100,12 @@ class Cacher:
     def held_bytes(self) -> Mapping[str, int]:
         """Bytes that are held for readers beside the objects, by what for."""
         return {
-            "history": self._shared.superseded.used_bytes,
-            "snapshots": sum(cache.pins.bytes for cache in self._caches.values()),
-            "batches": self._shared.recent.used_bytes,
+            "encodings": self.room.plain,
+            "packed": self.room.packed,
+            "rows": self.room.rows,
+            "history": self.room.history.used_bytes,
+            "snapshots": self.room.pinned,
+            "batches": self.room.recent.used_bytes,
         }
 
     def of(self, resource: StoredResource) -> ResourceCache:
@@ -157,7 +166,7 @@ class Cacher:
             loading = Loading(self._clock.seconds())
             revision = await self._load(prefix, lambda key: cache, self._head.revision, loading)
         except BaseException:
-            self._shared.superseded.leave(cache.log)
+            self.room.history.leave(cache.log)
             raise
         finally:
             del self._loading[prefix]
@@ -175,7 +184,7 @@ class Cacher:
         if cache is not None:
             self._touched.pop(cache, None)
             cache.close()
-            self._shared.superseded.leave(cache.log)
+            self.room.history.leave(cache.log)
 
     def _new_cache(self, resource: StoredResource) -> ResourceCache:
         return ResourceCache(resource, self._shared)
@@ -298,6 +307,7 @@ class Cacher:
         now = self._clock.seconds()
         self._turn_timers()
         self._bound_pins()
+        self._reclaim.begin()
         if now >= self._next_trim:
             self._next_trim = now + min(TRIM_INTERVAL_S, self._history_s)
             for cache in self._caches.values():
@@ -312,11 +322,12 @@ class Cacher:
         """End those who read the oldest states when these hold too much."""
         caches = list(self._caches.values())
         held = sum(cache.pins.bytes for cache in caches)
-        while held > MAX_PINNED_BYTES:
+        while held > self.room.pinned_limit:
             worst = max(caches, key=lambda cache: cache.pins.bytes)
             held -= worst.pins.bytes
             worst.pins.expire_oldest()
             held += worst.pins.bytes
+        self.room.pinned = held
 
 
 def _why_locked(value: bytes, note: object) -> str:

@@ -17,8 +17,8 @@ from orchtw.storage.pins import Pins
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, LabelSets, Texts, Unread, unread
 from orchtw.watch.frames import Wire
-from orchtw.watch.log import HISTORY_S, Event, EventLog, Head, Superseded
-from orchtw.watch.recent import Budget
+from orchtw.watch.log import HISTORY_S, Event, EventLog, Head
+from orchtw.watch.room import Room
 from orchtw.watch.selection import Selection, by_key
 from orchtw.watch.timer_wheel import TimerWheel
 from orchtw.watch.turns import Turns
@@ -46,6 +46,9 @@ class StoredResource(Protocol):
 
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
         """What can be shown of an object that cannot be read."""
+
+    def spare(self, entry: Entry, *, drop: bool) -> None:
+        """Hold less of an entry: packed forms, or, with `drop`, none that can be made again at once."""
 
 
 class Noted(Protocol):
@@ -88,8 +91,7 @@ class Shared:
     freshness: Freshness
     outdated: Callable[[str], bool] = lambda key: False
     unreadable: Callable[[ResourceCache, Entry, Exception], None] = lambda cache, entry, error: None
-    recent: Budget = attrs.field(factory=Budget)
-    superseded: Superseded = attrs.field(factory=Superseded)
+    room: Room = attrs.field(factory=Room)
     texts: Texts = attrs.field(factory=Texts)
     history_s: float = HISTORY_S
 
@@ -105,8 +107,8 @@ class ResourceCache:
     """
 
     def __init__(self, resource: StoredResource, shared: Shared) -> None:
-        self.log = EventLog(0, history_s=shared.history_s, total=shared.superseded)
-        self.dispatcher = Dispatcher(self.log, shared.head, shared.recent, shared.turns)
+        self.log = EventLog(0, history_s=shared.history_s, total=shared.room.history)
+        self.dispatcher = Dispatcher(self.log, shared.head, shared.room.recent, shared.turns)
         self.pins = Pins(self.log)
         self.freshness = shared.freshness
         self.loaded_revision = self.loaded = self.raw_bytes = 0
@@ -125,6 +127,7 @@ class ResourceCache:
         self._outdated = shared.outdated
         self._label_sets = LabelSets(shared.texts)
         self._followers: tuple[Follower, ...] = ()
+        self.room = shared.room
         self._unreadable = shared.unreadable
         self._look = self._glance  # one for all entries
 
@@ -249,6 +252,7 @@ class ResourceCache:
         else:
             self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
             self._note_size(key, len(entry.raw))
+            self.room.count(entry.forms())
         self.loaded += 1
 
     def _glance(self, entry: Entry, value: bytes) -> Glance:
@@ -276,7 +280,9 @@ class ResourceCache:
             return False
         nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
         self.raw_bytes += len(nameplate.raw) - len(entry.raw)
+        self.room.count(entry.forms(), -1)
         entry.raw, entry.json, entry.other = nameplate.raw, nameplate.json, None
+        self.room.count(entry.forms())
         return self._removed(entry.key, entry, self._head.revision, now)
 
     def set_aside(self, store_key: str, revision: int, now: float = 0.0, locked: str = "") -> bool:
@@ -313,8 +319,9 @@ class ResourceCache:
         self._ordered.put(new)
         self._entries[new.key] = new
         self._note_size(new.key, len(new.raw))
+        self.room.count(new.forms())
         if old is not None:
-            self.raw_bytes -= len(old.raw)
+            self._gone(old)
         return self._happened(change.revision, key, old, new, now)
 
     def _not_aside(self, key: str) -> None:
@@ -325,8 +332,24 @@ class ResourceCache:
         self._ordered.remove(key)
         del self._entries[key]
         self.large.discard(key)
-        self.raw_bytes -= len(old.raw)
+        self._gone(old)
         return self._happened(revision, key, old, None, now)
+
+    def _gone(self, old: Entry) -> None:
+        """What an entry held is the log's from now on."""
+        self.raw_bytes -= len(old.raw)
+        self.room.count(old.forms(), -1)
+
+    def made(self, entry: Entry, plain: int, packed: int, other: int) -> None:
+        """Forms of an entry have been made, which it keeps; the log counts those of its entries when it gets them."""
+        if self._entries.get(entry.key) is entry:
+            self.room.count((plain, packed, other))
+
+    def spare(self, entry: Entry, *, drop: bool) -> None:
+        """Hold less of an entry (see `StoredResource.spare`)."""
+        self.room.count(entry.forms(), -1)
+        self._resource.spare(entry, drop=drop)
+        self.room.count(entry.forms())
 
     def _note_size(self, key: str, size: int) -> None:
         self.raw_bytes += size

@@ -221,7 +221,7 @@ class Representations:
 
     async def _json_list(self, target: Target, held: Held, meta: Object, accept: Negotiated) -> Response:
         await self._encode_listed(target, held, accept)
-        items = await self._items(held, JsonForm(target.json_tail, target.codec.item_prefix))
+        items = await self._items(held, JsonForm(target.listed_json, target.codec.item_prefix))
         head = orjson.dumps(_list_head(target, meta))[:-1] + b',"items":['
         return _framed(head, items, b"]}", accept)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from threading import RLock
 from typing import Any, Final
 from weakref import WeakValueDictionary
+from zlib import compress, decompress
 
 import attrs
 
@@ -13,7 +14,23 @@ NO_LABELS: Final[Mapping[str, str]] = {}
 SHARED: Final = 8192  # more different texts or label sets than that are rarely shared; their table starts again
 SHARED_LENGTH: Final = 256  # characters; names, label keys and values are no longer
 LARGE_BYTES: Final = 64 * 1024  # objects from this size on are handed out in place, without copies that could pile up
+ROW_BYTES: Final = 600  # what the cells of a Table's row take
 LABEL_BYTES: Final = 200  # what a label takes beside the encodings
+
+
+class Packed(bytes):
+    """Compressed JSON."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, tail: bytes) -> Packed:
+        """That of the JSON of one object."""
+        return cls(compress(tail, 1))
+
+    def unpacked(self) -> bytes:
+        """The JSON."""
+        return decompress(self)
 
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)
@@ -23,8 +40,8 @@ class Entry:
     `key` is the tail of the store key within the resource ("ns/name" or "name"). `fields` are the
     selectable fields beyond name and namespace, as text, in the resource's order. `raw` (the form at rest without
     TypeMeta: the inner Protobuf message, or for kinds that have none the same as `json`) and `json` (the JSON after
-    kind and apiVersion, or None until asked for) are in the storage version and carry the resourceVersion; `other`
-    keeps other forms of it: encodings in further versions, Table rows.
+    kind and apiVersion, `Packed`, or None until asked for) are in the storage version and carry the resourceVersion;
+    `other` keeps other forms of it: encodings in further versions, Table rows.
     """
 
     key: str
@@ -39,12 +56,18 @@ class Entry:
 
     def size(self) -> int:
         """About how many bytes the encodings and labels hold at present."""
-        size = len(self.raw) + LABEL_BYTES * len(self.labels)
-        if self.json is not None and self.json is not self.raw:
-            size += len(self.json)
+        return len(self.raw) + LABEL_BYTES * len(self.labels) + sum(self.forms())
+
+    def forms(self) -> tuple[int, int, int]:
+        """The same of what can be made again of `raw`: JSON, packed JSON, and other forms."""
+        plain = packed = other = 0
+        if type(self.json) is Packed:
+            packed = len(self.json)
+        elif self.json is not None and self.json is not self.raw:
+            plain = len(self.json)
         if self.other is not None:
-            size += sum(len(form) for form in self.other.values() if isinstance(form, bytes))
-        return size
+            other = sum(len(form) if type(form) is bytes else ROW_BYTES for form in self.other.values())
+        return plain, packed, other
 
 
 Glance = tuple[Mapping[str, str], tuple[str, ...], bytes]

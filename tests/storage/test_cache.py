@@ -137,6 +137,9 @@ class Resource:
         entry = make_entry("", value, revision)
         return entry.labels, entry.fields, value.upper()
 
+    def spare(self, entry: Entry, *, drop: bool) -> None:
+        """Nothing."""
+
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
         return Entry(f"{namespace}/{name}", namespace, name, revision, {}, ("",), b"nameplate", b"nameplate")
 
@@ -195,9 +198,9 @@ class CacheTestCase(SynchronousTestCase):
         self.deployments = Resource("/registry/apps/deployments/")
         self.nodes = Resource("/registry/nodes/")
 
-    def start(self) -> ResourceCache:
+    def start(self, **options: int) -> ResourceCache:
         """Start; returns the cache of pods."""
-        self.cacher = Cacher(self.store, self.clock, self.soon.append)
+        self.cacher = Cacher(self.store, self.clock, self.soon.append, **options)
         self.successResultOf(ensureDeferred(self.cacher.start([self.pods, self.deployments, self.nodes])))
         self.addCleanup(lambda: self.successResultOf(ensureDeferred(self.cacher.stop())))
         return self.cacher.of(self.pods)
@@ -613,13 +616,13 @@ class RunTimeResourceTests(CacheTestCase):
         """When the list fails, the resource has not been added, and counts for nothing."""
         self.start()
         widgets = Resource("/registry/example.com/widgets/")
-        logs = len(self.cacher._shared.superseded._logs)
+        logs = len(self.cacher.room.history._logs)
         gate = self.store.gate = Deferred()
         adding = ensureDeferred(self.cacher.add(widgets))
         gate.errback(Failure(OSError()))
         self.failureResultOf(adding, OSError)
         self.assertRaises(NotFound, self.cacher.of, widgets)
-        self.assertEqual(len(self.cacher._shared.superseded._logs), logs)
+        self.assertEqual(len(self.cacher.room.history._logs), logs)
 
     def test_store_ahead_of_the_feed(self) -> None:
         """It is listed at the revision that the cache has reached, wherever the store is, and goes on from there."""
