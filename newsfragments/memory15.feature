@@ -1,0 +1,1 @@
+A start with 100,000 Pods takes a tenth of the time and a third less memory: objects are read off the store without being decoded. Health checks are answered meanwhile and say how far it is. `--watch-cache-bytes` bounds what is held beside the objects to answer readers sooner.
