@@ -36,7 +36,7 @@ class Storage:
         metadata=about("Storage", "Time between renewals of that Lease (gate APIServerIdentity).", INTEGER),
     )
     watch_cache_bytes: int = attrs.field(
-        default=320 << 20,
+        default=200 << 20,
         metadata=about(
             "Storage",
             "Bytes held to answer readers sooner, beside the objects as they are stored; 0: unbounded.",

@@ -18,7 +18,7 @@ from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.storage.cache import ResourceCache
-from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, Packed
+from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, Packed, Packer
 from orchtw.watch.room import Room
 
 NO_LABELS: dict[str, str] = {}
@@ -64,6 +64,7 @@ class Stored:
         self.cache: ResourceCache
         self.room = Room()
         self.made: Made = _nobody
+        self._packer = Packer()
         self._readers: tuple[Callable[[dict[str, Any]], str], ...] = tuple(map(field_value, self.field_names))
         self._prefix_length = len(codec.type_prefix)
         self._at_rest = at_rest(codec, read_older)
@@ -98,7 +99,7 @@ class Stored:
                 self.made(entry, len(tail), 0, 0)
         elif type(tail) is Packed:
             self.made(entry, 0, -len(tail), 0)
-            tail = entry.json = tail.unpacked()
+            tail = entry.json = self._packer.unpack(tail)
             self.made(entry, len(tail), 0, 0)
         return tail
 
@@ -106,12 +107,12 @@ class Stored:
         """As `json_tail`, for one of many: what is packed stays so, and so is what there is no room for."""
         tail = entry.json
         if type(tail) is Packed:
-            return tail.unpacked()
+            return self._packer.unpack(tail)
         if tail is not None or self.room.excess <= 0 or len(entry.raw) > LARGE_BYTES:
             return self.json_tail(entry)
         tail = self._made_tail(entry)
         if tail is not entry.raw:
-            entry.json = packed = Packed.of(tail)
+            entry.json = packed = self._packer.pack(tail)
             self.made(entry, 0, len(packed), 0)
         return tail
 
@@ -131,7 +132,7 @@ class Stored:
         if drop or len(tail) > LARGE_BYTES:
             entry.json = None
         elif type(tail) is not Packed:
-            entry.json = Packed.of(tail)
+            entry.json = self._packer.pack(tail)
 
     def metadata(self, entry: Entry, *, owned: bool = True) -> Object:
         """A private copy of the metadata of a cached object, at a fraction of the cost of the whole.

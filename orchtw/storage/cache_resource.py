@@ -346,7 +346,9 @@ class ResourceCache:
             self.room.count((plain, packed, other))
 
     def spare(self, entry: Entry, *, drop: bool) -> None:
-        """Hold less of an entry (see `StoredResource.spare`)."""
+        """Hold less of an entry that is still there (see `StoredResource.spare`)."""
+        if self._entries.get(entry.key) is not entry:
+            return
         self.room.count(entry.forms(), -1)
         self._resource.spare(entry, drop=drop)
         self.room.count(entry.forms())

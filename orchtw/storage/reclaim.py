@@ -42,7 +42,7 @@ class Reclaim:
         if self._hand is None:
             self._hand = self._round()
         for count, (cache, entry) in enumerate(self._hand):
-            if sum(entry.forms()):
+            if entry.json is not None or entry.other is not None:
                 cache.spare(entry, drop=room.plain < room.limit // HARDLY)
             if room.excess <= target:
                 self._running = False

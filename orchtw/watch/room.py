@@ -18,7 +18,7 @@ class Room:
 
     `plain` are encodings as they are sent, `packed` compressed ones, `rows` cells of Tables and other versions: all
     of these can be made again. The history of changes, snapshots that somebody reads and recent batches cannot: they
-    have at most a quarter, a quarter and an eighth of the room.
+    have at most a third, a quarter and an eighth of the room.
     """
 
     limit: int = 0
@@ -32,7 +32,7 @@ class Room:
     def __attrs_post_init__(self) -> None:
         self.history, self.recent = Superseded(), Budget()
         if self.limit:
-            self.history.limit_bytes = min(self.history.limit_bytes, self.limit // 4)
+            self.history.limit_bytes = min(self.history.limit_bytes, self.limit // 3)
             self.recent.limit_bytes = min(self.recent.limit_bytes, self.limit // 8)
 
     @property

@@ -114,6 +114,17 @@ class HealthTests(SynchronousTestCase):
         hook.met = True
         self.assertEqual(self.get("/healthz").code, 200)
 
+    def test_hook_after(self) -> None:
+        """`/livez` asks nothing of a step that cannot have begun (reference OPS-13)."""
+        filled = Condition("caches are not filled yet")
+        hook = self.checks.hook("rbac/bootstrap-roles", filled)
+        path = "poststarthook/rbac/bootstrap-roles"
+        self.assertEqual([self.answer(f"/{endpoint}/{path}")[0] for endpoint in ("livez", "readyz")], [200, 500])
+        filled.met = True
+        self.assertEqual(self.answer(f"/livez/{path}")[0], 500)
+        hook.ended(done=False)
+        self.assertEqual(self.answer(f"/livez/{path}")[0], 200)
+
     def test_hook_names(self) -> None:
         """Steps are named in the vocabulary that is served (reference OPS-12)."""
         for naming, name in (

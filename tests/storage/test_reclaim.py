@@ -5,13 +5,14 @@ from __future__ import annotations
 from orchtw.storage import reclaim
 from orchtw.storage.cache_resource import ResourceCache
 from orchtw.storage.interface import Op
-from orchtw.watch.entry import ROW_BYTES, Entry, Packed
+from orchtw.watch.entry import ROW_BYTES, Entry, Packed, Packer
 from orchtw.watch.log import MAX_SUPERSEDED_BYTES
 from orchtw.watch.room import Room
 from orchtw.watch.timer_wheel import RESOLUTION_S
 from tests.storage.test_cache import CacheTestCase, Resource
 
 LIMIT = 100_000
+PACKER = Packer()
 JSON = b'{"some":"text"}' * 100
 
 
@@ -20,7 +21,7 @@ class Sparing(Resource):
 
     def spare(self, entry: Entry, *, drop: bool) -> None:
         if entry.json is not None:
-            entry.json = None if drop else Packed.of(entry.json)
+            entry.json = None if drop else PACKER.pack(entry.json)
         entry.other = None
 
 
@@ -69,7 +70,7 @@ class RoomTests(CacheTestCase):
         self.assertLess(packed, 30)
         first = pods.snapshot()[0].json
         assert isinstance(first, Packed)
-        self.assertEqual(first.unpacked(), JSON)
+        self.assertEqual(PACKER.unpack(first), JSON)
         self.assertEqual(room.packed, packed * len(first))
 
     def test_hand_goes_on(self) -> None:
@@ -92,7 +93,7 @@ class RoomTests(CacheTestCase):
         """Where packing does not help any more, forms are given up."""
         pods = self.fill(2000, limit=20_000)
         for entry in pods.snapshot():
-            entry.json = packed = Packed.of(JSON)
+            entry.json = packed = PACKER.pack(JSON)
             pods.made(entry, 0, len(packed), 0)
         self.settle()
         self.assertLessEqual(self.cacher.room.excess, 0)
@@ -126,7 +127,7 @@ class RoomTests(CacheTestCase):
     def test_limits(self) -> None:
         """What cannot be made again has a part of the room; without a limit, bounds of its own."""
         room = Room(LIMIT)
-        self.assertEqual((room.history.limit_bytes, room.recent.limit_bytes), (LIMIT // 4, LIMIT // 8))
+        self.assertEqual((room.history.limit_bytes, room.recent.limit_bytes), (LIMIT // 3, LIMIT // 8))
         self.assertEqual((room.pinned_limit, room.excess), (LIMIT // 4, -LIMIT))
         self.assertEqual(Room().excess, 0)
         self.assertGreater(Room().pinned_limit, MAX_SUPERSEDED_BYTES)
