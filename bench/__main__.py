@@ -16,6 +16,7 @@ from bench.authentication import authentication, handshake
 from bench.authorization import authorization
 from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
+from bench.endurance import endurance
 from bench.fanout import fanout
 from bench.holdup import holdup
 from bench.holdup_custom import holdup_custom
@@ -25,6 +26,7 @@ from bench.idle import idle
 from bench.lists import lists
 from bench.machine import Machine
 from bench.objects import apply, create, get
+from bench.operations import operations
 from bench.options import Options, parse
 from bench.overload import overload
 from bench.server import running
@@ -46,6 +48,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup-custom": holdup_custom,
     "overload": overload,
     "soak": soak,
+    "endurance": endurance,
     "authorization": authorization,
     "webhooks": webhooks,
 }
@@ -58,6 +61,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
+    "operations": operations,
 }
 """Scenarios that start servers themselves."""
 

@@ -31,7 +31,7 @@ class WatchGroup:
 
     def open(self, path: str, form: str, count: int) -> tuple[int, str]:
         """Open `count` watches from the collection's present revision; how many failed, and why the first."""
-        watch = f"{path}?watch=true&timeoutSeconds=3600&resourceVersion={self._revision(path)}"
+        watch = f"{path}?watch=true&timeoutSeconds=3600&resourceVersion={revision_of(self._bench, path)}"
         accept = self._bench.types.of(form) + (";stream=watch" if form == "pb" else "")
         for i, process in enumerate(self._processes):
             share = len(range(i, count, len(self._processes)))
@@ -59,14 +59,16 @@ class WatchGroup:
         for process in self._processes:
             process.close()
 
-    def _revision(self, path: str) -> int:
-        connection = Connection(self._bench.endpoint)
-        answer = connection.call(self._bench.endpoint.request("GET", f"{path}?limit=1"))
-        connection.close()
-        found = _REVISION.search(answer.body)
-        if answer.status != 200 or found is None:
-            raise BenchError(f"list {path}: {answer.problem(JSON)}")
-        return int(found[1])
+
+def revision_of(bench: Bench, path: str) -> int:
+    """The present revision of a collection; BenchError if it cannot be listed."""
+    connection = Connection(bench.endpoint)
+    answer = connection.call(bench.endpoint.request("GET", f"{path}?limit=1"))
+    connection.close()
+    found = _REVISION.search(answer.body)
+    if answer.status != 200 or found is None:
+        raise BenchError(f"list {path}: {answer.problem(JSON)}")
+    return int(found[1])
 
 
 @contextmanager

@@ -95,3 +95,8 @@ def rss_mib(pid: int) -> float:
         return 0.0
     _, found, rest = status.partition("VmRSS:")
     return int(rest.split(None, 1)[0]) / 1024 if found else 0.0
+
+
+def open_files(pids: Sequence[int]) -> int:
+    """How many files, sockets among them, these processes have open; 0 for those that are gone."""
+    return sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids if Path(f"/proc/{pid}").exists())

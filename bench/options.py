@@ -7,8 +7,17 @@ from collections.abc import Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
 ON_DEMAND = (
-    *("admission", "admission-cpu", "apply", "authentication", "authorization", "definitions", "handshake", "holdup"),
-    *("holdup-custom", "holdup-restart", "overload", "soak", "webhooks"),
+    *(
+        "admission",
+        "admission-cpu",
+        "apply",
+        "authentication",
+        "authorization",
+        "definitions",
+        "endurance",
+        "handshake",
+    ),
+    *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "soak", "webhooks"),
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
@@ -29,6 +38,9 @@ QUICK = {
     "definitions": 20,
     "handshakes": 50,
     "soak_requests": 4000,
+    "endurance_seconds": 3,
+    "endurance_watchers": 40,
+    "endurance_collections": 4,
     "greedy": 100,
     "starts": 1,
     "repeats": 1,
@@ -59,6 +71,9 @@ class Options(argparse.Namespace):
     definitions: int
     handshakes: int
     soak_requests: int
+    endurance_seconds: int
+    endurance_watchers: int
+    endurance_collections: int
     greedy: int
     starts: int
     cases: tuple[str, ...]
@@ -127,6 +142,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--definitions", type=_positive, default=500, help="how many the scenario definitions creates")
     add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
+    add("--endurance-seconds", type=_positive, default=3600, help="how long the scenario endurance lasts")
+    add("--endurance-watchers", type=_positive, default=1000, help="its watchers, in all")
+    add("--endurance-collections", type=_positive, default=20, help="collections that they are spread over")
     add("--greedy", type=_positive, default=2000, help="connections of the greedy user in the scenario overload")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")

@@ -56,14 +56,14 @@ GATES: Mapping[str, Gate] = MappingProxyType(
         "RemainingItemCount",
         "StorageVersionHash",
     )
-    # Alpha and off in the release; on here, because who writes rules into a schema expects them to hold.
-    | _gates("alpha", True, "CustomResourceValidationExpressions")
+    # Alpha and off in the release; on here, because who writes rules into a schema, or asks for unknown fields to be
+    # refused, expects that to hold.
+    | _gates("alpha", True, "CustomResourceValidationExpressions", "ServerSideFieldValidation")
     | _gates(
         "alpha",
         False,
         "APIServerIdentity",
         "APIServerTracing",
-        "ServerSideFieldValidation",
         "StorageVersionAPI",
     )
 )

@@ -13,6 +13,7 @@ from typing import Final, TextIO, cast
 import orjson
 from twisted.logger import FileLogObserver, ILogObserver, LogEvent, LogLevel, eventAsText, formatEvent
 
+from orchtw.log_values import VALUES, Values
 from orchtw.verbosity import DETAILS, Verbosity
 
 _LETTERS: Final = {LogLevel.warn: "W", LogLevel.error: "E", LogLevel.critical: "F"}
@@ -33,10 +34,11 @@ def text_line(event: LogEvent) -> str:
 
 def json_line(event: LogEvent) -> str:
     """One JSON object: time in milliseconds, place, text, the values in the text, and of a failure its traceback."""
+    values: Values | None = event.get(VALUES)
     line: dict[str, object] = {
         "ts": round(event["log_time"] * 1000, 4),
         "caller": _place(event),
-        "msg": _clean(formatEvent(event)),
+        "msg": _clean(formatEvent(event)) if values is None else values.text,
     }
     failure = event.get("log_failure")
     if failure is not None:
@@ -46,9 +48,15 @@ def json_line(event: LogEvent) -> str:
         line["err"] = line["msg"]
     else:
         line["v"] = DETAILS if event.get("log_level") is LogLevel.debug else 0
+    if values is not None:
+        return _dumped(line | {name: _value(value) for name, value in values.fields.items()})
     for name in _names(event.get("log_format")):
         if name not in _OWN_KEYS and name in event:
             line[name] = _value(event[name])
+    return _dumped(line)
+
+
+def _dumped(line: dict[str, object]) -> str:
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE).decode()
 
 

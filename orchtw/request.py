@@ -93,6 +93,34 @@ class Decided(Protocol):
         """Why."""
 
 
+class Classified(Protocol):
+    """The flow that a request belongs to."""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Those of its priority level and of its flow schema."""
+
+
+class Occupied(Protocol):
+    """What a request occupies while it is served."""
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit to it."""
+
+    @property
+    def seats(self) -> int:
+        """How many seats."""
+
+    @property
+    def linger_s(self) -> float:
+        """For how long beyond its end."""
+
+    @property
+    def age_s(self) -> float:
+        """For how long by now, until its end."""
+
+
 @attrs.define(slots=True, kw_only=True, eq=False)
 class Request:
     """One HTTP request: complete head and bounded body.
@@ -106,11 +134,13 @@ class Request:
     impersonation. Both are None until authentication has passed. `passed_on` says that others answer it. `ends_at_s`
     is when its time is over, on the reactor's clock; None: it has no limit. `steps` are what has been done for it,
     and when (`time.monotonic`), for the trace of a slow one (reference OPS-26). `queued` says that it waits for its
-    turn and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is. `webhooks_s`
-    is for how long admission webhooks have held it up; `given_up` says that the server has refused it to defend
-    itself.
+    turn and that nothing of it has been done. `answer_headers` are put on its answer, whatever that is.
+    `webhooks_s` is for how long admission webhooks have held it up; `given_up` says that the server has refused it to
+    defend itself.
+    `fields_unchecked` says that nothing is said of unknown fields, whatever it asks for.
     `received_s` is when it came, since the epoch, if that is asked for; `decision` what the authorizer said, and
-    `on_decoded` is told of the object in its body. These three are for the audit.
+    `on_decoded` is told of the object in its body: these three are for the audit. `flow` and `occupied` are for the
+    log, where there is priority and fairness: its priority level and flow schema, and the seats that it has.
     """
 
     method: str
@@ -128,6 +158,7 @@ class Request:
     authenticated: UserInfo | None = None
     user: UserInfo | None = None
     passed_on: bool = False
+    fields_unchecked: bool = False
     steps: list[tuple[float, str]] | None = None
     queued: bool = False
     answer_headers: Sequence[tuple[str, str]] = ()
@@ -135,6 +166,8 @@ class Request:
     given_up: bool = False
     received_s: float = 0.0
     decision: Decided | None = None
+    flow: Classified | None = None
+    occupied: Occupied | None = None
     on_decoded: Callable[[Object], None] | None = None
     ends_at_s: float | None = None
     client_gone: bool = attrs.field(default=False, init=False)

@@ -98,10 +98,22 @@ class APIServer(Service):
         self._pki = pki
         self._reactor = reactor
         port = bound.getsockname()[1]
-        self._instance = Instance(
+        self._address = host_and_port(config.public_address, port)
+        self._instance = self._made_instance(naming, store, port, verbosity)
+        self._tls = ServingTLS(self._tls_options())
+        self._renewal = TicketRenewal(self._tls, reactor)
+        self._reload = self._certificate_reload()
+        if self._reload is not None:
+            self._instance.reloads.add(self._reload.what, self._reload.read)
+        self._listener = self._made_listener(bound)
+        self._instance.instruments.show_listener(self._listener)
+
+    def _made_instance(self, naming: Naming, store: Store, port: int, verbosity: Verbosity) -> Instance:
+        config, pki = self._config, self._pki
+        return Instance(
             config,
             naming,
-            reactor,
+            self._reactor,
             store=store,
             address=config.public_address,
             port=port,
@@ -113,29 +125,27 @@ class APIServer(Service):
             signing=ClusterSigning(config, pki.own_signing),
             verbosity=verbosity,
         )
-        self._address = host_and_port(config.public_address, port)
-        self._tls = ServingTLS(self._tls_options())
-        self._renewal = TicketRenewal(self._tls, reactor)
-        self._reload = self._certificate_reload()
-        if self._reload is not None:
-            self._instance.reloads.add(self._reload.what, self._reload.read)
-        self._listener = Listener(
-            self._instance.app,
+
+    def _made_listener(self, bound: socket.socket) -> Listener:
+        config, instance = self._config, self._instance
+        limits = EdgeLimits(
+            handshake_s=config.tls_handshake_timeout_s,
+            idle_s=config.idle_timeout_s,
+            write_stall_s=config.write_stall_timeout_s,
+            inflight_bytes=config.max_inflight_bytes,
+            max_connections=config.max_connections,
+            compress=config.gates["APIResponseCompression"],
+        )
+        return Listener(
+            instance.app,
             self._tls,
             bound,
-            reactor=reactor,
-            limits=EdgeLimits(
-                handshake_s=config.tls_handshake_timeout_s,
-                idle_s=config.idle_timeout_s,
-                write_stall_s=config.write_stall_timeout_s,
-                inflight_bytes=config.max_inflight_bytes,
-                max_connections=config.max_connections,
-                compress=config.gates["APIResponseCompression"],
-            ),
-            screen=self._instance.screen,
+            reactor=self._reactor,
+            limits=limits,
+            screen=instance.screen,
+            decline=instance.decline,
             grace_s=config.request_timeout_s,
         )
-        self._instance.instruments.show_listener(self._listener)
 
     def startService(self) -> None:
         """Begin the start; a failure ends the process with one clear line."""

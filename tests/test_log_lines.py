@@ -11,6 +11,7 @@ from twisted.logger import LogEvent, Logger, LogLevel, LogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.log_lines import FORMATS, json_line, observer, text_line
+from orchtw.log_values import VALUES, Values
 from orchtw.verbosity import Verbosity
 
 
@@ -67,6 +68,15 @@ class JsonTests(LineCase):
         )
         self.assertRegex(line["caller"], r"^test_log_lines\.py:\d+$")
         self.assertGreater(line["ts"], 1e12)
+
+    def test_named_values(self) -> None:
+        """An event that is a text and named values has just these, as they are (reference OPS-18)."""
+        log = self.log("json")
+        values = Values("HTTP", {"URI": '/x"', "resp": 200})
+        log.info("{line}", line='"HTTP" URI="/x\\"" resp=200', **{VALUES: values})
+        line = orjson.loads(self.out.getvalue())
+        self.assertEqual((line["msg"], line["URI"], line["resp"]), ("HTTP", '/x"', 200))
+        self.assertNotIn("line", line)
 
     def test_failure(self) -> None:
         """A failure has its text and its traceback; an error without one its own text."""

@@ -17,8 +17,10 @@ from twisted.internet.utils import getProcessOutputAndValue
 from twisted.trial.unittest import TestCase
 
 from orchtw.assembly.instance import Instance
+from orchtw.audit.counts import Counts
 from orchtw.config import Config
 from orchtw.naming import Naming
+from orchtw.storage.encryption.metrics import SealingMetrics
 from tests.client.world import MemoryStore
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "monitoring"
@@ -51,7 +53,11 @@ def shown() -> frozenset[str]:
         Config(), Naming.orch(), clock, store=MemoryStore(clock), address="127.0.0.1", port=1, secret=b"s" * 32
     )
     instance.instruments.show_listener(Mock())
-    return instance.instruments.registry.names() | _STORE | OTHERS
+    registry = instance.instruments.registry
+    for family in SealingMetrics().families():
+        registry.add(family)
+    registry.show(Counts(clock))
+    return registry.names() | _STORE | OTHERS
 
 
 class MonitoringTests(TestCase):

@@ -13,6 +13,7 @@ from orchtw.naming import Naming
 from orchtw.registry.targets import REGISTRY
 from orchtw.storage.encryption.configuration import FLAG, KmsPlugin, read
 from orchtw.storage.encryption.kms import Kms, KmsHealth
+from orchtw.storage.encryption.metrics import SealingMetrics
 from orchtw.storage.encryption.provider import KeyMissing, Provider, Unreadable
 from orchtw.storage.encryption.transformer import Transformer, Transformers
 from orchtw.storage.interface import Translation
@@ -35,27 +36,30 @@ def sealing(path: Path, naming: Naming, reactor: Any) -> Sealing:
     A resource that is named twice has the providers of both places, in their order.
     """
     found: dict[str, list[Provider]] = {}
+    metrics = SealingMetrics()
     checks: dict[str, Callable[[], Awaitable[None]]] = {}
     for section in read(path):
         providers: list[Provider] = []
         for each in section.providers:
             if isinstance(each, KmsPlugin):
-                service = _service(each, reactor)
+                service = _service(each, reactor, metrics)
                 checks[f"kms-provider-{len(checks)}"] = KmsHealth(service, reactor)
                 providers.append(service)
             else:
                 providers.append(each)
         for resource in section.resources:
             found.setdefault(_prefix(resource, naming), []).extend(providers)
-    return Sealing(Transformers({prefix: Transformer(each) for prefix, each in found.items()}), checks)
+    by_prefix = {prefix: Transformer(each, metrics=metrics) for prefix, each in found.items()}
+    return Sealing(Transformers(by_prefix, metrics), checks)
 
 
-def _service(plugin: KmsPlugin, reactor: Any) -> Kms:
+def _service(plugin: KmsPlugin, reactor: Any, metrics: SealingMetrics) -> Kms:
     try:
         from orchtw.storage.encryption.kms_client import KmsClient  # its library is an extra
     except ImportError:
         raise ConfigError(f"{FLAG}: provider kms needs grpcio: pip install 'orchtw[kms]'") from None
-    return Kms(plugin.name, KmsClient(plugin.endpoint, plugin.timeout_s, reactor), plugin.cache_size)
+    client = KmsClient(plugin.endpoint, plugin.timeout_s, reactor)
+    return Kms(plugin.name, client, plugin.cache_size, metrics)
 
 
 def _prefix(resource: str, naming: Naming) -> str:

@@ -16,16 +16,18 @@ from orchtw.filters.max_in_flight import MaxInFlight
 from orchtw.flowcontrol.control import FlowControl
 from orchtw.flowcontrol.exposition import FlowMetrics, InFlightMetrics
 from orchtw.flowcontrol.live import Live
+from orchtw.flowcontrol.samples import Samples
 from orchtw.flowcontrol.stats import InFlight
 from orchtw.flowcontrol.work import Work
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
 class Limiting:
-    """The stage, and what shows of it. `control` is None without priority and fairness."""
+    """The stage, and what shows of it. `control` is None without priority and fairness; `samples` is a service."""
 
     control: FlowControl | None
     stage: Stage
+    samples: Samples
     collectors: Sequence[Collector]
     dumps: FlowControlDumps | None
 
@@ -43,12 +45,14 @@ def limiting(config: Config, resources: Resources) -> Limiting:
         administrators = resources.naming.administrators_group
         stage = MaxInFlight(reads, writes, administrators, in_flight, clock.seconds)
         collectors = [InFlightMetrics(in_flight, clock.seconds)]
-        return Limiting(control=None, stage=stage, collectors=collectors, dumps=None)
+        samples = Samples(clock, in_flight, limits=(reads, writes))
+        return Limiting(control=None, stage=stage, samples=samples, collectors=collectors, dumps=None)
     live = Live(resources.targets, resources.naming, reads + writes, resources.offload.run)
     control = FlowControl(live, Work(resources.targets), clock, config.request_timeout_s)
     return Limiting(
         control=control,
         stage=PriorityAndFairness(control),
+        samples=Samples(clock, control.in_flight, live),
         collectors=[InFlightMetrics(control.in_flight, clock.seconds), FlowMetrics(live)],
         dumps=FlowControlDumps(live, resources.offload),
     )

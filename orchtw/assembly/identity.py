@@ -16,7 +16,7 @@ from orchtw.config import Config
 from orchtw.errors import StatusError
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.server_identity import ServerIdentity
-from orchtw.registry.bootstrap.storage_versions import publish, states_versions
+from orchtw.registry.bootstrap.storage_versions import Unstated, publish, states_versions
 
 VERSIONS_S: Final = 600.0
 RETRY_S: Final = 1.0
@@ -42,7 +42,11 @@ class Identity:
         self._clock = clock
         self._calls: dict[Duty, IDelayedCall] = {}
         self._stopped = False
-        self._duties = _duties(config, maker)
+        self.unstated: Unstated | None = None
+        """Resources whose versions are yet to be said; None: nothing is said of versions."""
+        if states_versions(config, maker.naming, maker.targets):
+            self.unstated = Unstated(maker.targets)
+        self._duties = _duties(config, maker, self.unstated)
 
     async def start(self) -> None:
         """Say everything; what the store does not take is said again soon."""
@@ -73,7 +77,7 @@ class Identity:
         self._log.failure("this server says no more of itself", failure=failure)
 
 
-def _duties(config: Config, maker: Maker) -> Sequence[Duty]:
+def _duties(config: Config, maker: Maker, unstated: Unstated | None) -> Sequence[Duty]:
     """The Lease comes first: what is said by a server without one is collected."""
     if not config.gates["APIServerIdentity"]:
         return ()
@@ -85,6 +89,6 @@ def _duties(config: Config, maker: Maker) -> Sequence[Duty]:
         Duty(identity.renew, config.identity_lease_renew_interval_seconds),
         Duty(identity.collect, duration_s),
     ]
-    if states_versions(config, maker.naming, maker.targets):
-        duties.append(Duty(lambda: publish(maker, server, writes.timestamp), VERSIONS_S))
+    if unstated is not None:
+        duties.append(Duty(lambda: publish(maker, server, writes.timestamp, unstated), VERSIONS_S))
     return duties

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import time
 from datetime import timedelta
 from functools import partial
-from random import SystemRandom
 from secrets import token_hex
 from typing import Any, Final
 
-from twisted.application.service import MultiService
+from twisted.application.service import IService, MultiService
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
 from orchtw.admission.metrics import BARE_COUNTERS
+from orchtw.assembly.access import Access
 from orchtw.assembly.accounts import account_tokens, root_ca
 from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
@@ -29,24 +28,18 @@ from orchtw.assembly.readiness import Readiness
 from orchtw.assembly.resources import Resources
 from orchtw.assembly.stages import Host, stages
 from orchtw.assembly.writes import admission, write_path
-from orchtw.authn.method import Host as AuthnHost
 from orchtw.authn.metrics import AuthenticationMetrics
-from orchtw.authn.refused_log import RefusedLog
 from orchtw.authn.service_accounts.keys import PrivateKey
-from orchtw.authn.union import Union as Authenticators
-from orchtw.authn.union import chain as authenticators
 from orchtw.authz.decision import Authorizer
-from orchtw.authz.decision import Host as AuthzHost
 from orchtw.authz.escalation import GrantChecks
 from orchtw.authz.live_roles import LiveRoles
-from orchtw.authz.union import chain as authorizers
 from orchtw.client.in_process import Registry
 from orchtw.config import Config, host_and_port
 from orchtw.controllers.certificates.signing import Means
 from orchtw.controllers.embedded import ControllerIdentity, QuotaCharges, embedded
 from orchtw.controllers.manager import Manager
 from orchtw.errors import StatusError
-from orchtw.filters.chain import line, refused
+from orchtw.filters.chain import declined, line, refused
 from orchtw.filters.screen import Screen
 from orchtw.filters.shutting_down import Doors
 from orchtw.flowcontrol.conditions import Conditions
@@ -64,7 +57,6 @@ from orchtw.registry.bootstrap.server_service import ServerService
 from orchtw.registry.deletion import Deletion
 from orchtw.registry.namespace_maker import make_namespace
 from orchtw.reloads import Reloads
-from orchtw.request import Request
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.storage.interface import Store
 from orchtw.verbosity import Verbosity
@@ -78,11 +70,9 @@ _LOOK_S: Final = 0.01
 class Instance:
     """One process' share of a cluster. Its flags say whether it bootstraps, and which controllers it runs.
 
-    It answers from the beginning: until it has started, health checks only.
-
-    `app` answers requests; `screen` looks at heads whose bodies are yet to come. `store` is what `claim_store`
-    returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
-    bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
+    `app` answers requests, until it has started health checks only; `screen` looks at heads whose bodies are yet to
+    come, `decline` answers those whose bodies are not taken. `store` is what `claim_store` returned; other processes
+    may work on the same data. `address` and `port` are what clients are told; `secret` (32 bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
     certificates; `front_proxy` is how requests are passed on to aggregated servers; `signing` whose certificates it
     issues. `account_key` signs tokens of service accounts, who know this server by `ca_pem`. `reactor` measures every
     duration: its time should be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
@@ -113,72 +103,127 @@ class Instance:
         self.reloads = Reloads()
         self._doors = Doors()
         self._verbosity = verbosity or Verbosity(config.v, config.vmodule)
+        self._place = place = Place(address, port)
+        self._client_ca_pem = client_ca_pem
         self._accounts = account_tokens(config, naming, host_and_port(address, port), account_key)
         self._ca_pem = root_ca(config) or ca_pem
         self._services = MultiService()  # type: ignore[no-untyped-call]
-        self.instruments = Instruments(config, self.resources)
-        self.instruments.lag.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self._measure()
+        self._know_users()
+        admissions, registry = self._take_writes()
+        self._work(registry, signing)
+        self._aggregate(front_proxy)
+        self._leases = ServerLeases(store, reactor, place)
+        self._follow(registry)
+        self._keep_up()
+        self._serve(admissions, secret)
+
+    def _join(self, service: IService) -> None:
+        """Have a service start and stop with the others, in the order in which they have joined."""
+        service.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+
+    def _measure(self) -> None:
+        self.instruments = Instruments(self._config, self.resources)
+        self._join(self.instruments.lag)
         self.caller = caller(self.resources, self.instruments.calls)
-        self.caller.setServiceParent(self._services)  # type: ignore[no-untyped-call]
-        self.roles = LiveRoles(self.resources.targets, naming, self.resources.offload.run)
-        self._auditor = auditing(config, self.resources, self.caller, self.reloads, reactor)
+        self._join(self.caller)
+
+    def _know_users(self) -> None:
+        """Who asks, what they may, and what is written down of it."""
+        config, resources, instruments = self._config, self.resources, self.instruments
+        self.roles = LiveRoles(resources.targets, resources.naming, resources.offload.run)
+        self._auditor = auditing(config, resources, self.caller, self.reloads, self._reactor)
         if self._auditor is not None:
-            self.instruments.registry.show(self._auditor.counts)
-        self._authentication_metrics = AuthenticationMetrics()
-        self.instruments.show_authentication(self._authentication_metrics)
-        self.authenticator, self.authorizer = self._authenticator(), self._authorizer()
-        admissions = admission(self.resources, config, self.authorizer, self.caller, self._make_namespace)
-        self.instruments.registry.show(admissions.metrics, BARE_COUNTERS)
-        grants = GrantChecks(authorizer=self.authorizer, roles=self.roles, run=self.resources.offload.run)
-        times = self.instruments.store_times
-        self.writes = write_path(self.resources, config, admissions, grants, times)
+            instruments.registry.show(self._auditor.counts)
+        metrics = AuthenticationMetrics()
+        instruments.show_authentication(metrics)
+        access = Access(
+            config=config,
+            resources=resources,
+            reactor=self._reactor,
+            caller=self.caller,
+            services=self._services,
+            reloads=self.reloads,
+        )
+        self.authenticator = access.authenticator(self._accounts, metrics, instruments.attempts)
+        self.authorizer = access.authorizer(self.roles)
+
+    def _take_writes(self) -> tuple[Admissions, Registry]:
+        """The write path, and what controllers and definitions do with it."""
+        config, resources, instruments = self._config, self.resources, self.instruments
+        admissions = admission(resources, config, self.authorizer, self.caller, self._make_namespace)
+        instruments.registry.show(admissions.metrics, BARE_COUNTERS)
+        grants = GrantChecks(authorizer=self.authorizer, roles=self.roles, run=resources.offload.run)
+        self.writes = write_path(resources, config, admissions, grants, instruments.store_times)
         self.deletion = Deletion(self.writes, collects_garbage=config.enable_garbage_collector)
         registry = Registry(
-            targets=self.resources.targets,
+            targets=resources.targets,
             writes=self.writes,
             deletion=self.deletion,
-            cacher=self.resources.cacher,
-            asked=self.instruments.self_request,
+            cacher=resources.cacher,
+            asked=instruments.self_request,
         )
+        return admissions, registry
+
+    def _work(self, registry: Registry, signing: ClusterSigning | None) -> None:
+        """The controllers, and what is to be true before the server is ready."""
+        config = self._config
         controllers = self._controllers(registry, self.authorizer, signing)
         steps, store_s = STEPS if config.bootstrap else (), config.etcd_healthcheck_timeout_s
         self._readiness = Readiness(
-            self.resources, controllers, steps, reactor, store_s, priorities=has_priorities(config)
+            self.resources, controllers, steps, self._reactor, store_s, priorities=has_priorities(config)
         )
-        self._client_ca_pem = client_ca_pem
-        self._aggregation = Aggregation(config, self.resources, front_proxy, self.reloads)
-        self._aggregation.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+
+    def _aggregate(self, front_proxy: FrontProxy | None) -> None:
+        self._aggregation = Aggregation(self._config, self.resources, front_proxy, self.reloads)
+        self._join(self._aggregation)
         self.instruments.show_aggregation(self._aggregation.api_services)
-        self._leases = ServerLeases(store, reactor, Place(address, port))
+
+    def _follow(self, registry: Registry) -> None:
+        """What objects say of this server: definitions of resources, and of who is served first."""
+        config, instruments = self._config, self.instruments
         self.definitions = definitions(
-            self.resources,
-            registry,
-            self.caller,
-            self._leases.several,
-            config.gates,
-            self.instruments.queues.of,
+            self.resources, registry, self.caller, self._leases.several, config.gates, instruments.queues.of
         )
         if self.definitions is not None:
-            self.definitions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+            self._join(self.definitions)
         self._limiting = limiting(config, self.resources)
         for collector in self._limiting.collectors:
-            self.instruments.registry.show(collector)
+            instruments.registry.show(collector)
+        for family in self._limiting.samples.families():
+            instruments.registry.add(family)
+        self._join(self._limiting.samples)
         if self._limiting.control is not None:
-            self._limiting.control.setServiceParent(self._services)  # type: ignore[no-untyped-call]
-        self._bootstrap = self._made_bootstrap() if config.bootstrap else None
-        renewed = None if self._bootstrap is None else self._bootstrap.point
-        self._presence = Presence(self._leases, reactor, renewed)
-        self._identity = Identity(config, self._maker(), reactor)
-        self._serve(admissions, host_and_port(address, port), secret)
+            self._join(self._limiting.control)
 
-    def _serve(self, admissions: Admissions, address: str, secret: bytes) -> None:
-        """Join what answers requests, which is all made: `app` and `screen`."""
-        config, reactor, aggregation = self._config, self._reactor, self._aggregation
-        origins = AllowedOrigins(config.cors_allowed_origins)
+    def _keep_up(self) -> None:
+        """What this process says of itself, and makes for the cluster if that is its task."""
+        self._bootstrap = self._made_bootstrap() if self._config.bootstrap else None
+        renewed = None if self._bootstrap is None else self._bootstrap.point
+        self._presence = Presence(self._leases, self._reactor, renewed)
+        self._identity = Identity(self._config, self._maker(), self._reactor)
+
+    def _serve(self, admissions: Admissions, secret: bytes) -> None:
+        """Join what answers requests, which is all made: `app`, `screen` and `decline`."""
+        aggregation = self._aggregation
+        origins = AllowedOrigins(self._config.cors_allowed_origins)
+        limit_s = self._config.request_timeout_s
         passing = PassingOn(
-            aggregation.backends, reactor, config.request_timeout_s, origins, aggregation.suspect, token_hex(8)
+            aggregation.backends, self._reactor, limit_s, origins, aggregation.suspect, token_hex(8)
         )
-        parts = Parts(
+        api = API(self._parts(admissions, secret, origins, passing), self._config)
+        aggregated = Aggregated(aggregation.api_services, passing, api.handler.handle)
+        table = stages(self._host(api, origins), self._config)
+        self.app = line(table, aggregated.handle)
+        self.screen = Screen(self.authenticator, self.authorizer, partial(refused, table), self._doors)
+        self.decline = partial(declined, table)
+
+    def _parts(
+        self, admissions: Admissions, secret: bytes, origins: AllowedOrigins, passing: PassingOn
+    ) -> Parts:
+        """What the handlers of requests work with."""
+        aggregation, reactor = self._aggregation, self._reactor
+        return Parts(
             resources=self.resources,
             clock=reactor,
             admissions=admissions,
@@ -188,7 +233,7 @@ class Instance:
             instruments=self.instruments,
             authorizer=self.authorizer,
             checks=self._readiness.checks,
-            address=address,
+            address=host_and_port(self._place.address, self._place.port),
             secret=secret,
             origins=origins,
             services=aggregation.api_services,
@@ -197,14 +242,15 @@ class Instance:
             accounts=self._accounts,
             verbosity=self._verbosity,
             reactor=reactor,
-            outward=outward(config, self.resources, origins, self.reloads),
+            outward=outward(self._config, self.resources, origins, self.reloads),
             limiting=self._limiting,
         )
-        api = API(parts, config)
-        aggregated = Aggregated(aggregation.api_services, passing, api.handler.handle)
-        host = Host(
+
+    def _host(self, api: API, origins: AllowedOrigins) -> Host:
+        """What the stages work with."""
+        return Host(
             naming=self.resources.naming,
-            clock=reactor,
+            clock=self._reactor,
             targets=self.resources.targets,
             services=self._services,
             authenticator=self.authenticator,
@@ -218,10 +264,8 @@ class Instance:
             requests=self.instruments.requests,
             attempts=self.instruments.attempts,
             auditor=self._auditor,
+            unstated=self._identity.unstated,
         )
-        table = stages(host, config)
-        self.app = line(table, aggregated.handle)
-        self.screen = Screen(self.authenticator, self.authorizer, partial(refused, table), self._doors)
 
     def _made_bootstrap(self) -> Bootstrap:
         """What this process makes for the cluster, and keeps saying of aggregated servers."""
@@ -232,7 +276,7 @@ class Instance:
         conditions = None
         if self._limiting.control is not None:
             conditions = Conditions(self._limiting.control.live, maker, self._reactor, time.time)
-            conditions.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+            self._join(conditions)
         registration = Registration(maker, aggregation.api_services, self._reactor)
 
         def info() -> AuthenticationInfo:
@@ -252,7 +296,7 @@ class Instance:
         if authorities.files:
             what = "authorities that sign certificates"
             followed = FollowedFiles(what, authorities.files, authorities.read, self._reactor)
-            followed.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+            self._join(followed)
             self.reloads.add(what, followed.read)
         made = embedded(
             config,
@@ -266,48 +310,13 @@ class Instance:
             signing=Means(authorities, timedelta(seconds=config.cluster_signing_duration_s), resources.offload),
             charges=QuotaCharges(unsettled=resources.unsettled, shared=resources.store.shared),
         )
-        made.setServiceParent(self._services)  # type: ignore[no-untyped-call]
+        self._join(made)
         self.instruments.show_election(made, resources.naming.controller_manager)
         return made
 
     async def _make_namespace(self, name: str) -> None:
         """Create a namespace as the server, unless it is there."""
         await make_namespace(name, self.resources.targets, self.writes, self.resources.naming)
-
-    def _authenticator(self) -> Authenticators:
-        host = AuthnHost(
-            naming=self.resources.naming,
-            seconds=time.time,
-            clock=self._reactor,
-            random=SystemRandom(),
-            key=os.urandom(32),
-            reloads=self.reloads,
-            targets=self.resources.targets,
-            accounts=self._accounts,
-            caller=self.caller,
-            services=self._services,
-            metrics=self._authentication_metrics,
-        )
-        log = RefusedLog(self._reactor)
-
-        def refused(request: Request, reasons: list[str]) -> None:
-            self.instruments.attempts.failed(wrong=bool(reasons))
-            log.refused(request, reasons)
-
-        return authenticators(host, self._config, refused=refused)
-
-    def _authorizer(self) -> Authorizer:
-        resources = self.resources
-        host = AuthzHost(
-            naming=resources.naming,
-            clock=self._reactor,
-            random=SystemRandom(),
-            targets=resources.targets,
-            roles=self.roles,
-            caller=self.caller,
-            services=self._services,
-        )
-        return authorizers(host, self._config)
 
     async def start(self) -> None:
         """Open the store, fill the caches and make what every cluster has, if that is this process' task.

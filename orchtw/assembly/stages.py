@@ -32,9 +32,11 @@ from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import RequestLog
 from orchtw.filters.shutting_down import Doors, ShuttingDown
 from orchtw.filters.starting import Starting
+from orchtw.filters.storage_versions import StorageVersionStage
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.requests import RequestMetrics
 from orchtw.naming import Naming
+from orchtw.registry.bootstrap.storage_versions import Unstated
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
 from orchtw.rules.origins import AllowedOrigins
@@ -49,7 +51,8 @@ class Host:
     is over and close at the end; `health` answers health checks before that.
     `targets` lead to the stored objects that a stage follows. `verbosity` says what is logged. A stage that works in
     the background is a child of `services`, which start once the caches are filled and stop when the last request has
-    been answered. `auditor` keeps the records of requests, if that is asked for.
+    been answered. `auditor` keeps the records of requests, if that is asked for; writes of
+    what is `unstated` are refused.
     """
 
     naming: Naming
@@ -67,6 +70,7 @@ class Host:
     requests: RequestMetrics
     attempts: Attempts
     auditor: Auditor | None = None
+    unstated: Unstated | None = None
 
 
 def _shutting_down(host: Host) -> ShuttingDown:
@@ -78,6 +82,12 @@ def _starting(host: Host, config: Config) -> Starting:
     paths = host.health.paths() if config.anonymous_auth else [f"/{name}" for name in (HEALTHZ, LIVEZ, READYZ)]
     return Starting(host.doors, paths, host.health.handle)
 
+
+def _storage_version(host: Host) -> Stage | None:
+    return None if host.unstated is None else StorageVersionStage(host.unstated, host.naming)
+
+
+FIELD_VALIDATION = "ServerSideFieldValidation"
 
 Factory = Callable[[Host, Config], Stage | None]
 
@@ -93,12 +103,13 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("refused-requests", lambda host, config: RefusedRequests(host.auditor) if host.auditor else None),
     ("start", lambda host, config: _starting(host, config)),
     ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s, host.requests.ended_late)),
-    ("request-info", lambda host, config: RequestInfoStage()),
+    ("request-info", lambda host, config: RequestInfoStage(checks_fields=config.gates[FIELD_VALIDATION])),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),
     ("audit", lambda host, config: AuditStage(host.auditor) if host.auditor else None),
     ("impersonation", lambda host, config: ImpersonationStage(host.authorizer, host.naming)),
     ("flow-control", lambda host, config: host.limiting),
     ("authorization", lambda host, config: AuthorizationStage(host.authorizer, host.attempts.authorization)),
+    ("storage-version", lambda host, config: _storage_version(host)),
 )
 """Place (see `filters.chain.ORDER`) and factory; None: the flags do without the stage."""
 

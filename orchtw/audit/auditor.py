@@ -13,28 +13,22 @@ from twisted.python.failure import Failure
 from orchtw.audit.bodies import as_json, may_be_status, object_json, parsed, patch_json
 from orchtw.audit.counts import Counts
 from orchtw.audit.event import TRUNCATED, Event, stamp, text
-from orchtw.audit.policy import LEVELS, NONE, REQUEST, REQUEST_RESPONSE, STAGES, Outcome, Policy
+from orchtw.audit.known import Known, remember
+from orchtw.audit.policy import LEVELS, NONE, RECEIVED, REQUEST, REQUEST_RESPONSE, STAGES, Outcome, Policy
 from orchtw.audit.policy_file import GROUP
-from orchtw.audit.senders import source_ips, user_agent, user_object
 from orchtw.audit.sink import Sink, Stored
 from orchtw.errors import StatusError, TooManyRequests
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
-from orchtw.request import Decided, Request, UserInfo
+from orchtw.request import Decided, Request
 from orchtw.schema.codec.codecs import Codecs
 
 _LEADS: Final = tuple(f'{{"level":"{level}","auditID":'.encode() for level in LEVELS)
 _STAGE_BYTES: Final = {stage: stage.encode() for stage in STAGES}
 _STATUS: Final = ("status", "message", "reason", "details", "code")
-_SUCCESSES: Final = {code: text({"metadata": {}, "code": code}) for code in (200, 201, 202)}
+_SUCCESSES: Final = {code: b',"responseStatus":' + text({"metadata": {}, "code": code}) for code in (200, 201, 202)}
 _CODE_ONLY: Final = 2
-
-MOST_DECISIONS: Final = 1000
-"""Whose annotations are kept as text; there are as many as bindings that are used."""
-
-LONG_REASON: Final = 1000
-"""Characters of a reason that is not kept."""
 
 _DELETES: Final = ("delete", "deletecollection")
 _log = Logger()
@@ -52,7 +46,8 @@ class Auditor:
     offload: Offload
     seconds: Callable[[], float]
     decisions: dict[tuple[bool | None, str], bytes] = attrs.field(factory=dict, init=False)
-    """What events say of them, as JSON."""
+    """What events say of them, as JSON; there are as many as bindings that are used."""
+    known: Known = attrs.field(factory=Known, init=False)
     _finishing: set[Deferred[None]] = attrs.field(factory=set, init=False)
 
     def begin(self, request: Request) -> Record | None:
@@ -94,7 +89,10 @@ class Record:
     """What is known of one request, from which an event is made at each of its stages."""
 
     __slots__ = (
+        "_acting",
+        "_asked",
         "_auditor",
+        "_common",
         "_lead",
         "_object",
         "_outcome",
@@ -103,9 +101,9 @@ class Record:
         "_request_object",
         "_response_object",
         "_sender",
-        "_told",
         "_truncated",
         "status",
+        "wants_answer",
     )
 
     def __init__(self, auditor: Auditor, request: Request, outcome: Outcome) -> None:
@@ -116,24 +114,22 @@ class Record:
         self._lead = _LEADS[outcome.level] + text(request.audit_id)
         self._received = stamp(request.received_s or auditor.seconds())
         # Noted now: stages behind this one change headers and users.
-        self._sender = (
-            f"{request.path}?{request.query}" if request.query else request.path,
-            info.verb if info is not None else request.method.lower(),
-            user_object(request.authenticated),
-            source_ips(request),
-            user_agent(request),
+        known = auditor.known
+        self._asked = b'"requestURI":%b,"verb":%b,"user":%b' % (
+            text(f"{request.path}?{request.query}" if request.query else request.path),
+            text(info.verb if info is not None else request.method.lower()),
+            known.user(request.authenticated),
         )
+        self._sender = known.sender(request)
         self._object = _reference(request)
-        self._told: tuple[UserInfo | None, bytes] | None = None
+        self._common: bytes | None = None
+        self._acting = request.user
         self._request_object = self._response_object = b""
         self._truncated = False
         self.status: Object | None = None
         """`responseStatus`, once it is known."""
-
-    @property
-    def wants_answer(self) -> bool:
+        self.wants_answer = outcome.level >= REQUEST_RESPONSE
         """Whether the event holds what is answered."""
-        return self._outcome.level >= REQUEST_RESPONSE
 
     def at(self, stage: str) -> Stored:
         """Send the event of a stage, unless the policy omits it."""
@@ -145,40 +141,46 @@ class Record:
 
     def _json(self, stage: str) -> bytes:
         """The event's text, joined: most of it is the same at each stage, and two stages of each request count."""
-        request, told = self._request, self._told
-        if told is None or told[0] is not request.user:
-            told = self._told = request.user, self._common()
-        known = b"" if self.status is None else b',"responseStatus":' + _status_text(self.status)
-        if self._request_object:
-            known += b',"requestObject":' + self._request_object
-        if self._response_object:
-            known += b',"responseObject":' + self._response_object
-        # Of a request that is refused by its head, the decision is known before its first event.
-        decision = None if self.status is None else request.decision
+        request, common = self._request, self._common
+        if common is None or self._acting is not request.user:
+            common = self._common = self._described()
+        received = self._received
+        status = self.status
+        if status is None:
+            now, known, decision = received if stage is RECEIVED else stamp(self._auditor.seconds()), b"", None
+        else:
+            # Of a request that is refused by its head, the decision is known before its first event.
+            now, known, decision = stamp(self._auditor.seconds()), self._outcome_text(status), request.decision
         annotations = b""
         if request.annotations or request.detailed_annotations or self._truncated:
             found = self._annotations(decision)
             annotations = b',"annotations":' + text(found) if found else b""
         elif decision is not None:
             annotations = self._decision(decision)
-        now = stamp(self._auditor.seconds())
         return b'%b,"stage":"%b",%b%b,"requestReceivedTimestamp":"%b","stageTimestamp":"%b"%b}' % (
-            self._lead, _STAGE_BYTES[stage], told[1], known, self._received, now, annotations
+            self._lead, _STAGE_BYTES[stage], common, known, received, now, annotations
         )
 
-    def _common(self) -> bytes:
+    def _outcome_text(self, status: Object) -> bytes:
+        """What came of the request, and the objects that the event holds."""
+        known = _SUCCESSES.get(status["code"]) if len(status) == _CODE_ONLY else None
+        if known is None:
+            known = b',"responseStatus":' + text(status)
+        if self._request_object:
+            known += b',"requestObject":' + self._request_object
+        if self._response_object:
+            known += b',"responseObject":' + self._response_object
+        return known
+
+    def _described(self) -> bytes:
         """What is the same at all stages as long as neither the user nor the object becomes another."""
-        uri, verb, user, ips, agent = self._sender
-        members: Object = {"requestURI": uri, "verb": verb, "user": user}
-        if self._request.user is not self._request.authenticated:
-            members["impersonatedUser"] = user_object(self._request.user)
-        if ips:
-            members["sourceIPs"] = ips
-        if agent:
-            members["userAgent"] = agent
-        if self._object is not None:
-            members["objectRef"] = self._object
-        return text(members)[1:-1]
+        request = self._request
+        self._acting = request.user
+        acting = b""
+        if request.user is not request.authenticated:
+            acting = b',"impersonatedUser":' + self._auditor.known.user(request.user)
+        named = b"" if self._object is None else b',"objectRef":' + text(self._object)
+        return b"%b%b%b%b" % (self._asked, acting, self._sender, named)
 
     def _decision(self, decision: Decided) -> bytes:
         """The annotations where there are no others: the same texts again and again."""
@@ -186,10 +188,7 @@ class Record:
         found = known.get(key)
         if found is None:
             found = b',"annotations":' + text(self._annotations(decision))
-            if len(known) >= MOST_DECISIONS:
-                known.clear()
-            if len(decision.reason) <= LONG_REASON:
-                known[key] = found
+            remember(known, key, found, len(found))
         return found
 
     def _annotations(self, decision: Decided | None) -> dict[str, str]:
@@ -211,7 +210,7 @@ class Record:
         meta = obj.get("metadata")
         if self._object is not None and isinstance(meta, dict):
             self._object = _completed(self._object, meta)
-            self._told = None
+            self._common = None
         if self._outcome.level >= REQUEST:
             self._request_object = object_json(obj, managed_fields=not self._outcome.omit_managed_fields) or b""
 
@@ -257,11 +256,6 @@ class Record:
         self.status = _status(status)
         if self.wants_answer:
             self._response_object = object_json(status, managed_fields=True) or b""
-
-
-def _status_text(status: Object) -> bytes:
-    known = _SUCCESSES.get(status["code"]) if len(status) == _CODE_ONLY else None
-    return known or text(status)
 
 
 def _status(found: Object) -> Object:

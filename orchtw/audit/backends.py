@@ -11,7 +11,7 @@ import attrs
 
 from orchtw.audit.batches import Batches, BatchSettings, Delivery
 from orchtw.audit.counts import Counts
-from orchtw.audit.event import line_head
+from orchtw.audit.event import json_lines
 from orchtw.audit.legacy import legacy_line
 from orchtw.audit.log_backend import DirectLog, Form, ThreadLog
 from orchtw.audit.log_file import MEGABYTE, LogFile, LogSettings
@@ -72,14 +72,11 @@ def _log(host: Host, config: Config) -> Sink:
     except OSError as error:
         raise ConfigError(f"--audit-log-path: {config.audit_log_path}: {error.strerror}") from None
     host.reloads.add("audit log", file.reopen_later)
-    head = line_head(f"{host.group}/v1")
-    form: Form = (
-        (lambda event: legacy_line(event.members))
-        if config.audit_log_format == "legacy"
-        else (lambda event: event.line(head))
-    )
+    form: Form = json_lines(f"{host.group}/v1")
+    if config.audit_log_format == "legacy":
+        form = lambda event: legacy_line(event.members)  # noqa: E731
     if config.audit_log_mode != _BATCH and file.regular:
-        return _waited_for(config.audit_log_mode, DirectLog(file, form, host.counts))
+        return DirectLog(file, form, host.counts, strict=config.audit_log_mode == _STRICT)
     log = ThreadLog(file, form, host.counts, host.clock)
     if config.audit_log_mode != _BATCH:
         return _waited_for(config.audit_log_mode, log)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -50,14 +51,11 @@ class Event:
         kept["annotations"] = {**kept.get("annotations", {}), f"{group}/{TRUNCATED}": "true"}
         return Event(text(kept), self.level)
 
-    def line(self, head: bytes) -> bytes:
-        """A line of a log, with `head`: the opening brace, kind and apiVersion."""
-        return b"%b,%b\n" % (head, self.json[1:])
 
-
-def line_head(api_version: str) -> bytes:
-    """How all lines of a log begin."""
-    return orjson.dumps({"kind": "Event", "apiVersion": api_version})[:-1]
+def json_lines(api_version: str) -> Callable[[Event], bytes]:
+    """What makes lines of a log: events with their kind."""
+    head = orjson.dumps({"kind": "Event", "apiVersion": api_version})[:-1]
+    return lambda event: b"%b,%b\n" % (head, event.json[1:])
 
 
 def stamp(seconds: float) -> bytes:

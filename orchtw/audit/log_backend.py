@@ -32,20 +32,24 @@ Form = Callable[[Event], bytes]
 
 
 class DirectLog:
-    """Writes each event at once: for files, where that takes microseconds."""
+    """Writes each event at once: for files, where that takes microseconds.
 
-    def __init__(self, file: LogFile, form: Form, counts: Counts) -> None:
+    Requests are told of a failure if it is `strict`.
+    """
+
+    def __init__(self, file: LogFile, form: Form, counts: Counts, *, strict: bool = True) -> None:
         self._file = file
         self._form = form
         self._counts = counts
+        self._strict = strict
 
     def process(self, event: Event) -> bool:
-        """Whether it is in the file."""
+        """Whether it is in the file; True whatever comes, if it is not strict."""
         try:
             self._file.write(self._form(event))
         except OSError as error:
             self._counts.lost(PLUGIN, 1, str(error.strerror))
-            return False
+            return not self._strict
         return True
 
     def start(self) -> None:

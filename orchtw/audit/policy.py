@@ -63,6 +63,11 @@ class Rule:
     namespaces: frozenset[str] = frozenset()
     urls: tuple[str, ...] = ()
 
+    @property
+    def fits_all(self) -> bool:
+        """Whether the rule is about every request."""
+        return not (self.verbs or self.users or self.groups or self.resources or self.namespaces or self.urls)
+
     def fits(self, user: UserInfo | None, info: RequestInfo) -> bool:
         """Whether the rule is about this request; `user` is who has shown credentials, None: nobody has."""
         if self.verbs and info.verb not in self.verbs:
@@ -94,12 +99,13 @@ class Policy:
         kinds = (True, False)
         self._others = {kind: _candidates(rules, None, kind) for kind in kinds}
         self._by_verb = {(verb, kind): _candidates(rules, verb, kind) for verb in named for kind in kinds}
+        self._last = next((rule for rule in rules if rule.fits_all), None)
 
     def outcome(self, user: UserInfo | None, info: RequestInfo) -> Outcome:
         """What it says of a request; without a rule that fits, that there is no event."""
         rules = self._by_verb.get((info.verb, info.is_resource))
         for rule in self._others[info.is_resource] if rules is None else rules:
-            if rule.fits(user, info):
+            if rule is self._last or rule.fits(user, info):
                 return rule.outcome
         return _UNHEEDED
 

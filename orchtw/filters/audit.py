@@ -11,15 +11,14 @@ from orchtw.audit.auditor import Auditor, Record
 from orchtw.audit.bodies import Copied, whole_body
 from orchtw.audit.policy import COMPLETE, PANIC, RECEIVED, STARTED
 from orchtw.audit.senders import attempts
-from orchtw.errors import BadRequest, StatusError, Unauthorized
+from orchtw.errors import BadRequest, StatusError, Timeout, Unauthorized
 from orchtw.filters.chain import Proceed
 from orchtw.filters.request_log import LONGEST
 from orchtw.request import Ending, Request, Response
 from orchtw.rules.causes import go_quote
-from orchtw.rules.request_info import PASSED_ON, parse
+from orchtw.rules.long_running import long_running
+from orchtw.rules.request_info import parse
 
-_LONG_VERBS: Final = frozenset({"watch", "proxy"})
-_PROFILES: Final = "/debug/pprof/"
 _CLOSED_EARLY: Final = {"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200}
 
 
@@ -86,7 +85,10 @@ class AuditStage:
             await self._ended(request, record)
             raise
         except CancelledError:
-            record.status = dict(_CLOSED_EARLY)
+            if request.given_up:
+                record.refused(Timeout.request())
+            else:
+                record.status = dict(_CLOSED_EARLY)
             await self._ended(request, record)
             raise
         except Exception as error:
@@ -163,8 +165,5 @@ async def _settled(stored: Any) -> bool:
 
 def _runs_long(request: Request) -> bool:
     """Whether the request takes its own time, whatever comes of it (reference LIMIT-3)."""
-    info = request.info
-    if info is None or not info.is_resource:
-        return request.path.startswith(_PROFILES)
-    return info.verb in _LONG_VERBS or info.subresource in PASSED_ON
+    return request.info is not None and long_running(request.info)
 

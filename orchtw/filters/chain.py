@@ -28,6 +28,7 @@ ORDER: Final = (
     "impersonation",
     "flow-control",
     "authorization",
+    "storage-version",
 )
 """The names of the places, from the network inwards. A place without a stage costs nothing.
 
@@ -82,6 +83,18 @@ def line(stages: Sequence[Placed], handler: Proceed) -> Proceed:
 def _around(stage: Stage, proceed: Proceed) -> Proceed:
     handle = stage.handle
     return lambda request: handle(request, proceed)
+
+
+def declined(stages: Sequence[Placed], request: Request, error: StatusError) -> Coroutine[Any, Any, Response]:
+    """Answer a request whose body is not taken, as it would be if its handler had found out when it read the body.
+
+    It passes all stages, so that it is counted, logged and audited, and a stranger is told that it is one.
+    """
+
+    async def refuse(_request: Request) -> Response:
+        raise error
+
+    return line(stages, refuse)(request)
 
 
 def refused(stages: Sequence[Placed], request: Request, error: StatusError) -> Coroutine[Any, Any, Response]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
+from types import coroutine
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -13,10 +14,14 @@ from twisted.python.failure import Failure
 from orchtw.errors import StatusError, Timeout
 from orchtw.filters.chain import Proceed
 from orchtw.request import Ending, Request, Response
+from orchtw.rules.long_running import long_running
 from orchtw.rules.options import request_timeout_s
+from orchtw.rules.request_info import parse
 
 SOURCE: Final = "timeout-handler"
 """How this stage is named where late endings are counted."""
+
+_READS: Final = ("GET", "HEAD")
 
 Late = Callable[[str, str], None]
 """Is told of a request that ended after its answer: by whom it was noticed, and whether it went well."""
@@ -27,11 +32,10 @@ def _say_nothing(source: str, status: str) -> None:
 
 
 class Deadline:
-    """Gives writes `limit_s` seconds, or less where the request's `timeout` parameter says so.
+    """Gives requests `limit_s` seconds, or less where their `timeout` parameter says so.
 
-    Reads answer out of memory or have shorter limits of their own. A write that is too late is answered
-    with 504 and runs to its end: whether it happened is for the client to look up. What is passed on to others takes
-    as long as those do.
+    What is too late is answered with 504. A read is given up then, as if its client had left. A write runs to its
+    end: whether it happened is for the client to look up. What is passed on to others takes as long as those do.
     """
 
     _log = Logger()
@@ -43,17 +47,48 @@ class Deadline:
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """Wait for as long as it may take. Raises Timeout (504), BadRequest (400, a bad `timeout`)."""
-        asked_s = _asked_s(request)
-        if request.method == "GET":
-            return proceed(request)
+        asked_s = _asked_s(request) if "timeout=" in request.query else None
         limit_s = self._limit_s if asked_s is None else min(asked_s, self._limit_s)
+        if request.method in _READS:
+            reading: Any = self._read(request, proceed(request), limit_s)
+            return reading  # type: ignore[no-any-return]
         request.ends_at_s = self._clock.seconds() + limit_s
         return self._limit(request, proceed(request), limit_s)
+
+    @coroutine
+    def _read(
+        self, request: Request, answer: Coroutine[Any, Any, Response], limit_s: float
+    ) -> Generator[Any, Any, Response]:
+        # A generator that takes the first step itself: most reads end in it, and pay for no timer and no Deferred.
+        try:
+            waiting = answer.send(None)
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]
+        timer = None
+        if not _takes_its_time(request):
+            timer = self._clock.callLater(limit_s, lambda: _give_up(request, waiting))
+        try:
+            while True:
+                try:
+                    yield waiting
+                except BaseException as problem:
+                    waiting = answer.throw(problem)
+                else:
+                    waiting = answer.send(None)
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]
+        except CancelledError:
+            if request.given_up:
+                raise Timeout.request() from None
+            raise
+        finally:
+            if timer is not None and timer.active():
+                timer.cancel()
 
     async def _limit(self, request: Request, answer: Coroutine[Any, Any, Response], limit_s: float) -> Response:
         waiting: Deferred[Response] = Deferred()
         running = Deferred.fromCoroutine(answer)
-        if running.called or request.passed_on:
+        if running.called or _takes_its_time(request):
             return await running
 
         def give_up() -> None:
@@ -83,8 +118,18 @@ class Deadline:
                 running.cancel()
 
 
+def _give_up(request: Request, waiting: Deferred[Any]) -> None:
+    request.given_up = True
+    waiting.cancel()
+
+
+def _takes_its_time(request: Request) -> bool:
+    """Whether it is long-running (reference LIMIT-3), or others answer it."""
+    return request.passed_on or (request.info is not None and long_running(request.info))
+
+
 def _asked_s(request: Request) -> float | None:
-    """The `timeout` parameter; watches ignore it (reference REQ-18)."""
-    if "timeout=" not in request.query or (request.method == "GET" and request.flag("watch")):
+    """The `timeout` parameter, which long-running requests ignore (reference REQ-18)."""
+    if long_running(parse(request.method, request.path, request.params)):
         return None
     return request_timeout_s(request.params)

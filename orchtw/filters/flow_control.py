@@ -43,6 +43,7 @@ class PriorityAndFairness:
             return proceed(request)
         flow = self._flow(user, info)
         request.answer_headers = flow.headers
+        request.flow = flow
         seating = flow.level.seating
         if flow.at_once:
             return self._serve(request, proceed, flow, None, 1, COMMON)
@@ -97,7 +98,7 @@ class PriorityAndFairness:
         assert request.info is not None
         control, verb = self._control, request.info.verb
         mark = control.reads if verb in READ_VERBS else control.writes
-        seats = Seats(control, flow, seating, count, pool, queue, mark)
+        seats = request.occupied = Seats(control, flow, seating, count, pool, queue, mark)
         left = True
         try:
             response = await proceed(request)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
-from orchtw.errors import InternalError, StatusError
+from orchtw.errors import StatusError
 from orchtw.filters.chain import Proceed
 from orchtw.filters.request_log import shown
 from orchtw.request import Request, Response
+
+_FAULT: Final = b"This request caused apiserver to panic. Look in the logs for details.\n"
 
 
 class Refusals:
@@ -25,7 +28,9 @@ class Refusals:
         self._refuse = refuse
 
     async def handle(self, request: Request, proceed: Proceed) -> Response:
-        """A fault is logged with its traceback, under the audit id that the answer names; the client sees no more."""
+        """A fault is logged with its traceback, under the audit id of the answer, which shows no more of it
+        (reference REQ-30).
+        """
         try:
             return await proceed(request)
         except StatusError as error:
@@ -35,5 +40,5 @@ class Refusals:
         except Exception:
             self._log.failure("request {audit_id} failed: {method} {path}", audit_id=request.audit_id,
                               method=request.method, path=shown(request.path))
-            text = f"an error on the server prevented the request from succeeding; its audit id is {request.audit_id}"
-            return self._refuse(request, InternalError.of(text))
+            headers = [("X-Content-Type-Options", "nosniff")]
+            return Response(code=500, content_type="text/plain; charset=utf-8", body=_FAULT, headers=headers)

@@ -12,12 +12,15 @@ from typing import Final
 from twisted.logger import Logger
 
 from orchtw.filters.chain import Proceed
+from orchtw.log_values import VALUES, Values
 from orchtw.request import Request, Response
 from orchtw.rules.causes import MAX_SHOWN_CHARACTERS, go_quote
 from orchtw.verbosity import REQUESTS, Verbosity
 
 SLOW_S: Final = 0.5
 """A request that takes longer is traced."""
+
+_LINE: Final = "HTTP"
 
 LONGEST = MAX_SHOWN_CHARACTERS
 """Characters of a client's choosing that a field shows."""
@@ -69,19 +72,35 @@ class RequestLog:
         self._log.info("{trace}", trace="\n".join(lines))
 
     def _write(self, request: Request, response: Response, latency_s: float) -> None:
-        self._log.info(
-            'HTTP verb={verb} URI={uri} latency="{latency:.3f}ms" userAgent={agent} '
-            'audit-ID="{audit_id}" srcIP="{address}:{port}" resp={code}{acting}',
-            verb=shown(request.method),
-            uri=shown(_uri(request)),
-            latency=latency_s * 1000,
-            agent=shown(request.headers.get("user-agent", "")),
-            audit_id=request.audit_id,
-            address=request.peer.address,
-            port=request.peer.port,
-            code=response.code,
-            acting=_acting(request),
+        fields = _fields(request, response, latency_s)
+        # In JSON the values stand by themselves.
+        cut = {name: value if isinstance(value, int) else _cut(value) for name, value in fields.items()}
+        told = " ".join(
+            f"{name}={value if isinstance(value, int) else shown(value)}" for name, value in fields.items()
         )
+        self._log.info("{line}", line=f'"{_LINE}" {told}', **{VALUES: Values(_LINE, cut)})
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}...({len(text)} characters)"
+
+
+def _fields(request: Request, response: Response, latency_s: float) -> dict[str, str | int]:
+    fields: dict[str, str | int] = {
+        "verb": request.method,
+        "URI": _uri(request),
+        "latency": f"{latency_s * 1000:.3f}ms",
+        "userAgent": request.headers.get("user-agent", ""),
+        "audit-ID": request.audit_id,
+        "srcIP": f"{request.peer.address}:{request.peer.port}",
+    }
+    fields |= _flow(request)
+    fields["resp"] = response.code
+    came, user = request.authenticated, request.user
+    if came is not None and user is not None and came is not user:
+        # Who came and as whom he acted, where these are two (reference AUTHN-43).
+        fields |= {"user": came.name, "actingAs": user.name}
+    return fields
 
 
 def _uri(request: Request) -> str:
@@ -109,9 +128,22 @@ def _moment(seconds: float, *, date: bool = False) -> str:
     return time.strftime("%d-%b-%Y %H:%M:%S" if date else "%H:%M:%S", time.localtime(seconds)) + milliseconds
 
 
-def _acting(request: Request) -> str:
-    """Who came and as whom he acted, where these are two (reference AUTHN-43)."""
-    came, user = request.authenticated, request.user
-    if came is None or user is None or came is user:
-        return ""
-    return f" user={shown(came.name)} actingAs={shown(user.name)}"
+def _flow(request: Request) -> dict[str, str | int]:
+    """Which priority level and flow schema took the request, how many seats, and for how long (reference OPS-18)."""
+    if request.flow is None:
+        return {}
+    level, schema = request.flow.names
+    found: dict[str, str | int] = {"apf_pl": level, "apf_fs": schema}
+    occupied = request.occupied
+    if occupied is None:
+        return found
+    if occupied.limited:
+        lingers = occupied.linger_s
+        found |= {
+            "apf_iseats": occupied.seats,
+            "apf_fseats": occupied.seats if lingers else 0,
+            "apf_additionalLatency": f"{lingers * 1000:.3f}ms" if lingers else "0s",
+        }
+    watch = request.info is not None and request.info.verb == "watch"
+    found["apf_init_latency" if watch else "apf_execution_time"] = f"{occupied.age_s * 1000:.3f}ms"
+    return found

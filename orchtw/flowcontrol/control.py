@@ -72,7 +72,9 @@ class Seats:
     Where the seats come from a queue, that is charged for the time.
     """
 
-    __slots__ = ("_began", "_control", "_flow", "_mark", "_pool", "_queue", "_seating", "linger_s", "seats")
+    __slots__ = (
+        "_began", "_control", "_flow", "_mark", "_pool", "_queue", "_seating", "_took_s", "linger_s", "seats",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -99,6 +101,15 @@ class Seats:
         stats.executing += 1
         stats.seats += seats
 
+    @property
+    def limited(self) -> bool:
+        """See `Occupied`, as `age_s`."""
+        return self._seating is not None
+
+    @property
+    def age_s(self) -> float:
+        return self._took_s if self._mark is None else self._control.seconds() - self._began
+
     def keep(self, response: Response) -> None:
         """Occupy the seats until the answer has been sent, or its request's time is over."""
         timer = self._control.later(self._control.request_timeout_s, self.leave)
@@ -115,9 +126,9 @@ class Seats:
         if mark is None:
             return
         self._mark = None
-        mark.count -= 1
+        mark.leave()
         control, stats = self._control, self._flow.stats
-        took_s = control.seconds() - self._began
+        took_s = self._took_s = control.seconds() - self._began
         stats.executing -= 1
         durations = stats.durations
         durations.counts[bisect_left(TIMES_S, took_s)] += 1

@@ -90,7 +90,7 @@ class KnownFlow(Flow):
     Those of the schema `exempt` are served `at_once`: they do not even wait for their turn.
     """
 
-    __slots__ = ("at_once", "distinguisher", "headers", "level", "schema", "stats")
+    __slots__ = ("at_once", "distinguisher", "headers", "level", "names", "schema", "stats")
 
     def __init__(
         self, schema: Schema, level: Level, distinguisher: str, headers: Sequence[tuple[str, str]], stats: Stats
@@ -101,8 +101,10 @@ class KnownFlow(Flow):
             () if queuing is None else deal(entropy(schema.name, distinguisher), queuing.queues, queuing.hand_size)
         )
         self.at_once = schema.name == EXEMPT
+        self.names = level.name, schema.name
         self.schema = schema
         self.level = level
         self.distinguisher = distinguisher
         self.headers = headers
+        self.names = level.name, schema.name
         self.stats = stats

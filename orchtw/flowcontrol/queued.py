@@ -71,7 +71,7 @@ class WaitingRoom:
         finally:
             request.queued = False
             stats.waiting -= 1
-            mark.count -= 1
+            mark.leave()
             if timer.active():
                 timer.cancel()
         waited_s = self._clock.seconds() - queued.since

@@ -15,6 +15,8 @@ from typing import Final
 
 import attrs
 
+from orchtw.flowcontrol.marks import Marks
+
 FULL, COMMON, KEPT = range(3)
 """Where a seat was taken: nowhere, among those of everybody, or among those kept for flows that have none."""
 
@@ -101,6 +103,9 @@ class Seating:
         self.executing = 0
         self.in_use = 0
         self._kept_in_use = 0
+        self.marks = (Marks(), Marks(), Marks())
+        """Of `executing`, `waiting` and `in_use`."""
+        self._executing_marks, self._waiting_marks, self._seat_marks = self.marks
         self.reshape(limit, queuing)
 
     def reshape(self, limit: int, queuing: Queuing | None) -> None:
@@ -136,6 +141,8 @@ class Seating:
         self.in_use += seats
         self.executing += 1
         flow.seats += seats
+        self._executing_marks.see(self.executing)
+        self._seat_marks.see(self.in_use)
         return pool
 
     def wait(self, waiting: Waiting) -> bool:
@@ -155,6 +162,7 @@ class Seating:
         queue.waiting_seats += waiting.seats
         waiting.queue = queue
         self.waiting += 1
+        self._waiting_marks.see(self.waiting)
         return True
 
     def leave(self, waiting: Waiting) -> None:
@@ -164,6 +172,7 @@ class Seating:
         queue.remove(waiting)
         waiting.queue = None
         self.waiting -= 1
+        self._waiting_marks.see(self.waiting)
         self._emptied(queue)
 
     def call(self) -> Waiting | None:
@@ -188,6 +197,8 @@ class Seating:
         self.in_use -= seats
         self.executing -= 1
         flow.seats -= seats
+        self._executing_marks.see(self.executing)
+        self._seat_marks.see(self.in_use)
         if pool == KEPT:
             self._kept_in_use -= seats
         if queue is not None:
@@ -219,6 +230,9 @@ class Seating:
         self.in_use += seats
         self.executing += 1
         self.waiting -= 1
+        self._executing_marks.see(self.executing)
+        self._waiting_marks.see(self.waiting)
+        self._seat_marks.see(self.in_use)
         if pool == KEPT:
             self._kept_in_use += seats
         queue.executing += 1

@@ -6,6 +6,8 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from orchtw.flowcontrol.marks import Marks
+
 TIMES_S: Final = (0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0)
 LENGTHS: Final = (0.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0)
 
@@ -65,9 +67,10 @@ class Stats:
 class Watermark:
     """How many requests there are of a kind, and the most of the last whole second."""
 
-    __slots__ = ("_end", "_last", "_peak", "count")
+    __slots__ = ("_end", "_last", "_peak", "count", "marks")
 
     def __init__(self) -> None:
+        self.marks = Marks()
         self.count = self._peak = self._last = 0
         self._end = 0.0
 
@@ -78,10 +81,12 @@ class Watermark:
         self.count += 1
         if self.count > self._peak:
             self._peak = self.count
+        self.marks.see(self.count)
 
     def leave(self) -> None:
         """One less."""
         self.count -= 1
+        self.marks.see(self.count)
 
     def most(self, now: float) -> int:
         """The most of the last second; what is there at present, if nothing came for longer."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
 from orchtw.metrics.series import ALPHA, COUNTER, HISTOGRAM, UNEXPECTED, Shown
+
+_ENDS: Final = {COUNTER: "_total", HISTOGRAM: "_bucket"}
+"""By type: how the samples of a family of the library are named."""
 
 F = TypeVar("F", bound=Shown[Any])
 
@@ -92,7 +95,7 @@ class Registry:
             found |= {family.name + end for end in ends}
         for collector, _ in self._collectors:
             for metric in collector.collect():
-                found |= {sample.name for sample in metric.samples}
+                found |= {sample.name for sample in metric.samples} or {f"{metric.name}{_ENDS.get(metric.type, '')}"}
         return frozenset(found)
 
     def reset(self) -> None:

@@ -286,17 +286,18 @@ def include_object(params: Params) -> IncludeObject:
 
 
 def request_timeout_s(params: Params) -> float | None:
-    """The `timeout` parameter in seconds (`32s` is 32.0), None when unset or zero. Raises BadRequest (400)."""
+    """The `timeout` parameter in seconds (`32s` is 32.0), None when unset or not above zero (reference REQ-18).
+
+    Raises BadRequest (400): it is no duration.
+    """
     text = _text(params, "timeout")
     if not text:
         return None
     try:
         nanoseconds = parse_duration(text)
     except ValueError:
-        nanoseconds = -1
-    if nanoseconds < 0:
-        raise BadRequest("invalid timeout specified in the request URL")
-    return nanoseconds / 1e9 or None
+        raise BadRequest("invalid timeout specified in the request URL") from None
+    return nanoseconds / 1e9 if nanoseconds > 0 else None
 
 
 def _text(params: Params, name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from orchtw.request import Request, Response
-from orchtw.serving.answers import no_room, size_of
+from orchtw.serving.answers import no_room, size_of, status_response
 from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
 from orchtw.serving.counted import Counted
 from orchtw.serving.heads import BODILESS, head
@@ -35,7 +35,7 @@ class Answering(Counted):
             self._write_gzip(response, joined(body), framing)
             return
         if size > WRITE_BYTES and not self._is_head() and not self._fits(body):
-            self._write_response(no_room())
+            self._write_response(status_response(no_room()))
             return
         if response.code not in BODILESS:
             framing += f"Content-Length: {size}\r\n"
@@ -95,7 +95,7 @@ class Answering(Counted):
         kept, identity = self._edge.compressed, response.identity
         ready = kept.get(identity) if identity is not None else None
         if not self._fits(response.body if ready is None else ready):
-            self._write_response(no_room())
+            self._write_response(status_response(no_room()))
             return
         framing += "Transfer-Encoding: chunked\r\n" if ready is None else f"Content-Length: {len(ready)}\r\n"
         first = head(response.code, response.content_type, response.headers, framing)

@@ -18,10 +18,10 @@ def status_response(error: StatusError) -> Response:
     )
 
 
-def no_room() -> Response:
+def no_room() -> TooManyRequests:
     """429: the budget of bytes is spent."""
     text = "the server holds too many bytes of unfinished requests and answers, please try again later"
-    return status_response(TooManyRequests(text, {"retryAfterSeconds": 1}))
+    return TooManyRequests(text, {"retryAfterSeconds": 1})
 
 
 def size_of(response: Response) -> int:

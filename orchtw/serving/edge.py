@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from orchtw.errors import StatusError
 from orchtw.request import Request, Response
 from orchtw.serving.budget import Budget
 from orchtw.serving.compression import GzipCache, RunInThread
@@ -23,6 +24,9 @@ App = Callable[[Request], Coroutine[Any, Any, Response]]
 Screen = Callable[[Request], Coroutine[Any, Any, Response] | bool]
 """Looks at a request's head before its body is received: what answers a request that is refused already, or whether
 its user is known (not anonymous)."""
+
+Decline = Callable[[Request, StatusError], Coroutine[Any, Any, Response]]
+"""Answers a request with the refusal of its body, of which it gets the head alone."""
 
 # The clock ticks once a second (the Date header's step); connections are looked at every other tick.
 TICK_S = 1.0
@@ -60,10 +64,12 @@ class Edge:
         run_in_thread: RunInThread,
         limits: EdgeLimits | None = None,
         screen: Screen | None = None,
+        decline: Decline | None = None,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.app = app
         self.screen = screen
+        self.decline = decline
         self.limits = limits or EdgeLimits()
         self.budget = Budget(self.limits.inflight_bytes, lambda: self.now)
         self.run_in_thread = run_in_thread

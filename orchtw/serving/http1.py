@@ -13,7 +13,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchtw.errors import BadRequest, InternalError, StatusError
+from orchtw.errors import BadRequest, InternalError, RequestEntityTooLarge, StatusError, TooManyRequests
 from orchtw.request import Ending, Request, Response, StreamBody
 from orchtw.serving.answering import Answering
 from orchtw.serving.answers import ending_of, no_room, status_response
@@ -32,6 +32,9 @@ HELD_BYTES = 65536
 UNSENT_BYTES = 65536
 # The parser gets at most this at a time: it makes a request of every 20 bytes, if a hostile client so wishes.
 _FEED_BYTES = 16384
+
+# Refusals of a request for its body: the reference server's handlers find out themselves, when they read it.
+_OF_BODIES = (RequestEntityTooLarge, TooManyRequests)
 
 _log = Logger()
 
@@ -162,7 +165,7 @@ class HTTPChannel(Answering):
     def _rest(self, parser: RequestParser) -> None:
         self._held = None
         if parser.refusal is not None:
-            self._refuse(status_response(parser.refusal))
+            self._refuse(parser.refusal)
             return
         if self._ended:
             self._close()
@@ -207,10 +210,14 @@ class HTTPChannel(Answering):
             self._release()
         return None
 
-    def _refuse(self, response: Response) -> None:
-        """Answer without the app and close; nothing more is read."""
+    def _refuse(self, refusal: StatusError) -> None:
+        """Close behind the answer; nothing more is read. What is refused for its body passes the app's stages."""
+        parser, decline = self._parser, self._edge.decline
+        if decline is not None and isinstance(refusal, _OF_BODIES) and parser.head_is_known:
+            self._refuse_head(decline(parser.head(), refusal))
+            return
         self._read_no_more()
-        self._write_response(response)
+        self._write_response(status_response(refusal))
 
     def _refuse_head(self, answer: Coroutine[Any, Any, Response]) -> None:
         """Answer a request whose body is not received, and close."""
@@ -262,7 +269,13 @@ class HTTPChannel(Answering):
                 self._holding.settle()
             return True
         self._serving_bytes = 0
-        self._write_response(no_room())
+        decline = self._edge.decline
+        if decline is None:
+            self._write_response(status_response(no_room()))
+        else:
+            request.body = b""
+            self._task = decline(request, no_room())
+            self._step()
         return False
 
     def _step(self, failure: Failure | None = None) -> None:

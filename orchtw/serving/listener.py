@@ -18,7 +18,7 @@ from twisted.internet.threads import deferToThreadPool
 
 from orchtw.errors import ConfigError
 from orchtw.serving.compression import RunInThread
-from orchtw.serving.edge import TICK_S, App, Edge, Screen
+from orchtw.serving.edge import TICK_S, App, Decline, Edge, Screen
 from orchtw.serving.http1 import HTTPChannel
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.tls_context import ServingTLS
@@ -65,7 +65,8 @@ def bind(address: str, port: int, *, shared: bool = False) -> socket.socket:
 
 
 class Listener(Service):
-    """Serves `app` on the socket `bound` (see `bind`) from `startService` on; `screen` sees heads before bodies come.
+    """Serves `app` on the socket `bound` (see `bind`) from `startService` on; `screen` sees heads before bodies come,
+    `decline` answers them where the body is not taken.
 
     `stopService` stops accepting, ends idle connections and streams, gives running requests `grace_s`
     seconds and drops what is left.
@@ -80,12 +81,15 @@ class Listener(Service):
         reactor: Any,
         limits: EdgeLimits | None = None,
         screen: Screen | None = None,
+        decline: Decline | None = None,
         grace_s: float = 10.0,
         run_in_thread: RunInThread | None = None,
     ) -> None:
         self.tls = tls
         run_in_thread = run_in_thread or in_threads_of(reactor)
-        self.edge = Edge(app, clock=reactor, run_in_thread=run_in_thread, limits=limits, screen=screen)
+        self.edge = Edge(
+            app, clock=reactor, run_in_thread=run_in_thread, limits=limits, screen=screen, decline=decline
+        )
         self.address, self.port = bound.getsockname()[:2]
         self._bound = bound
         self._reactor = reactor

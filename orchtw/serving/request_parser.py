@@ -145,6 +145,11 @@ class RequestParser:
             method=method, path=path, query=query, headers=self._headers, repeated=self._repeated, peer=self.peer
         )
 
+    @property
+    def head_is_known(self) -> bool:
+        """Whether a request is under way whose head is done and holds no more than a few bytes."""
+        return self.mid and self.head_done and self._head_bytes < FREE_BYTES
+
     def _size(self) -> int:
         # Announced bytes count as received: otherwise many uploads would begin and none could end.
         body = max(len(self._body), self.expected_bytes)

@@ -11,7 +11,7 @@ from orchtw.request import Request
 from orchtw.rules.metadata import drop_unstored
 from orchtw.rules.negotiation import Negotiator
 from orchtw.schema.codec.codecs import KindCodec
-from orchtw.schema.codec.strict_fields import WARN
+from orchtw.schema.codec.strict_fields import IGNORE, WARN
 
 
 def decode(
@@ -51,5 +51,8 @@ async def read_optional(
 
 def directive_of(request: Request) -> str:
     """`Ignore`, `Warn` or `Strict`; Warn unless the query says otherwise, and the verb's options check what it
-    says."""
+    says.
+    """
+    if request.fields_unchecked:
+        return IGNORE
     return (request.param("fieldValidation") or WARN) if request.query else WARN

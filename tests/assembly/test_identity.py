@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from orchtw.assembly.identity import Identity
 from orchtw.config import Config
-from orchtw.errors import StatusError
+from orchtw.errors import ServiceUnavailable, StatusError
+from orchtw.filters.storage_versions import StorageVersionStage
 from orchtw.objects import Object
 from orchtw.registry.bootstrap.maker import Maker
+from orchtw.request import Peer, Request, Response
+from orchtw.rules.request_info import parse
 from orchtw.storage.interface import Op
 from tests.client.world import WorldTestCase
 
@@ -79,13 +82,52 @@ class IdentityTests(WorldTestCase):
         """What cannot be written does not end the start; it is said a second later."""
         commit = self.world.store.commit
 
-        def refuse(op: Op) -> None:
-            raise StatusError("no room")
-
-        self.patch(self.world.store, "commit", refuse)
+        self.patch(self.world.store, "commit", self.refuse)
         self.identity()
         self.world.store.commit = commit  # type: ignore[method-assign]
         self.assertEqual(self.leases(), [])
         self.world.settle(2)
         self.assertEqual(len(self.leases()), 1)
         self.assertTrue(self.versions())
+
+    def test_writes_wait(self) -> None:
+        """As long as it is not said how a resource is stored its writes are a 503, but for what saying so takes
+        (reference VER-20).
+        """
+        commit = self.world.store.commit
+        self.patch(self.world.store, "commit", self.refuse)
+        unstated = self.identity().unstated
+        assert unstated is not None
+        stage = StorageVersionStage(unstated, self.world.naming)
+        apps, core = "/apis/apps/v1/namespaces/a/deployments", "/api/v1/namespaces/a"
+        text = "wait for storage version registration to complete for resource: {}, last seen error: no room"
+        for method, path, resource in (
+            ("POST", apps, "deployments.apps"), ("PATCH", f"{core}/pods/b", "pods"), ("PUT", f"{core}", "namespaces"),
+            ("DELETE", "/apis/coordination.orch.io/v1/namespaces/a/leases/b", "leases.coordination.orch.io"),
+        ):
+            error = self.assertRaises(ServiceUnavailable, self.passed, stage, method, path)
+            self.assertEqual(error.message, text.format(resource))
+        for method, path in (
+            ("GET", apps), ("GET", f"{core}/pods?watch=1"), ("POST", "/apis/authorization.orch.io/v1/nothing"),
+            ("POST", "/apis/example.com/v1/custom"), ("POST", "/version"),
+            ("PUT", "/apis/internal.apiserver.orch.io/v1alpha1/storageversions/x/status"),
+            ("POST", f"/apis/coordination.orch.io/v1/namespaces/{SYSTEM}/leases"),
+        ):
+            self.assertTrue(self.passed(stage, method, path))
+        self.world.store.commit = commit  # type: ignore[method-assign]
+        self.world.settle(2)
+        self.assertTrue(self.passed(stage, "POST", apps))
+
+    def refuse(self, _op: Op) -> None:
+        raise StatusError("no room")
+
+    def passed(self, stage: StorageVersionStage, method: str, path: str) -> bool:
+        """Whether the stage lets a request pass."""
+        path, _, query = path.partition("?")
+        asked = Request(method=method, path=path, query=query, peer=Peer(address="", port=0))
+        asked.info = parse(method, path, asked.params)
+
+        async def proceed(_request: Request) -> Response:
+            return Response()
+
+        return self.world.run(stage.handle(asked, proceed)).code == 200

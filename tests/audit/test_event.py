@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.audit.event import Event, line_head, stamp
+from orchtw.audit.event import Event, json_lines, stamp
 from orchtw.audit.legacy import legacy_line
 from orchtw.audit.senders import MOST_ADDRESSES, attempts, source_ips, user_agent, user_object
 from orchtw.request import UNREADABLE, Peer, Request, UserInfo
@@ -28,7 +28,7 @@ class EventTests(SynchronousTestCase):
 
     def test_line(self) -> None:
         """A line is one object, kind and apiVersion first, its members in their order."""
-        line = Event.of(members()).line(line_head("audit.orch.io/v1"))
+        line = json_lines("audit.orch.io/v1")(Event.of(members()))
         found = orjson.loads(line)
         self.assertEqual(list(found.items()), [("kind", "Event"), ("apiVersion", "audit.orch.io/v1"),
                                                *members().items()])

@@ -15,7 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw.audit.batches import Batches, BatchSettings
 from orchtw.audit.counts import Counts
-from orchtw.audit.event import Event
+from orchtw.audit.event import Event, json_lines
 from orchtw.audit.log_backend import DirectLog, Form, ThreadLog
 from orchtw.audit.log_file import LogFile, LogSettings
 from tests.audit.events import numbered
@@ -114,7 +114,7 @@ class ThreadLogTests(TestCase):
     async def test_bounded(self) -> None:
         """What a pipe that nobody reads does not take is bounded; the rest is lost and counted, the reactor free."""
         read_fd, write_fd = os.pipe()
-        log = self.opened(path=f"/proc/self/fd/{write_fd}", form=lambda event: event.line(b"{"))
+        log = self.opened(path=f"/proc/self/fd/{write_fd}", form=json_lines("v1"))
         settings = BatchSettings(buffer_size=10**6, max_size=1, max_wait_s=0.0, waiting_bytes=1 << 20)
         batches = Batches(settings, reactor, log, self.counts)
         for number in range(3000):

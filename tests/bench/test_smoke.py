@@ -39,6 +39,15 @@ class CommandTests(SynchronousTestCase):
         self.assertEqual([line["requests"] for line in lines], [1000, 2000, 3000, 4000])
         self.assertIn("growth_percent", lines[-1])
 
+    def test_endurance(self) -> None:
+        """Watchers whose connections are cut see every write once and in order, and leave no file open."""
+        done = bench("--quick", "--scenarios=endurance", "--endurance-seconds=2")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        line = orjson.loads(done.stdout.splitlines()[-1])
+        self.assertEqual((line["errors"], line["files_left"]), (0, 0))
+        self.assertGreater(line["deliveries"], 0)
+        self.assertGreater(line["resets"], 0)
+
     def test_authentication(self) -> None:
         """Every kind of credentials is known at once (reference AUTHN-6)."""
         done = bench("--quick", "--scenarios=authentication")
@@ -53,6 +62,13 @@ class CommandTests(SynchronousTestCase):
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
         lines = [orjson.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual([(line["errors"], line["connections"]) for line in lines], [(0, 50)] * 6)
+
+    def test_operations(self) -> None:
+        """The same lines without and with an audit log."""
+        done = bench("--quick", "--scenarios=operations", "--n-create=5", "--conc=2", "--seconds=0.05")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        lines = [orjson.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([(line["errors"], line["audit"]) for line in lines], [(0, False)] * 4 + [(0, True)] * 4)
 
     def test_authorization(self) -> None:
         """Decisions are timed, and every change of a binding counts for the next request (reference AUTHZ-16)."""

@@ -258,6 +258,12 @@ def users(namespace: str, name: str) -> Iterator[Step]:
     )
     late = {**refused, "path": f"{path}?timeout=soon"}
     yield Step(code=400, status={"message": "invalid timeout specified in the request URL"}, **late)
+    big: Any = {**many, "body": None, "headers": {"Content-Length": "3145729"}}
+    told = failure("RequestEntityTooLarge", "Request entity too large: limit is 3145728")
+    yield Step(code=413, status=told, **{**common, **big})
+    yield Step(
+        who="unknown", code=401, status={"message": "Authentication failed, attempted: bearer"}, **{**refused, **big}
+    )
     yield Step(who="quiet", path="/version", verb="get", level="None", stages=())
 
 

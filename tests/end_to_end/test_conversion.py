@@ -369,6 +369,48 @@ class RestartTests(WebhookCase):
         await self.until(self.path("v1beta1"), 404)
 
 
+class EndTests(WebhookCase):
+    """The end of a server whose webhook takes its time."""
+
+    flags = ("--controllers=*,-root-ca-cert-publisher", "--request-timeout=3s")
+
+    async def test_slow_webhook(self) -> None:
+        """Who waits for a webhook gets its answer, or a 504 when the time of the request is over; then all ends in
+        order (reference OPS-14, LIMIT-2).
+        """
+        await self.define_by_webhook()
+        for name in ("late", "never"):
+            await self.created(self.path("v1"), self.route("v1", name))
+        gate, asked = Deferred[None](), list[str]()
+
+        async def slow(question: Any) -> Any:
+            names = [each["metadata"]["name"] for each in question.json["request"]["objects"]]
+            asked.extend(names)
+            await (gate if names == ["late"] else Deferred())
+            return answer(question)
+
+        self.webhook.answer = slow
+        paths = self.path("v1beta1", "late"), self.path("v1beta1", "never")
+        late, never = (Deferred.fromCoroutine(self.client.get(each)) for each in paths)
+        watch = Deferred.fromCoroutine(self.client.watch(f"{self.path('v1beta1')}?watch=1"))
+        watch.addBoth(lambda _: None)
+        while len(asked) < len(paths):
+            await deferLater(reactor, 0.01, lambda: None)
+        ended = Deferred.fromCoroutine(self.server.terminate())
+        while "shutdown: no new connections" not in self.server.log:
+            await deferLater(reactor, 0.01, lambda: None)
+        gate.callback(None)
+        self.assertEqual((await late).json["spec"], {"host": "h", "port": 80})
+        text = "Timeout: request did not complete within the allotted timeout"
+        self.assertRefused(await never, 504, "Timeout", text)
+        self.assertEqual(await ended, 0)
+        await watch
+
+    def no_tracebacks(self) -> None:
+        """The server has ended, and has not said that anything was wrong."""
+        self.assertNotIn("Traceback", self.server.log)
+
+
 class BadWebhookTests(WebhookCase):
     """Webhooks that are slow, lie, hang up, or cannot be believed."""
 
@@ -420,6 +462,30 @@ class BadWebhookTests(WebhookCase):
         for each in waiting:
             self.assertEqual(await each, {"host": "h", "port": 80})
         self.assertEqual(len(self.webhook.asked), 1)
+
+    async def test_too_slow(self) -> None:
+        """A read that waits longer than it wants to is a 504, and is traced like every slow request
+        (reference LIMIT-2, ERR-37, OPS-26).
+        """
+        await self.define_by_webhook()
+        await self.created(self.path("v1"), self.route("v1"))
+        gate: Deferred[None] = Deferred()
+
+        async def slow(asked: Any) -> Any:
+            await gate
+            return answer(asked)
+
+        self.webhook.answer = slow
+        for path in (self.path("v1beta1", "a"), self.path("v1beta1")):
+            answered = await self.client.get(f"{path}?timeout=600ms")
+            text = "Timeout: request did not complete within the allotted timeout"
+            self.assertRefused(answered, 504, "Timeout", text)
+            self.assertEqual(answered.headers["content-type"], "application/json")
+            while f'url:"{path}"' not in self.server.log:
+                await deferLater(reactor, 0.01, lambda: None)
+        self.assertIn("] END", self.server.log)
+        gate.callback(None)
+        self.assertEqual(await self.spec("v1beta1"), {"host": "h", "port": 80})
 
     async def test_wrong_certificate(self) -> None:
         """A webhook whose certificate is for another host, too old, or of another authority is not believed

@@ -46,11 +46,11 @@ class DebuggingTests(ProcessCase):
         answer = await client.send("PUT", "/debug/flags/v", b"3")
         self.assertEqual((answer.code, answer.body), (200, b"successfully set klog.logging.verbosity to 3"))
         self.assertEqual((await client.get("/healthz")).code, 200)
-        await self.until_logged(server, '"uri":"\\"/healthz\\""')
+        await self.until_logged(server, '"URI":"/healthz"')
         lines = [json.loads(line) for line in server.log.splitlines()]
-        requests = [line for line in lines if line["msg"].startswith("HTTP ")]
-        self.assertEqual([line["uri"] for line in requests], ['"/debug/flags/v"', '"/healthz"'])
-        self.assertEqual(requests[-1]["code"], 200)
+        requests = [line for line in lines if line["msg"] == "HTTP"]
+        self.assertEqual([line["URI"] for line in requests], ["/debug/flags/v", "/healthz"])
+        self.assertEqual((requests[-1]["resp"], requests[-1]["verb"]), (200, "GET"))
         notes = [line["err"] for line in lines if "has no effect" in line["msg"]]
         self.assertEqual(notes, ["Flag --watch-cache has no effect: All objects are kept at hand."])
 

@@ -111,7 +111,7 @@ class ProviderTests(EncryptionCase):
         other = self.configuration({"secretbox": {"keys": [key("b")]}}, {"identity": {}})
         for flags, why in (
             ((), "identity transformer tried to read encrypted data"),
-            ((other,), "no matching prefix found"),
+            ((other,), "no matching key was found for the provided Secretbox transformer"),
         ):
             server, client = await self.running(*flags)
             text = f'Internal error occurred: unable to transform key "/registry/secrets/default/a": {why}'

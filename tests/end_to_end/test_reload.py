@@ -48,7 +48,7 @@ class ReloadTests(TestCase):
 
     async def test_tokens(self) -> None:
         """SIGHUP takes over the token file; one that cannot be used changes nothing, and the process goes on
-        (reference AUTHN-19).
+        (reference AUTHN-19, OPS-17).
         """
         self.assertEqual((await self.code("one"), await self.code("two")), (200, 401))
         self.tokens.write_text('two,ann,1,"system:masters"\n')

@@ -1,4 +1,7 @@
-"""Watches over WebSockets, and cross-origin requests, against a real server over TLS (reference WATCH-19, REQ-28)."""
+"""Watches over WebSockets, and cross-origin requests, against a real server over TLS.
+
+Sources: reference WATCH-19, REQ-27, REQ-28.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.endpoints.checks import LOG_BLOCKED_S, READYZ, CheckFailed, Checks, LogFlow, store_check
+from orchtw.endpoints.checks import LOG_BLOCKED_S, READYZ, CheckFailed, Checks, Condition, LogFlow, store_check
 from orchtw.endpoints.health import Health
 from orchtw.endpoints.paths import Paths
 from orchtw.naming import Naming

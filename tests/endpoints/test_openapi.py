@@ -174,7 +174,7 @@ class VersionThreeTests(OpenAPICase):
         self.assertEqual(self.header(found, "Expires"), "Fri, 01 Jan 1971 00:00:00 GMT")
 
     def test_wrong_hash(self) -> None:
-        """Another hash is a 301 to the right one, which may not be kept."""
+        """Another hash is a 301 to the right one, which may not be kept (reference REQ-29, OPENAPI-6)."""
         found = self.ask(APPS, query="hash=0123")
         self.assertEqual((found.code, self.header(found, "Location")), (301, self.right()))
         self.assertEqual(self.header(found, "Cache-Control"), "")

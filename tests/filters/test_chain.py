@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Forbidden, Unauthorized
-from orchtw.filters.chain import ORDER, Placed, Proceed, Stage, line, refused
+from orchtw.filters.chain import ORDER, Placed, Proceed, Stage, declined, line, refused
 from orchtw.request import Ending, Peer, Request, Response, UserInfo
 
 
@@ -109,6 +109,17 @@ class LineTests(SynchronousTestCase):
         app = line([Placed("audit", looker), Placed("authorization", Refusing())], handler)
         self.failureResultOf(Deferred.fromCoroutine(app(request())), Forbidden)
         self.assertEqual(looker.seen, [403])
+
+
+class DeclinedTests(SynchronousTestCase):
+    """`declined`."""
+
+    def test_all_stages(self) -> None:
+        """A request whose body is not taken passes every stage before it is refused, so that it is audited."""
+        asked, error = request(), Forbidden.path("no")
+        answer = Deferred.fromCoroutine(declined(RefusedTests.STAGES, asked, error))
+        self.assertIs(self.failureResultOf(answer).value, error)
+        self.assertEqual(tuple(asked.warnings), ORDER)
 
 
 class RefusedTests(SynchronousTestCase):

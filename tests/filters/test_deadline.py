@@ -1,16 +1,17 @@
-"""The time limit of writes (reference LIMIT-2)."""
+"""The time limit of requests (reference LIMIT-2)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import BadRequest, Conflict, Timeout
 from orchtw.filters.deadline import Deadline
 from orchtw.request import Ending, Peer, Request, Response
+from orchtw.rules.request_info import parse
 
 
 class DeadlineTests(SynchronousTestCase):
@@ -93,14 +94,66 @@ class DeadlineTests(SynchronousTestCase):
         self.assertRaises(BadRequest, self.handle, "POST", "timeout=soon")
         self.assertEqual(self.asked, 0)
 
-    def test_reads(self) -> None:
-        """A GET has no timer: reads answer out of memory or have limits of their own."""
-        self.assertNoResult(self.handle("GET"))
-        self.assertEqual((self.asked, self.clock.getDelayedCalls()), (1, []))
+    def test_late_read(self) -> None:
+        """A read that takes too long is answered with 504 and given up, whatever it waits for by then."""
+        for method, query, limit_s in (("GET", "", 60), ("HEAD", "timeout=5s", 5)):
+            first, given_up, tidied = Deferred[None](), list[bool](), list[bool]()
+
+            async def proceed(_request: Request) -> Response:
+                try:
+                    await first  # noqa: B023
+                    await Deferred(lambda _: given_up.append(True))  # noqa: B023
+                finally:
+                    tidied.append(True)  # noqa: B023
+                return Response()
+
+            request = Request(method=method, path="/api/v1/pods", query=query, peer=Peer(address="", port=0))
+            answer = Deferred.fromCoroutine(Deadline(self.clock, 60.0).handle(request, proceed))
+            self.clock.advance(4)
+            first.callback(None)
+            self.clock.advance(limit_s - 5)
+            self.assertNoResult(answer)
+            self.clock.advance(1)
+            self.failureResultOf(answer, Timeout)
+            self.assertEqual((request.given_up, given_up, tidied), (True, [True], [True]))
+
+    def test_read_in_time(self) -> None:
+        """A read that ends in time, well or not, leaves no timer behind, and one that waits for nothing has none."""
+        answer, response = self.handle("GET"), Response()
+        self.clock.advance(59)
+        self.done.callback(response)
+        self.assertIs(self.successResultOf(answer), response)
+        self.done = succeed(response)
+        self.assertIs(self.successResultOf(self.handle("GET")), response)
+        self.done = Deferred()
+        answer = self.handle("GET")
+        self.done.errback(Conflict("no"))
+        self.failureResultOf(answer, Conflict)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_left_read(self) -> None:
+        """A read whose client leaves is cancelled, and is no refusal."""
+        answer = self.handle("GET")
+        answer.cancel()
+        self.failureResultOf(answer, CancelledError)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_long_running(self) -> None:
+        """Long-running requests have no limit, and nobody reads their `timeout` (reference REQ-18, LIMIT-3)."""
+        log = "/api/v1/namespaces/a/pods/b/log?follow=1"
+        for path in ("/api/v1/pods?watch=1", "/api/v1/watch/pods?x", log, "/debug/pprof/profile?x"):
+            path, _, query = path.partition("?")
+            request = Request(method="GET", path=path, query=f"{query}&timeout=soon", peer=Peer(address="", port=0))
+            request.info = parse("GET", path, request.params)
+            self.done = Deferred()
+            answer = Deferred.fromCoroutine(Deadline(self.clock, 60.0).handle(request, self.proceed))
+            self.clock.advance(3600)
+            self.done.callback(Response())
+            self.successResultOf(answer)
 
     def test_left(self) -> None:
         """A client that leaves before the answer does not hear of it, and the answer's listeners are told so."""
-        answer, ended = self.handle("HEAD"), list[Any]()
+        answer, ended = self.handle("PUT"), list[Any]()
         answer.addErrback(lambda _: None)
         answer.cancel()
         late = Response()

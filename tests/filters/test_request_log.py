@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 from twisted.internet.defer import Deferred
@@ -86,9 +87,28 @@ class RequestLogTests(SynchronousTestCase):
         """The line of an ordinary request (reference OPS-18)."""
         self.assertEqual(
             self.line(headers={"user-agent": "kubectl/v1.32.4"}),
-            'HTTP verb="GET" URI="/x" latency="12.000ms" userAgent="kubectl/v1.32.4" '
+            '"HTTP" verb="GET" URI="/x" latency="12.000ms" userAgent="kubectl/v1.32.4" '
             'audit-ID="mine" srcIP="1.2.3.4:5" resp=200',
         )
+
+    def test_flow(self) -> None:
+        """Level and schema, and what the request occupied; of exempt ones and refusals what there is of it."""
+        info = RequestInfo(is_resource=True, verb="list", path="/x")
+        flow: Any = SimpleNamespace(names=("workload-low", "global-default"))
+        occupied: Any = SimpleNamespace(limited=True, seats=2, linger_s=0.0, age_s=0.0025)
+        names, spent = 'apf_pl="workload-low" apf_fs="global-default"', 'apf_execution_time="2.500ms"'
+        for fields, expected in (
+            ({}, names),
+            ({"occupied": occupied}, f'{names} apf_iseats=2 apf_fseats=0 apf_additionalLatency="0s" {spent}'),
+        ):
+            self.assertIn(f' srcIP="1.2.3.4:5" {expected} resp=200', self.line(info=info, flow=flow, **fields))
+        occupied.linger_s = 0.001
+        line = self.line(info=info, flow=flow, occupied=occupied)
+        self.assertIn(' apf_iseats=2 apf_fseats=2 apf_additionalLatency="1.000ms" ', line)
+        occupied.limited = False
+        self.assertIn(f"{names} {spent} resp=200", self.line(info=info, flow=flow, occupied=occupied))
+        watch = RequestInfo(is_resource=True, verb="watch", path="/x")
+        self.assertIn(' apf_init_latency="2.500ms" ', self.line(info=watch, flow=flow, occupied=occupied))
 
     def test_impersonation(self) -> None:
         """Who acts as somebody else is named beside that one, whatever their names are (reference AUTHN-43)."""
@@ -106,5 +126,6 @@ class RequestLogTests(SynchronousTestCase):
 
     def test_long_texts(self) -> None:
         """What is very long is cut, and says how long it was."""
+        self.assertIn(f'URI="/{"x" * (LONGEST - 1)}"...(2001 characters) latency', self.line(path=f"/{'x' * 2000}"))
         self.assertEqual(shown("x" * LONGEST), f'"{"x" * LONGEST}"')
         self.assertEqual(shown("x" * 100_000), f'"{"x" * LONGEST}"...(100000 characters)')

@@ -266,10 +266,11 @@ class OtherParametersTests(SynchronousTestCase):
         )
 
     def test_timeout(self) -> None:
-        """A Go duration in seconds; zero and absent are none, others a 400 (reference REQ-18)."""
+        """A Go duration in seconds; absent, zero and below are none, others a 400 (reference REQ-18)."""
         self.assertEqual(options.request_timeout_s(params("timeout=1m32s")), 92.0)
-        self.assertIsNone(options.request_timeout_s(params("timeout=0s")))
+        for none in ("timeout=0s", "timeout=-1s", "timeout="):
+            self.assertIsNone(options.request_timeout_s(params(none)))
         self.assertIsNone(options.request_timeout_s({}))
-        for text in ("32", "x", "-1s"):
+        for text in ("32", "x", "1s2"):
             error = self.assertRaises(BadRequest, options.request_timeout_s, params(f"timeout={text}"))
             self.assertEqual(error.message, "invalid timeout specified in the request URL")

@@ -13,7 +13,7 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
 from orchtw.request import Peer, Request, Response
-from orchtw.serving.edge import App, Edge, Screen
+from orchtw.serving.edge import App, Decline, Edge, Screen
 from orchtw.serving.http1 import HTTPChannel
 from orchtw.serving.limits import EdgeLimits
 
@@ -104,6 +104,7 @@ class Wire:
         run_in_thread: Callable[..., Deferred[bytes]] = maybeDeferred,
         *,
         screen: Screen | None = None,
+        decline: Decline | None = None,
         known: bool = False,
         beside: Wire | None = None,
     ) -> None:
@@ -115,6 +116,7 @@ class Wire:
             run_in_thread=run_in_thread,
             limits=limits,
             screen=screen,
+            decline=decline,
             wall=lambda: WALL_S,
         )
         self.channel = HTTPChannel(self.edge)

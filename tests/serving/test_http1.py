@@ -7,8 +7,9 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.errors import Conflict, TooManyRequests
+from orchtw.errors import Conflict, StatusError, TooManyRequests
 from orchtw.request import Request, Response, chunk
+from orchtw.serving.limits import EdgeLimits
 from tests.serving.edge_doubles import (
     CLOSE,
     DATE,
@@ -155,6 +156,32 @@ class ExchangeTests(SynchronousTestCase):
         self.assertTrue(written.startswith(b"HTTP/1.1 413 "))
         self.assertEqual(json.loads(written.partition(b"\r\n\r\n")[2])["reason"], "RequestEntityTooLarge")
         self.assertTrue(wire.closed)
+
+    def test_refused_by_the_app(self) -> None:
+        """What is refused for its body is answered by the app, which gets the head; what no handler would see is not
+        (reference AUDIT-21).
+        """
+        asked: list[tuple[Request, int]] = []
+
+        async def decline(request: Request, error: StatusError) -> Response:
+            asked.append((request, error.code))
+            return Response(code=error.code, body=b"told")
+
+        top = b"POST /x HTTP/1.1\r\nHost: a\r\n"
+        chunked = top + b"Transfer-Encoding: chunked\r\n\r\n10\r\n" + b"x" * 16
+        declared = top + b"Content-Length: 11\r\n\r\n"
+        for sent in (declared, chunked):
+            wire = Wire(limits=EdgeLimits(body_bytes=10), decline=decline)
+            written = wire.send(sent)
+            self.assertTrue(written.startswith(b"HTTP/1.1 413 ") and written.endswith(b"\r\n\r\ntold"), written)
+            self.assertTrue(wire.closed)
+            request, told = asked.pop()
+            self.assertEqual((request.method, request.path, request.body, told), ("POST", "/x", b"", 413))
+        for sent in (declared.replace(b"POST", b"P\x00ST"), declared.replace(b"Host: a", b"Host: a\r\nHost: a")):
+            Wire(limits=EdgeLimits(body_bytes=10), decline=decline).send(sent)
+        long = declared.replace(b"Host: a", b"Host: a\r\nX: " + b"x" * 20_000)
+        self.assertIn(b" 413 ", Wire(limits=EdgeLimits(body_bytes=10), decline=decline).send(long))
+        self.assertEqual(asked, [])
 
     def test_response_headers(self) -> None:
         """Content type and the app's headers are sent as given."""

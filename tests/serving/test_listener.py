@@ -251,7 +251,7 @@ class ClientCertificateTests(ListenerTestCase):
 
 class TLSTests(ListenerTestCase):
     async def test_versions(self) -> None:
-        """TLS 1.2 and 1.3 are spoken, 1.1 is refused."""
+        """TLS 1.2 and 1.3 are spoken, 1.1 is refused (reference REQ-25)."""
         for version, expected in (("TLSv1_1", False), ("TLSv1_2", True), ("TLSv1_3", True)):
             context = self.context()
             context.set_ciphers("ALL:@SECLEVEL=0")

@@ -29,7 +29,8 @@ class CustomCase(TestCase):
     """A server in this process that serves lamps."""
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.server = InProcessServer(reactor, self.mktemp())
+        self.folder = self.mktemp()
+        self.server = InProcessServer(reactor, self.folder)
         await self.server.start()
         self.addCleanup(lambda: self.server.stop())
 
@@ -49,6 +50,16 @@ class CustomCase(TestCase):
     async def apply(self, obj: Object, path: str = "", code: int = 200, manager: str = "m", query: str = "") -> Any:
         url = f"{LAMPS}/a{path}?fieldManager={manager}{query}"
         return await self.ask("PATCH", url, orjson.dumps(obj), code, content_type=APPLY)
+
+
+class RestartTests(CustomCase):
+    async def test_first_request(self) -> None:
+        """A server that has begun to serve knows all paths: none of them is a 404 for a moment (reference REQ-31)."""
+        await serve(self.server)
+        await self.server.stop()
+        self.server = InProcessServer(reactor, self.folder)
+        await self.server.start()
+        self.assertEqual((await self.ask("GET", LAMPS))["items"], [])
 
 
 class TypeTests(CustomCase):

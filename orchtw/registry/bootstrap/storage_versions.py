@@ -9,6 +9,7 @@ from typing import Final
 import attrs
 
 from orchtw.config import Config
+from orchtw.errors import StatusError
 from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.bootstrap.maker import Maker, together
@@ -29,6 +30,8 @@ def states_versions(config: Config, naming: Naming, targets: Targets) -> bool:
 class Statement:
     """Of one resource: the name of its object, the version it is stored in, and those that can be read."""
 
+    group: str
+    plural: str
     name: str
     encoding: str
     decodable: Sequence[str]
@@ -44,15 +47,34 @@ def statements(targets: Targets) -> Iterator[Statement]:
             seen.add(name)
             home = target.stored.codec.api_version
             readable = dict.fromkeys((home, *targets.versions_of(target)))
-            yield Statement(name, home, tuple(readable))
+            yield Statement(resource.group, resource.plural, name, home, tuple(readable))
 
 
-async def publish(maker: Maker, server: str, now: Callable[[], str]) -> None:
+class Unstated:
+    """The resources, by group and plural, of which this server has not said anything yet, and why not."""
+
+    def __init__(self, targets: Targets) -> None:
+        self.resources = {(each.group, each.plural) for each in statements(targets)}
+        self.why = "<nil>"
+
+
+async def publish(maker: Maker, server: str, now: Callable[[], str], unstated: Unstated) -> None:
     """Make the objects where they are missing, and let each have what `server` says. Raises StatusError."""
-    await together(partial(_publish, maker, server, each, now) for each in statements(maker.targets))
+    await together(partial(_publish, maker, server, each, now, unstated) for each in statements(maker.targets))
 
 
-async def _publish(maker: Maker, server: str, statement: Statement, now: Callable[[], str]) -> None:
+async def _publish(
+    maker: Maker, server: str, statement: Statement, now: Callable[[], str], unstated: Unstated
+) -> None:
+    try:
+        await _state(maker, server, statement, now)
+    except StatusError as error:
+        unstated.why = error.message
+        raise
+    unstated.resources.discard((statement.group, statement.plural))
+
+
+async def _state(maker: Maker, server: str, statement: Statement, now: Callable[[], str]) -> None:
     await maker.ensure(*STORAGE_VERSIONS, {"metadata": {"name": statement.name}, "spec": {}})
 
     def change(status: Object) -> Object | None:

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 
-from orchtw.storage.encryption.provider import Unreadable, prefix
+from orchtw.storage.encryption.provider import Unreadable, family, no_key, prefix
 
 KEY_SIZES: Final = (16, 24, 32)
 """In bytes."""
@@ -23,6 +23,9 @@ _TAG: Final = 16
 
 class AesCbc:
     """PKCS#7 padding behind a random first block."""
+
+    family: Final = family("aescbc")
+    no_key: Final = no_key("AES")
 
     def __init__(self, name: str, key: bytes) -> None:
         self.prefix = prefix("aescbc", name)
@@ -53,6 +56,9 @@ class AesGcm:
 
     Keys must be changed after some 2^32 writes, since nonces are drawn at random.
     """
+
+    family: Final = family("aesgcm")
+    no_key: Final = no_key("AES")
 
     def __init__(self, name: str, key: bytes) -> None:
         self.prefix = prefix("aesgcm", name)

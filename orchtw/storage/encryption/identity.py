@@ -11,6 +11,8 @@ class Identity:
     """Values as they are."""
 
     prefix: Final = b""
+    family: Final = b""
+    no_key: Final = ""
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
         """See `Provider`, as `open`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from functools import partial
+from time import perf_counter
 from typing import Final, Protocol
 
 from twisted.internet.defer import Deferred
@@ -12,6 +13,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
 from orchtw.storage.encryption.aes import AesCbc
+from orchtw.storage.encryption.metrics import SealingMetrics
 from orchtw.storage.encryption.provider import KeyMissing, Unreadable, prefix
 
 _KEY_BYTES: Final = 32
@@ -38,9 +40,12 @@ class Kms:
     Up to `cache_size` data keys are kept; negative: none, so that the service is asked for each value.
     """
 
-    def __init__(self, name: str, service: Service, cache_size: int) -> None:
+    no_key: Final = ""
+
+    def __init__(self, name: str, service: Service, cache_size: int, metrics: SealingMetrics | None = None) -> None:
         self.name = name
-        self.prefix = prefix("kms", name)
+        self.prefix = self.family = prefix("kms", name)
+        self._metrics = metrics or SealingMetrics()
         self._service = service
         self._most = max(cache_size, 0)
         self._kept: OrderedDict[bytes, AesCbc] = OrderedDict()
@@ -68,6 +73,7 @@ class Kms:
         if cipher is None:
             cipher = self._come.pop(sealed_key, None)
             if cipher is None:
+                self._metrics.misses.value += bool(self._most)
                 raise KeyMissing(partial(self._fetch, sealed_key))
         else:
             self._kept.move_to_end(sealed_key)
@@ -79,7 +85,13 @@ class Kms:
             raise Unreadable("the service does not give back what it was given")
 
     async def _make(self) -> None:
-        key = os.urandom(_KEY_BYTES)
+        began = perf_counter()
+        try:
+            key = os.urandom(_KEY_BYTES)
+        except OSError as error:
+            self._metrics.failures.value += 1
+            raise Unreadable(f"no data key could be made: {error.strerror}") from None
+        self._metrics.generations.observe(perf_counter() - began)
         sealed_key = await self._service.encrypt(key)
         if not 0 < len(sealed_key) < 1 << 8 * _LENGTH_BYTES:
             raise Unreadable("the service seals a key in no bytes, or in too many")

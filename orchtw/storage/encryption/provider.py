@@ -30,12 +30,21 @@ class KeyMissing(Exception):
 class Provider(Protocol):
     """One key of one kind, or a service that keeps keys: both methods of the latter may raise KeyMissing.
 
-    `prefix` is what its values begin with; empty for one that does not seal.
+    `prefix` is what its values begin with; empty for one that does not seal. `family` is how those of all its keys
+    do, and `no_key` what is said of such a value whose key is not there; empty where there is but one key.
     """
 
     @property
     def prefix(self) -> bytes:
         """What marks its values."""
+
+    @property
+    def family(self) -> bytes:
+        """What marks the values of its kind."""
+
+    @property
+    def no_key(self) -> str:
+        """Why a value of its kind under another key stays closed."""
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
         """The sealed form of a value, without the prefix; `place` is its key in the store."""
@@ -44,6 +53,16 @@ class Provider(Protocol):
         """The value of a sealed form without its prefix. Raises Unreadable."""
 
 
+def family(provider: str) -> bytes:
+    """The prefix of values that any key of a provider seals."""
+    return MARK + f"{provider}:v1:".encode()
+
+
 def prefix(provider: str, key: str) -> bytes:
     """The prefix of values that `key` of a provider seals."""
-    return MARK + f"{provider}:v1:{key}:".encode()
+    return family(provider) + f"{key}:".encode()
+
+
+def no_key(kind: str) -> str:
+    """Why a value stays closed that another key of this kind has sealed."""
+    return f"no matching key was found for the provided {kind} transformer"

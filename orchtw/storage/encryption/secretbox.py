@@ -7,7 +7,7 @@ from typing import Final
 from nacl.exceptions import CryptoError
 from nacl.secret import SecretBox
 
-from orchtw.storage.encryption.provider import Unreadable, prefix
+from orchtw.storage.encryption.provider import Unreadable, family, no_key, prefix
 
 KEY_SIZES: Final = (SecretBox.KEY_SIZE,)
 """In bytes."""
@@ -15,6 +15,9 @@ KEY_SIZES: Final = (SecretBox.KEY_SIZE,)
 
 class SecretBoxProvider:
     """A nonce of 24 bytes, then the box."""
+
+    family: Final = family("secretbox")
+    no_key: Final = no_key("Secretbox")
 
     def __init__(self, name: str, key: bytes) -> None:
         self.prefix = prefix("secretbox", name)

@@ -63,7 +63,7 @@ class EncryptedStore(Store):
         return {**self._store.dependencies, **self._services}
 
     def metrics(self) -> Iterable[Shown[Any]]:
-        return self._store.metrics()
+        return (*self._store.metrics(), *self._transformers.metrics.families())
 
     def probe(self) -> None:
         self._store.probe()

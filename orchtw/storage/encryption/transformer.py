@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
+from time import perf_counter
 
 import attrs
 
 from orchtw.storage.encryption.identity import Identity
-from orchtw.storage.encryption.provider import NOT_PLAIN, Provider, Unreadable
+from orchtw.storage.encryption.metrics import FROM_STORAGE, IDENTITY, NO_PROVIDER, TO_STORAGE, SealingMetrics
+from orchtw.storage.encryption.provider import NOT_PLAIN, KeyMissing, Provider, Unreadable
 
 
 @attrs.frozen(slots=True)
@@ -21,31 +23,83 @@ class Opened:
 class Transformer:
     """The providers of one resource: the first seals, all open. `otherwise`: why what none knows stays closed."""
 
-    def __init__(self, providers: Sequence[Provider], otherwise: str = "no matching prefix found") -> None:
+    def __init__(
+        self,
+        providers: Sequence[Provider],
+        otherwise: str = "no matching prefix found",
+        metrics: SealingMetrics | None = None,
+    ) -> None:
         self._otherwise = otherwise
+        self._metrics = metrics or SealingMetrics()
         self._providers = tuple(providers)
         self._first = self._providers[0]
+        self._begun: dict[tuple[str, bytes], float] = {}
+        """When what waits for a data key was begun, by what is to be done and where the value belongs."""
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
-        """What the store is to keep."""
-        return self._first.prefix + self._first.seal(plain, place)
+        """What the store is to keep. Raises KeyMissing."""
+        began = self._begun.pop((TO_STORAGE, place), None) or perf_counter()
+        first = self._first
+        try:
+            sealed = first.prefix + first.seal(plain, place)
+        except KeyMissing as missing:
+            raise self._waiting(missing, TO_STORAGE, first, place, began) from None
+        self._metrics.ended(TO_STORAGE, first.family.decode(), perf_counter() - began)
+        return sealed
 
     def open(self, stored: bytes, place: bytes) -> Opened:
-        """What a value of the store stands for. Raises Unreadable where no provider can open it.
+        """What a value of the store stands for. Raises KeyMissing, and Unreadable where no provider can open it.
 
         Several keys of one name may be in use, one rotated to and one away from: all that fit are tried.
         """
-        problems: list[str] = []
+        began = self._begun.pop((FROM_STORAGE, place), None) or perf_counter()
+        problems: dict[str, None] = {}
         for provider in self._providers:
             if stored.startswith(provider.prefix):
                 try:
                     value = provider.open(stored[len(provider.prefix) :], place)
+                except KeyMissing as missing:
+                    raise self._waiting(missing, FROM_STORAGE, provider, place, began) from None
                 except Unreadable as problem:
                     if provider.prefix:
-                        problems.append(str(problem))
+                        self._metrics.failed(FROM_STORAGE, _shown(provider))
+                        problems[str(problem)] = None
                 else:
+                    self._metrics.ended(FROM_STORAGE, _shown(provider), perf_counter() - began)
                     return Opened(value, provider is not self._first)
-        raise Unreadable(", ".join(problems) or self._otherwise)
+        raise Unreadable(self._why(stored, list(problems)))
+
+    def _why(self, stored: bytes, problems: Sequence[str]) -> str:
+        """What nobody can open: what those said who tried, else whose key it is that is not there."""
+        if problems:
+            return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+        for provider in self._providers:
+            if provider.no_key and stored.startswith(provider.family):
+                self._metrics.failed(FROM_STORAGE, _shown(provider))
+                return provider.no_key
+        self._metrics.failed(FROM_STORAGE, NO_PROVIDER)
+        return self._otherwise
+
+    def _waiting(
+        self, missing: KeyMissing, kind: str, provider: Provider, place: bytes, began: float
+    ) -> KeyMissing:
+        """The same for whoever asks, who will ask again: the time of both counts, and a failure between them."""
+        key = kind, place
+
+        async def fetch() -> None:
+            fetching: Awaitable[None] = missing.fetch()
+            try:
+                await fetching
+            except Unreadable:
+                self._metrics.failed(kind, _shown(provider))
+                raise
+            self._begun[key] = began
+
+        return KeyMissing(fetch)
+
+
+def _shown(provider: Provider) -> str:
+    return provider.family.decode() or IDENTITY
 
 
 PLAIN = Transformer([Identity()], NOT_PLAIN)
@@ -53,10 +107,11 @@ PLAIN = Transformer([Identity()], NOT_PLAIN)
 
 
 class Transformers:
-    """The transformer of each resource, by the prefix of its keys in the store."""
+    """The transformer of each resource, by the prefix of its keys in the store; `metrics` are of all of them."""
 
-    def __init__(self, by_prefix: Mapping[str, Transformer]) -> None:
+    def __init__(self, by_prefix: Mapping[str, Transformer], metrics: SealingMetrics | None = None) -> None:
         self._by_prefix = dict(by_prefix)
+        self.metrics = metrics or SealingMetrics()
 
     def of(self, key: str) -> Transformer:
         """That of the resource that `key` of the store belongs to.

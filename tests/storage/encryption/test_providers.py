@@ -113,7 +113,7 @@ class TransformerTests(SynchronousTestCase):
         """What went wrong with each key that looked right, or that none did."""
         stored = Transformer([AesGcm("a", KEY)]).seal(b"x", PLACE)
         table: tuple[tuple[list[Provider], str], ...] = (
-            ([AesGcm("b", KEY)], "no matching prefix found"),
+            ([AesGcm("b", KEY)], "no matching key was found for the provided AES transformer"),
             ([AesGcm("a", OTHER), Identity()], "cipher: message authentication failed"),
         )
         for providers, why in table:

@@ -143,7 +143,7 @@ class SealedTests(SealedCase):
         sealed = await self.stored()
         for providers, why in (
             ([Identity()], "no matching prefix found"),
-            ([AesGcm("b", KEYS[32]), Identity()], "no matching prefix found"),
+            ([AesGcm("b", KEYS[32]), Identity()], "no matching key was found for the provided AES transformer"),
             ([AesGcm("a", KEYS[16]), Identity()], "cipher: message authentication failed"),
         ):
             store = over(self.inner, *providers)

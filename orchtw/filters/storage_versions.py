@@ -1,0 +1,46 @@
+"""Writes wait until it is known to all in which version they are stored (reference VER-20)."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from orchtw.errors import ServiceUnavailable
+from orchtw.filters.chain import Proceed
+from orchtw.naming import Naming
+from orchtw.registry.bootstrap.storage_versions import STORAGE_VERSIONS, Unstated
+from orchtw.request import Request, RequestInfo, Response
+
+_READS: Final = ("get", "list", "watch")
+_LEASES: Final = ("coordination.orch.io", "leases")
+
+
+class StorageVersionStage:
+    """Refuses writes of resources of which this server has yet to say how it stores them.
+
+    What it needs to say so is exempt: StorageVersions, and Leases in the system namespace.
+    """
+
+    def __init__(self, unstated: Unstated, naming: Naming) -> None:
+        group, _, plural = STORAGE_VERSIONS
+        self._unstated = unstated
+        self._versions = naming.group(group), plural
+        self._leases = naming.group(_LEASES[0]), _LEASES[1]
+        self._system = naming.system_namespace
+
+    def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
+        """What `proceed` answers. Raises ServiceUnavailable (503)."""
+        unstated, info = self._unstated, request.info
+        if unstated.resources and info is not None and info.is_resource and info.verb not in _READS:
+            self._check(info)
+        return proceed(request)
+
+    def _check(self, info: RequestInfo) -> None:
+        resource = info.group, info.resource
+        exempt = resource == self._versions or (resource == self._leases and info.namespace == self._system)
+        if resource in self._unstated.resources and not exempt:
+            shown = ".".join(filter(None, (info.resource, info.group)))
+            raise ServiceUnavailable(
+                f"wait for storage version registration to complete for resource: {shown}, "
+                f"last seen error: {self._unstated.why}"
+            )

@@ -1,0 +1,19 @@
+"""Events of the log that are a few named values: how those who log them hand them to those who write lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+VALUES: Final = "log_values"
+"""The key of an event whose text is made of `Values`."""
+
+
+@attrs.frozen(slots=True)
+class Values:
+    """What an event says as a short text and named values, which are so in JSON, where nothing is quoted twice."""
+
+    text: str
+    fields: Mapping[str, str | int]
