@@ -148,7 +148,7 @@ class Controller(Service, ABC):
         return all(source.synced for source in self.sources)
 
     async def check(self) -> str | None:
-        """Says when not everything has been seen yet, which takes its time. Raises Unhealthy: nothing is worked on."""
+        """Says so while not everything has been seen, which takes its time. Raises Unhealthy when nothing is done."""
         if not self.queue.active:
             raise Unhealthy("not running")
         return None if self.synced else "not synced yet"
