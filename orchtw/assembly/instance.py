@@ -70,13 +70,13 @@ _LOOK_S: Final = 0.01
 class Instance:
     """One process' share of a cluster. Its flags say whether it bootstraps, and which controllers it runs.
 
-    `app` answers requests, until it has started health checks only; `screen` looks at heads whose bodies are yet to
-    come, `decline` answers those whose bodies are not taken. `store` is what `claim_store` returned; other processes
-    may work on the same data. `address` and `port` are what clients are told; `secret` (32 bytes) signs continue tokens
-    and is the same after a restart; `client_ca_pem` are the authorities of client certificates; `front_proxy` is how
-    requests are passed on to aggregated servers; `signing` whose certificates it issues. `account_key` signs tokens of
-    service accounts, who know this server by `ca_pem`. `reactor` measures every duration: its time should be one that
-    nobody sets (see `monotonic`). Stamps are the wall clock's.
+    `app` answers requests, until it has started health checks only; `screen` looks at heads whose bodies are yet
+    to come, `decline` answers those whose bodies are not taken. `store` is what `claim_store` returned; other
+    processes may work on the same data. `address` and `port` are what clients are told; `secret` (32 bytes) signs
+    continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client certificates;
+    `front_proxy` is how requests are passed on to aggregated servers; `signing` whose certificates it issues.
+    `account_key` signs tokens of service accounts, who know this server by `ca_pem`. `reactor` measures every
+    duration: its time should be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
     """
 
     _log = Logger()
