@@ -29,6 +29,7 @@ from bench.objects import apply, create, get
 from bench.operations import operations
 from bench.options import Options, parse
 from bench.overload import overload
+from bench.scale import scale
 from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
 from bench.soak import soak
@@ -61,6 +62,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
+    "scale": scale,
     "operations": operations,
 }
 """Scenarios that start servers themselves."""

@@ -29,6 +29,7 @@ from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.storage.cache import Cacher
 from orchtw.storage.freshness import MOST_RECENT
+from orchtw.verbs.slices import in_turns
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection
@@ -309,8 +310,9 @@ class InProcessClient:
         target = self._asked("LIST", resource)
         if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
-        found = self._select(target, namespace, labels, fields)
-        return Listing(CachedItems(target, found), str(self._registry.cacher.revision))
+        revision = str(self._registry.cacher.revision)
+        found = await self._select(target, namespace, labels, fields)
+        return Listing(CachedItems(target, found), revision)
 
     def watch(self, resource: Resource, since: str, receiver: Receiver) -> Follow:
         follow = Follow(self._asked("WATCH", resource), receiver)
@@ -387,10 +389,10 @@ class InProcessClient:
 
         if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
-        await each(self._select(target, namespace, labels, fields), delete, DELETES_AT_A_TIME)
+        await each(await self._select(target, namespace, labels, fields), delete, DELETES_AT_A_TIME)
         return deleted
 
-    def _select(self, target: Target, namespace: str, labels: str, fields: str) -> Sequence[Entry]:
+    async def _select(self, target: Target, namespace: str, labels: str, fields: str) -> Sequence[Entry]:
         target.stored.cache.check_unlocked(namespace)
         if not labels and not fields:
             return target.stored.cache.snapshot(namespace)
@@ -400,7 +402,7 @@ class InProcessClient:
             parse_fields(fields, target.resource.field_selectors),
             target.stored.field_names,
         )
-        return target.stored.cache.select(selection)
+        return await in_turns(self._registry.cacher.turns, target.stored.cache.select(selection))
 
     def _write(
         self, target: Target, namespace: str, name: str, subresource: str = "", *, from_live: bool = False

@@ -14,12 +14,13 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from orchtw.errors import NotFound
-from orchtw.storage.cache_resource import ResourceCache, Shared, StoredResource
+from orchtw.storage.cache_resource import ResourceCache, Shared
 from orchtw.storage.encryption.provider import MARK, NOT_PLAIN
 from orchtw.storage.freshness import Freshness
 from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Store, Subscription
 from orchtw.storage.loading import Loading
 from orchtw.storage.reclaim import Reclaim
+from orchtw.storage.resource import StoredResource
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import HISTORY_S, Head
 from orchtw.watch.room import Room
@@ -106,6 +107,7 @@ class Cacher:
             "history": self.room.history.used_bytes,
             "snapshots": self.room.pinned,
             "batches": self.room.recent.used_bytes,
+            "indexes": self._shared.index_bytes.used,
         }
 
     def of(self, resource: StoredResource) -> ResourceCache:
@@ -311,7 +313,7 @@ class Cacher:
         if now >= self._next_trim:
             self._next_trim = now + min(TRIM_INTERVAL_S, self._history_s)
             for cache in self._caches.values():
-                cache.log.trim(now)
+                cache.trim(now)
 
     def _turn_timers(self) -> None:
         """Bookmarks and deadlines that are due, as many as fit in a slice; the rest in the next turns."""

@@ -12,7 +12,7 @@ from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
-from orchtw.storage.cache_resource import DamagedObject
+from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import Entry, Packed
 from orchtw.watch.room import Room
 from tests.client.world import surface

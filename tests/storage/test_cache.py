@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.internet.task import Clock
@@ -14,7 +15,7 @@ from orchtw.errors import Expired, NotFound, Timeout
 from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.storage import interface
 from orchtw.storage.cache import STRIDE, Cacher
-from orchtw.storage.cache_resource import DamagedObject, ResourceCache
+from orchtw.storage.cache_resource import ResourceCache
 from orchtw.storage.interface import (
     SCAN_ITEMS,
     Change,
@@ -27,6 +28,8 @@ from orchtw.storage.interface import (
     Subscription,
 )
 from orchtw.storage.loading import LOG_INTERVAL_S
+from orchtw.storage.ordered import Entries
+from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import Entry, Glance
 from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection
@@ -178,13 +181,17 @@ def make_entry(key: str, value: bytes, revision: int) -> Entry:
 
 def past(cache: ResourceCache, revision: int, namespace: str = "", start: str = "") -> Sequence[Entry]:
     """A resource as it was at a revision."""
-    steps = cache.past(revision, namespace, start).steps()
+    found: Entries = result(cache.past(revision, Selection(namespace)).steps())
+    return found.between(start)
+
+
+def result(steps: Generator[None, None, Any]) -> Any:
+    """What steps lead to."""
     while True:
         try:
             next(steps)
         except StopIteration as done:
-            found: Sequence[Entry] = done.value
-            return found
+            return done.value
 
 
 class CacheTestCase(SynchronousTestCase):
@@ -439,13 +446,13 @@ class ReadTests(CacheTestCase):
         self.assertEqual(self.keys(past(pods, 4, "a")), ["a/x@2", "a/z@4"])
         self.assertEqual(self.keys(past(pods, 5)), ["a/z@4", "b/y@3"])
         self.assertEqual(self.keys(past(pods, 7)), ["a/new@7", "a/z@4", "b/y@6"])
-        self.assertRaises(Timeout, pods.past, 8)
+        self.assertRaises(Timeout, pods.past, 8, Selection())
 
     def test_expired_revision(self) -> None:
         """A revision before the log raises Expired for lists (410)."""
         self.store.put("/registry/pods/a/x")
         pods = self.start()
-        error = self.assertRaises(Expired, pods.past, 1)
+        error = self.assertRaises(Expired, pods.past, 1, Selection())
         self.assertEqual(error.message, Expired.list().message)
 
     def test_pages(self) -> None:
@@ -474,7 +481,20 @@ class ReadTests(CacheTestCase):
             (Selection("a", None, parse_fields("metadata.name=none", ())), []),
         ]
         for selection, expected in table:
-            self.assertEqual(self.keys(pods.select(selection)), expected, f"{selection}")
+            self.assertEqual(self.keys(result(pods.select(selection))), expected, f"{selection}")
+            present = result(pods.past(pods.revision - 1, selection).steps())
+            older = [key for key in expected if key != "b/x@4"]
+            self.assertEqual(self.keys([each for each in present if selection.matches(each)]), older, f"{selection}")
+
+    def test_by_name(self) -> None:
+        """Of a kind without namespaces one object is looked up by its name; of others it is searched for."""
+        pods, nodes = self.start(), self.cacher.of(self.nodes)
+        named = Selection("", None, parse_fields("metadata.name=x", ()))
+        self.assertEqual((len(nodes.candidates(named)), len(pods.candidates(named))), (0, 0))
+        for key in ("nodes/w", "nodes/x", "pods/a/w", "pods/a/x", "pods/b/x"):
+            self.store.put(f"/registry/{key}")
+        self.assertEqual((self.keys(nodes.candidates(named)), len(pods.candidates(named))), (["x@3"], 3))
+        self.assertEqual(self.keys(result(pods.select(named))), ["a/x@5", "b/x@6"])
 
 
 class WaitTests(CacheTestCase):
