@@ -34,6 +34,7 @@ from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
 from bench.soak import soak
 from bench.startup import startup
+from bench.tails import tails
 from bench.webhooks import webhooks
 from orchtw.naming import Naming
 
@@ -49,6 +50,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup-custom": holdup_custom,
     "overload": overload,
     "soak": soak,
+    "tails": tails,
     "endurance": endurance,
     "authorization": authorization,
     "webhooks": webhooks,

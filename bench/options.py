@@ -17,7 +17,7 @@ ON_DEMAND = (
         "endurance",
         "handshake",
     ),
-    *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "scale", "soak", "webhooks"),
+    *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "scale", "soak", "tails", "webhooks"),
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
@@ -39,6 +39,9 @@ QUICK = {
     "definitions": 20,
     "handshakes": 50,
     "soak_requests": 4000,
+    "tails_seconds": 1.0,
+    "tails_rate": 50,
+    "tails_watchers": 50,
     "endurance_seconds": 3,
     "endurance_watchers": 40,
     "endurance_collections": 4,
@@ -75,6 +78,10 @@ class Options(argparse.Namespace):
     definitions: int
     handshakes: int
     soak_requests: int
+    tails_conc: tuple[int, ...]
+    tails_seconds: float
+    tails_rate: int
+    tails_watchers: int
     endurance_seconds: int
     endurance_watchers: int
     endurance_collections: int
@@ -152,6 +159,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--definitions", type=_positive, default=500, help="how many the scenario definitions creates")
     add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
+    add("--tails-conc", type=_numbers, default=(1, 64), help="connections of the closed loops of tails")
+    add("--tails-seconds", type=_seconds, default=60.0, help="time of the paced writes of tails")
+    add("--tails-rate", type=_positive, default=500, help="paced writes a second of tails")
+    add("--tails-watchers", type=_positive, default=1000, help="watchers beside the paced writes of tails")
     add("--endurance-seconds", type=_positive, default=3600, help="how long the scenario endurance lasts")
     add("--endurance-watchers", type=_positive, default=1000, help="its watchers, in all")
     add("--endurance-collections", type=_positive, default=20, help="collections that they are spread over")

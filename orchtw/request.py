@@ -324,11 +324,7 @@ class Response:
     def end(self, ending: Ending) -> None:
         """Tell the listeners; only the first call does. A listener that fails is logged, the others are told."""
         listeners, self.listeners = self.listeners, None
-        for tell in listeners or ():
-            try:
-                tell(ending)
-            except Exception:
-                _log.failure("a listener of an answer's end failed")
+        tell(listeners or (), ending)
 
     def drop(self, ending: Ending) -> None:
         """Let go of an answer that will not be sent: its stream, if it has one, is told, and so are the listeners."""
@@ -338,6 +334,15 @@ class Response:
             except Exception:
                 _log.failure("a stream failed when its client had left")
         self.end(ending)
+
+
+def tell(listeners: Iterable[Callable[[Ending], None]], ending: Ending) -> None:
+    """Tell the listeners of an answer, which nobody else tells; one that fails is logged, the others are told."""
+    for listener in listeners:
+        try:
+            listener(ending)
+        except Exception:
+            _log.failure("a listener of an answer's end failed")
 
 
 def utf8_text(header: str, errors: str = "replace") -> str:

@@ -165,11 +165,12 @@ class APIServer(Service):
         try:
             await self._instance.start()
         finally:
+            gc.freeze()  # before the collector begins: it would look at all that has been loaded
             gc.enable()
         self._renewal.startService()  # type: ignore[no-untyped-call]
         if self._reload is not None:
             self._reload.startService()  # type: ignore[no-untyped-call]
-        _settle_memory()
+        self._instance.instruments.collector.startService()
         print(f"https://{self._address} {_shown(self._pki.kubeconfig)}", file=sys.__stdout__, flush=True)
         self._say_ready()
 
@@ -207,6 +208,7 @@ class APIServer(Service):
         await self._listener.stopService()
         self._log.info("shutdown: watches have ended; closing the store")
         await self._instance.stop()
+        self._instance.instruments.collector.stopService()
         self._log.info("shutdown: complete")
 
     async def _finish_requests(self) -> None:
@@ -293,16 +295,6 @@ def _prepare_memory() -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
     gc.collect()
     gc.disable()
-
-
-def _settle_memory() -> None:
-    """Take what lives as long as the process out of the collector's sight, and let it look less often.
-
-    Requests leave no reference cycles, so each pass over a large cache would find nothing.
-    """
-    gc.freeze()
-    gc.enable()
-    gc.set_threshold(50_000, 20, 100)
 
 
 def _allow_connections(count: int) -> None:

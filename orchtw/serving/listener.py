@@ -38,7 +38,7 @@ class HTTPFactory(Factory):
     def __init__(self, edge: Edge) -> None:
         self.edge = edge
 
-    def buildProtocol(self, addr: IAddress | None) -> HTTPChannel:
+    def buildProtocol(self, addr: IAddress | None) -> Any:
         """A channel on the shared edge."""
         return HTTPChannel(self.edge)
 

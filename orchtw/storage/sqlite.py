@@ -32,8 +32,9 @@ from orchtw.storage.interface import (
     Translation,
 )
 from orchtw.storage.sqlite_file import StoreFile
+from orchtw.storage.sqlite_plan import Answers
 from orchtw.storage.sqlite_reader import Readers
-from orchtw.storage.sqlite_writer import Answers, Writer
+from orchtw.storage.sqlite_writer import Writer
 
 T = TypeVar("T")
 

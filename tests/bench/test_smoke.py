@@ -114,6 +114,15 @@ class AgainstTests(TestCase):
 
 
 class CommandTests(SynchronousTestCase):
+    def test_tails(self) -> None:
+        """The longest waits of writers, alone, together and at a fixed rate, and what of the server could be why."""
+        done = bench("--quick", "--scenarios=tails", "--n-create=20", "--tails-conc=1,4", "--tails-rate=400")
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout.decode())
+        alone, together, paced = (orjson.loads(line) for line in done.stdout.splitlines())
+        self.assertEqual((alone["conc"], together["conc"], alone["errors"], together["errors"]), (1, 4, 0, 0))
+        self.assertEqual((paced["writes"], paced["deliveries"], paced["errors"]), (400, 400, 0))
+        self.assertGreaterEqual(paced["max_ms"], paced["p99_ms"])
+
     def test_endurance(self) -> None:
         """Watchers whose connections are cut see every write once and in order, and leave no file open."""
         done = bench("--quick", "--scenarios=endurance", "--endurance-seconds=2")
