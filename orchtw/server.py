@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import resource
 import socket
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -43,6 +46,10 @@ SPARE_FILES = 256 + 4 * MOST
 
 SWITCH_S = 0.001
 """How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""
+
+
+M_ARENA_MAX = -8
+"""The name of a setting of the C library: how many heaps there are."""
 
 
 class Owner(Protocol):
@@ -190,10 +197,17 @@ class APIServer(Service):
     async def _start(self) -> None:
         for note in self._config.notes:
             self._log.warn("{note}", note=note)
-        await self._instance.start()
+        _prepare_memory()
+        if self._owner is None:
+            self._listener.startService()  # so that health checks are answered while everything is being loaded
+        try:
+            await self._instance.start()
+        finally:
+            gc.freeze()  # before the collector begins: it would look at all that has been loaded
+            gc.enable()
         if self._owner is not None:
             await self._owner.store.ready()
-        self._listener.startService()
+            self._listener.startService()
         self._renewal.startService()  # type: ignore[no-untyped-call]
         if self._reload is not None:
             self._reload.startService()  # type: ignore[no-untyped-call]
@@ -322,6 +336,17 @@ def _make_folder(config: Config) -> None:
         files.make_folder(config.data_dir)
     except ConfigError as error:
         raise ConfigError(*(f"--data-dir: {problem}" for problem in error.problems)) from error
+
+
+def _prepare_memory() -> None:
+    """Get ready for many objects that live long: what threads read and the event loop frees shares one heap.
+
+    The collector rests meanwhile, for what the start makes stays.
+    """
+    with suppress(AttributeError, OSError):  # another C library than the usual one
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
+    gc.collect()
+    gc.disable()
 
 
 def _allow_connections(count: int) -> None:

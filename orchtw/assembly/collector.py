@@ -26,7 +26,7 @@ KEPT: Final = 20_000
 
 
 class Collector(Service):
-    """Sets aside what has lived through three passes, for good, once that is much; `seconds` has how long passes take.
+    """Sets aside, for good, what has lived through three passes, once that is much; `seconds` is how long they take.
 
     Begun when the start is over: all that it has made is set aside as well.
     """
