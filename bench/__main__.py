@@ -117,7 +117,7 @@ def _measure(family: str, options: Options, emit: Emit) -> None:
     else:
         for kinds in [[kind] for kind in options.kinds] or [[]]:
             with running(options.server_flag) as server:
-                bench = Bench(options, server.endpoint, Machine((server.pid,)), emit, types, kinds)
+                bench = Bench(options, server.endpoint, Machine(server.pids), emit, types, kinds)
                 _define(bench, naming)
                 bench.warm_up()
                 FAMILIES[family](bench)

@@ -74,6 +74,12 @@ class Server:
             raise
         self.ready_s = time.monotonic() - began
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process and those that it has started, such as its workers."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return (self.pid, *map(int, children))
+
     def stop(self) -> None:
         """End it: SIGTERM first, and SIGKILL when that does not do."""
         self._process.terminate()

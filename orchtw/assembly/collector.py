@@ -21,9 +21,12 @@ BOUNDS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 THRESHOLDS: Final = (5_000, 2, 2)
 """New objects before a pass over them, and passes before one that looks at the survivors too: at 45,000 at most."""
 
+KEPT: Final = 20_000
+"""As many survivors are looked at again: cycles that lived long, such as those of a removed definition, are few."""
+
 
 class Collector(Service):
-    """Sets aside what has lived through three passes, for good; `seconds` has how long passes take.
+    """Sets aside, for good, what has lived through three passes, once that is much; `seconds` is how long they take.
 
     Begun when the start is over: all that it has made is set aside as well.
     """
@@ -53,5 +56,5 @@ class Collector(Service):
             self._began = time.perf_counter()
             return
         self.seconds.observe(time.perf_counter() - self._began)
-        if info["generation"] == 2:
+        if info["generation"] == 2 and len(gc.get_objects(2)) > KEPT:
             gc.freeze()

@@ -14,6 +14,7 @@ from orchtw.client.interface import Resource
 from orchtw.client.queue_metrics import Queues
 from orchtw.config import Config
 from orchtw.controllers.manager import Manager
+from orchtw.endpoints.metrics import Processes
 from orchtw.endpoints.version import version_of
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
@@ -47,8 +48,8 @@ _BUILD = {
 class Instruments:
     """`registry` has everything that is shown; the other attributes are for those who count.
 
-    `passed_on` are the group versions that other servers serve.
-    `lag` and `collector` are services; who starts the process begins the latter.
+    `passed_on` are the group versions that other servers serve. `lag` and `collector` are services; who starts the
+    process begins the latter. `processes` are all that serve here, if this is not the only one.
     """
 
     def __init__(self, config: Config, resources: Resources) -> None:
@@ -63,6 +64,7 @@ class Instruments:
         self._never_stored = {
             (each.group, each.version, each.plural) for each in resources.enabled if each.storage_version is None
         }
+        self.processes: Processes | None = None
         self.passed_on: Mapping[tuple[str, str], object] = {}
         add = self.registry.add
         self.requests = RequestMetrics(self.registry, self._served)

@@ -6,7 +6,8 @@ guard the edge, do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import overload
 
 import attrs
 from twisted.logger import Logger
@@ -79,6 +80,32 @@ class CachedItem:
 
     def load(self) -> Object:
         return self._target.load(self._entry)
+
+
+class CachedItems(Sequence[CachedItem]):
+    """Cache entries as items, each made when it is asked for."""
+
+    def __init__(self, target: Target, entries: Sequence[Entry]) -> None:
+        self._target = target
+        self._entries = entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[CachedItem]:
+        target = self._target
+        return (CachedItem(target, entry) for entry in self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> CachedItem: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[CachedItem]: ...
+
+    def __getitem__(self, index: int | slice) -> CachedItem | list[CachedItem]:
+        if isinstance(index, slice):
+            return [CachedItem(self._target, entry) for entry in self._entries[index]]
+        return CachedItem(self._target, self._entries[index])
 
 
 class Follow:
@@ -285,7 +312,7 @@ class InProcessClient:
             await wait
         revision = str(self._registry.cacher.revision)
         found = await self._select(target, namespace, labels, fields)
-        return Listing([CachedItem(target, entry) for entry in found], revision)
+        return Listing(CachedItems(target, found), revision)
 
     def watch(self, resource: Resource, since: str, receiver: Receiver) -> Follow:
         follow = Follow(self._asked("WATCH", resource), receiver)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from math import inf
-from typing import Protocol
 
 import attrs
 
@@ -16,60 +15,17 @@ from orchtw.storage.kept import KeptStates
 from orchtw.storage.ordered import NO_ENTRIES, Entries, Ordered
 from orchtw.storage.past import Past
 from orchtw.storage.pins import Pins
-from orchtw.storage.selecting import selected
+from orchtw.storage.resource import DamagedObject, Follower, Noted, StoredResource
+from orchtw.storage.selecting import namespace_of, selected
 from orchtw.watch.dispatcher import Dispatcher
-from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts
+from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, LabelSets, Texts, Unread, unread
 from orchtw.watch.frames import Wire
-from orchtw.watch.log import HISTORY_S, Event, EventLog, Head, Superseded
-from orchtw.watch.recent import Budget
-from orchtw.watch.selection import NAMESPACE, Selection, by_key, by_name
+from orchtw.watch.log import HISTORY_S, EventLog, Head
+from orchtw.watch.room import Room
+from orchtw.watch.selection import Selection, by_key, by_name
 from orchtw.watch.timer_wheel import TimerWheel
 from orchtw.watch.turns import Turns
 from orchtw.watch.watcher import Watcher
-
-
-class StoredResource(Protocol):
-    """What the cache must know of a resource: `registry.stored.Stored` is one.
-
-    Served versions and groups with the same storage are one stored resource.
-    """
-
-    @property
-    def prefix(self) -> str:
-        """The start of its keys, such as "/registry/pods/"."""
-
-    def build(self, key: str, value: bytes, revision: int) -> Entry:
-        """The entry of a value read from the store; `key` is the rest of the store key after `prefix`."""
-
-
-class Noted(Protocol):
-    """What `Op.note` must be for a put of this process: the object, decoded already by the `stored` resource."""
-
-    @property
-    def stored(self) -> object:
-        """Who made it: another one may make another entry of the same value."""
-
-    def entry(self, revision: int) -> Entry:
-        """The entry once the store has committed the object at `revision`."""
-
-
-class Follower(Protocol):
-    """A watch inside the process. Its methods must not raise."""
-
-    def take(self, event: Event) -> None:
-        """Something has happened."""
-
-    def closed(self) -> None:
-        """The resource is gone, and nothing more will happen."""
-
-
-class DamagedObject(InternalError):
-    """500: an object is stored at `revision`, and cannot be read."""
-
-    def __init__(self, store_key: str, revision: int) -> None:
-        shown = InternalError.damaged(store_key)
-        super().__init__(shown.message, shown.details)
-        self.revision = revision
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -81,8 +37,8 @@ class Shared:
     head: Head
     freshness: Freshness
     outdated: Callable[[str], bool] = lambda key: False
-    recent: Budget = attrs.field(factory=Budget)
-    superseded: Superseded = attrs.field(factory=Superseded)
+    unreadable: Callable[[ResourceCache, Entry, Exception], None] = lambda cache, entry, error: None
+    room: Room = attrs.field(factory=Room)
     index_bytes: IndexBytes = attrs.field(factory=IndexBytes)
     texts: Texts = attrs.field(factory=Texts)
     history_s: float = HISTORY_S
@@ -99,8 +55,8 @@ class ResourceCache:
     """
 
     def __init__(self, resource: StoredResource, shared: Shared) -> None:
-        self.log = EventLog(0, history_s=shared.history_s, total=shared.superseded)
-        self.dispatcher = Dispatcher(self.log, shared.head, shared.recent, shared.turns)
+        self.log = EventLog(0, history_s=shared.history_s, total=shared.room.history)
+        self.dispatcher = Dispatcher(self.log, shared.head, shared.room.recent, shared.turns)
         self.pins = Pins(self.log)
         self.kept = KeptStates(self.pins, shared.history_s)
         self.freshness = shared.freshness
@@ -121,6 +77,9 @@ class ResourceCache:
         self._outdated = shared.outdated
         self._label_sets = LabelSets(shared.texts)
         self._followers: tuple[Follower, ...] = ()
+        self.room = shared.room
+        self._unreadable = shared.unreadable
+        self._look = self._glance  # one for all entries
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -141,11 +100,15 @@ class ResourceCache:
         Raises DamagedObject (500) for one that is stored and cannot be read, InternalError (500) for a locked one.
         """
         entry = self._entries.get(key)
-        if entry is None:
-            if key in self.damaged:
-                raise DamagedObject(self._prefix + key, self.damaged[key])
-            if key in self.locked:
-                raise InternalError.unreadable(self._prefix + key, self.locked[key])
+        return entry if type(entry) is Entry and not self.damaged else self._looked_at(key, entry)
+
+    def _looked_at(self, key: str, entry: Entry | None) -> Entry | None:
+        if type(entry) is Unread:
+            entry.look()
+        if key in self.damaged:
+            raise DamagedObject(self._prefix + key, self.damaged[key])
+        if entry is None and key in self.locked:
+            raise InternalError.unreadable(self._prefix + key, self.locked[key])
         return entry
 
     def keys(self) -> Iterator[str]:
@@ -182,7 +145,7 @@ class ResourceCache:
             events = self.log.undoing(revision, self._timers.now)
         except Expired:
             raise Expired.list() from None
-        return Past(self.candidates(selection), events, *_range(_namespace(selection), ""), selection.matches)
+        return Past(self.candidates(selection), events, *_range(namespace_of(selection), ""), selection.matches)
 
     def keep(self, revision: int, selection: Selection, entries: Entries) -> None:
         """Keep the entries at `revision` among which the selected ones are: pages will be asked for."""
@@ -192,7 +155,7 @@ class ResourceCache:
 
     def found(self, revision: int, selection: Selection) -> Entries | None:
         """What has been kept of a revision for such a selection."""
-        return self.kept.find(revision, self._timers.now, selection, *_range(_namespace(selection), ""))
+        return self.kept.find(revision, self._timers.now, selection, *_range(namespace_of(selection), ""))
 
     def select(self, selection: Selection) -> Generator[None, None, Sequence[Entry]]:
         """The selected entries in key order, in steps; one object is looked up, not searched for."""
@@ -249,7 +212,7 @@ class ResourceCache:
         if selection.indexer is by_key or (selection.indexer is by_name and self._is_without_namespaces()):
             entry = self._entries.get(str(selection.term))
             return NO_ENTRIES if entry is None else Entries.run((entry,)), "key"
-        namespace = _namespace(selection)
+        namespace = namespace_of(selection)
         return self.indexes.shortest(selection, self.snapshot(namespace), *_range(namespace, ""))
 
     def _is_without_namespaces(self) -> bool:
@@ -259,9 +222,46 @@ class ResourceCache:
     def load(self, store_key: str, value: bytes, revision: int) -> None:
         """Take in what the store held at the start; `begin` follows."""
         key = store_key[self._prefix_length :]
-        self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
+        if self._resource.is_plain(value):
+            namespace, _, name = key.rpartition("/")
+            namespace = self._texts.share(namespace)
+            self._entries[key] = unread(key, namespace, name, revision, self._look, value)
+            self._note_size(key, len(value))
+        else:
+            self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
+            self._note_size(key, len(entry.raw))
+            self.room.count(entry.forms())
         self.loaded += 1
-        self._note_size(key, entry)
+
+    def _glance(self, entry: Entry, value: bytes) -> Glance:
+        """See `Look`: what is shown of an object that cannot be read is not there for long."""
+        try:
+            labels, fields, raw = self._resource.glance(value, entry.revision)
+        except Exception as error:  # noqa: BLE001 - what `load` would have set aside
+            self.spoilt(entry, error)
+            nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
+            labels, fields, raw = nameplate.labels, nameplate.fields, nameplate.raw
+        self.raw_bytes += len(raw) - len(value)
+        return self._label_sets.share(labels), self._share_fields(fields), raw
+
+    def spoilt(self, entry: Entry, error: Exception) -> DamagedObject:
+        """A loaded object turns out to be none: it is damaged for who asks for it, and soon is on no list."""
+        damaged = DamagedObject(self._prefix + entry.key, entry.revision)
+        if self._entries.get(entry.key) is entry and entry.key not in self.damaged:
+            self.damaged[entry.key] = entry.revision
+            self._unreadable(self, entry, error)
+        return damaged
+
+    def retire(self, entry: Entry, now: float) -> bool:
+        """Set an object aside that was `spoilt`; returns whether that concerns a watch, which is shown its names."""
+        if self._entries.get(entry.key) is not entry:
+            return False
+        nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
+        self.raw_bytes += len(nameplate.raw) - len(entry.raw)
+        self.room.count(entry.forms(), -1)
+        entry.raw, entry.json, entry.other = nameplate.raw, nameplate.json, None
+        self.room.count(entry.forms())
+        return self._removed(entry.key, entry, self._head.revision, now)
 
     def set_aside(self, store_key: str, revision: int, now: float = 0.0, locked: str = "") -> bool:
         """Set an object aside that cannot be read at `revision`; returns whether that may concern a watch.
@@ -292,14 +292,15 @@ class ResourceCache:
             self._not_aside(key)
             return old is not None and self._removed(key, old, change.revision, now)
         new = self._adopt(self._new_entry(change, key), old)
-        if old is None:
+        if old is None or self.damaged:
             self._not_aside(key)
         self._ordered.put(new)
         self._entries[new.key] = new
         self.indexes.change(old, new)
-        self._note_size(new.key, new)
+        self._note_size(new.key, len(new.raw))
+        self.room.count(new.forms())
         if old is not None:
-            self.raw_bytes -= len(old.raw)
+            self._gone(old)
         return self._happened(change.revision, key, old, new, now)
 
     def trim(self, now: float) -> None:
@@ -317,11 +318,28 @@ class ResourceCache:
         del self._entries[key]
         self.indexes.change(old, None)
         self.large.discard(key)
-        self.raw_bytes -= len(old.raw)
+        self._gone(old)
         return self._happened(revision, key, old, None, now)
 
-    def _note_size(self, key: str, entry: Entry) -> None:
-        size = len(entry.raw)
+    def _gone(self, old: Entry) -> None:
+        """What an entry held is the log's from now on."""
+        self.raw_bytes -= len(old.raw)
+        self.room.count(old.forms(), -1)
+
+    def made(self, entry: Entry, plain: int, packed: int, other: int) -> None:
+        """Forms of an entry have been made, which it keeps; the log counts those of its entries when it gets them."""
+        if self._entries.get(entry.key) is entry:
+            self.room.count((plain, packed, other))
+
+    def spare(self, entry: Entry, *, drop: bool) -> None:
+        """Hold less of an entry that is still there (see `StoredResource.spare`)."""
+        if self._entries.get(entry.key) is not entry:
+            return
+        self.room.count(entry.forms(), -1)
+        self._resource.spare(entry, drop=drop)
+        self.room.count(entry.forms())
+
+    def _note_size(self, key: str, size: int) -> None:
         self.raw_bytes += size
         if size > LARGE_BYTES:
             self.large.add(key)
@@ -368,17 +386,13 @@ class ResourceCache:
         """Share what entries have in common: 10,000 pods have few namespaces, nodes and label sets."""
         if old is not None:
             entry.key, entry.name = old.key, old.name
-        share = self._texts.share
-        entry.namespace = share(entry.namespace)
+        entry.namespace = self._texts.share(entry.namespace)
         entry.labels = self._label_sets.share(entry.labels)
-        entry.fields = tuple(map(share, entry.fields))
+        entry.fields = self._share_fields(entry.fields)
         return entry
 
-
-def _namespace(selection: Selection) -> str:
-    """The namespace that everything selected is in; "": it may be in any."""
-    terms = () if selection.namespace or selection.fields is None else selection.fields.terms
-    return next((value for name, equal, value in terms if equal and name == NAMESPACE), selection.namespace)
+    def _share_fields(self, fields: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(self._texts.share, fields)) if fields else fields
 
 
 def _range(namespace: str, start: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Final
 from orchtw.storage.indexes import Indexes
 from orchtw.storage.ordered import Entries
 from orchtw.watch.entry import Entry
-from orchtw.watch.selection import Selection
+from orchtw.watch.selection import NAMESPACE, Selection
 
 STRIDE: Final = 64  # entries tested between two looks at the clock
 
@@ -37,3 +37,9 @@ def selected(entries: Entries, selection: Selection, indexes: Indexes, limit: in
         return found, seen
     finally:
         indexes.looked(selection, seen, len(found))
+
+
+def namespace_of(selection: Selection) -> str:
+    """The namespace that everything selected is in; "": it may be in any."""
+    terms = () if selection.namespace or selection.fields is None else selection.fields.terms
+    return next((value for name, equal, value in terms if equal and name == NAMESPACE), selection.namespace)

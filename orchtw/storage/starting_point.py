@@ -7,9 +7,6 @@ from typing import Final
 from orchtw.errors import Expired
 from orchtw.storage.interface import Store
 
-RECENT: Final = 10_000
-"""So far a server looks back when it starts: some hundred milliseconds' work, and hours of a quiet cluster."""
-
 FEWEST: Final = 10
 
 
@@ -18,9 +15,10 @@ async def starting_point(store: Store, key: str) -> int:
 
     `key` is any valid one. Raises what the store raises.
     """
-    if not store.shared:
+    back = store.looks_back
+    if not back:
         return 0
-    now, back = await store.revision(), RECENT
+    now = await store.revision()
     while back >= FEWEST:
         revision = max(1, now - back)
         try:

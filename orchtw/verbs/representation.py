@@ -228,7 +228,7 @@ class Representations:
     async def _json_list(self, target: Target, held: Held, meta: Object, accept: Negotiated) -> Response:
         """A list of the objects' JSON; where much of that must be made first, it is made as the client takes it."""
         has_large = await self._encode_listed(target, held, accept)
-        form = JsonForm(target.json_tail, target.codec.item_prefix)
+        form = JsonForm(target.listed_json, target.codec.item_prefix)
         head = orjson.dumps(_list_head(target, meta))[:-1] + b',"items":['
         items = await in_some_turns(self._turns, items_of(held, form), MEASURING_SLICES)
         if items is None and not has_large:

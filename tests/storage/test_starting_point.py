@@ -9,18 +9,19 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Expired
 from orchtw.storage.interface import Store
-from orchtw.storage.starting_point import RECENT, starting_point
+from orchtw.storage.starting_point import starting_point
 
+RECENT = 10_000
 KEY = "/registry/namespaces/default"
 
 
 class StartingPointTests(SynchronousTestCase):
     """A store at a revision whose history goes back to some other."""
 
-    def start(self, now: int, kept: int, *, shared: bool = True) -> tuple[int, int]:
+    def start(self, now: int, kept: int, looks_back: int = RECENT) -> tuple[int, int]:
         """Where a server starts, and how many questions that took."""
         store = mock.create_autospec(Store, instance=True)
-        store.shared = shared
+        store.looks_back = looks_back
         store.revision = mock.AsyncMock(return_value=now)
         store.get = mock.AsyncMock(
             side_effect=lambda key, revision: _expired(revision, kept) if revision < kept else None
@@ -29,11 +30,11 @@ class StartingPointTests(SynchronousTestCase):
         return found, store.get.await_count
 
     def test_own_store(self) -> None:
-        """On a store that nobody shares nothing happened before the start: the latest state (READ-28)."""
-        self.assertEqual(self.start(50_000, 1, shared=False), (0, 0))
+        """A store that does not ask for it gives the latest state (READ-28)."""
+        self.assertEqual(self.start(50_000, 1, 0), (0, 0))
 
     def test_whole_history(self) -> None:
-        """The state of RECENT revisions ago, or the first one of a young store (READ-28)."""
+        """The state of so many revisions ago, or the first one of a young store (READ-28)."""
         self.assertEqual(self.start(50_000, 1), (50_000 - RECENT, 1))
         self.assertEqual(self.start(300, 1), (1, 1))
 
