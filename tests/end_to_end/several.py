@@ -24,7 +24,7 @@ from orchtw.testing.process import ServerProcess
 from tests.end_to_end import case
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Client, tls_context
-from tests.storage.etcd.cluster import shared_cluster
+from tests.storage.etcd.cluster import FLAGS as CLUSTER_FLAGS
 
 FLAGS = (
     "--etcd-prefix=/several",
@@ -39,6 +39,7 @@ FLAGS = (
 PATIENCE_S = 30.0
 
 _pair: list[ServerProcess] = []
+_clusters: list[EtcdCluster] = []
 _names = count(1)
 
 
@@ -83,8 +84,10 @@ async def all_of(*works: Any) -> list[Any]:
 
 async def shared_pair(parent: str) -> tuple[EtcdCluster, list[ServerProcess]]:
     """The cluster, and the two servers on it; `parent` is for their data if they are yet to be started."""
-    cluster = await shared_cluster()
     if not _pair:
+        cluster = EtcdCluster(Path(parent) / "etcd", *CLUSTER_FLAGS)
+        _clusters.append(cluster)  # of their own: others count the revisions of theirs
+        await cluster.start(reactor)
         folders = make_folders(parent, ("a", "b"))
         servers = f"--etcd-servers={','.join(cluster.endpoints)}"
         sealed = f"--encryption-provider-config={sealing_file(folders[0].parent)}"
@@ -94,7 +97,7 @@ async def shared_pair(parent: str) -> tuple[EtcdCluster, list[ServerProcess]]:
             case._shared[("several", str(folder))] = server
             _pair.append(server)
     await all_of(*(server.start() for server in _pair if not server.running))
-    return cluster, _pair
+    return _clusters[0], _pair
 
 
 class PairCase(TestCase):
