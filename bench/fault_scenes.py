@@ -121,7 +121,7 @@ class Scenes:
         raise AssertionError("the members do not fill up")
 
     def _make_room(self, revision: int) -> None:
-        self._control("compact", str(revision))
+        self._control("compact", "--physical=true", str(revision))
         self._control("defrag")
         self._control("alarm", "disarm")
 
