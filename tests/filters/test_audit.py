@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import orjson
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -157,6 +157,62 @@ class AuditStageTests(SynchronousTestCase):
             },
         )
         self.assertEqual((self.counts.events, self.counts.levels), (2, [0, 1, 0, 0]))
+
+    def test_at_once(self) -> None:
+        """Both events of a read that waits for nothing are written together, and are as they would be one by one
+        (AUDIT-22).
+        """
+
+        async def handler(request: Request) -> Response:
+            request.decision = Decision(True, "because")
+            request.user = AMY if request.query else BOB
+            self.now_s += 0.25
+            return Response(code=200, body=b"{}")
+
+        agent = {"user-agent": 'x"\xe4', "x-forwarded-for": "10.1.1.1"}
+        cases: tuple[dict[str, Any], ...] = (
+            {"query": "a=b", "headers": agent},
+            {"path": "/api/v1/nodes"},
+            {"path": "/version", "method": "HEAD"},
+            {"path": "/apis/apps/v1/namespaces/n/deployments/%22d/status"},
+            {"outcome": {"omit_stages": frozenset({"RequestReceived"})}},
+            {"outcome": {"omit_stages": frozenset({"ResponseComplete"})}},
+        )
+        for case in cases:
+            found = []
+            for prompt in (True, False):
+                self.now_s, self.sink = START_S, Kept(True if prompt else succeed(True))
+                self.successResultOf(self.serve(handler, **case))
+                found.append([event.json for event in self.sink.events])
+                self.assertEqual(self.counts.events, len(self.sink.events))
+                self.counts.events = 0
+                if prompt:
+                    self.assertEqual(len(self.sink.batches), 1)
+            self.assertEqual(found[0], found[1])
+
+    def test_not_at_once(self) -> None:
+        """A read that waits, is refused, or comes over time is noted before anything else happens."""
+        waiting: Deferred[None] = Deferred()
+
+        async def waits(request: Request) -> Response:
+            request.annotations["a"] = "b"
+            await waiting
+            return Response(code=200, body=b"{}")
+
+        served = self.serve(waits)
+        self.assertEqual((self.stages, self.sink.shown[0].get("annotations")), (["RequestReceived"], None))
+        waiting.callback(None)
+        self.assertEqual(self.successResultOf(served).code, 200)
+        self.assertEqual(self.stages, ["RequestReceived", "ResponseComplete"])
+        self.assertEqual(self.last["annotations"], {"a": "b"})
+
+        async def refuses(request: Request) -> Response:
+            raise NotFound("no")
+
+        self.failureResultOf(self.serve(refuses), NotFound)
+        self.assertEqual((len(self.sink.batches), self.last["responseStatus"]["code"]), (4, 404))
+        self.assertEqual(self.successResultOf(self.serve(_answers(b"{}"), method="POST")).code, 200)
+        self.assertEqual(self.sink.batches, [1] * 6)
 
     def test_detailed_annotations(self) -> None:
         """What shows a part of the object is annotated from level Request on (reference AUDIT-3)."""
