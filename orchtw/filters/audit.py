@@ -11,11 +11,11 @@ from orchtw.audit.auditor import Auditor, Record
 from orchtw.audit.bodies import Copied, whole_body
 from orchtw.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, Outcome
 from orchtw.audit.senders import attempts
-from orchtw.errors import BadRequest, StatusError, Timeout, Unauthorized
+from orchtw.errors import BadRequest, StatusError, Timeout, TooManyRequests, Unauthorized
 from orchtw.filters.chain import Proceed
 from orchtw.filters.first_step import READS, Resumed
 from orchtw.filters.request_log import LONGEST
-from orchtw.request import Ending, Request, Response
+from orchtw.request import Ending, Request, Response, is_short
 from orchtw.rules.causes import go_quote
 from orchtw.rules.long_running import long_running
 from orchtw.rules.request_info import parse
@@ -140,6 +140,9 @@ class AuditStage:
         if response.stream is not None or response.parts is not None or response.upgrade is not None:
             await self._begun(request, record, response)
             return response
+        if request.method in READS and not (is_short(response) or _runs_long(request)):
+            await self._long(record, response)
+            return response
         body = response.body
         record.answered(response.code, body if isinstance(body, bytes) else None, response.content_type)
         if record.wants_answer or request.method == "PATCH" or _runs_long(request):
@@ -169,6 +172,19 @@ class AuditStage:
         if record.wants_answer and not _runs_long(request):
             await record.take_body(whole_body(response), response.content_type)
         await self._ended(request, record)
+
+    async def _long(self, record: Record, response: Response) -> None:
+        """A long answer to a read, in whose place there may be a refusal: what came of it is known when it ends."""
+        record.answered(response.code)
+        if record.wants_answer:
+            await record.take_body(whole_body(response), response.content_type)
+
+        def end(ending: Ending) -> None:
+            if ending is Ending.NO_ROOM:
+                record.refused(TooManyRequests.no_room())
+            self._auditor.finish(_complete(record, None, ""))
+
+        response.on_end(end)
 
     async def _begun(self, request: Request, record: Record, response: Response) -> None:
         """An answer that comes over time: it is complete when it ends."""
@@ -214,8 +230,7 @@ async def _raised(problem: Exception) -> Response:
 def _is_simple(request: Request, response: Response) -> bool:
     """Whether an answer to a read is known as a whole, and its events hold nothing that they mostly do not."""
     return (
-        response.stream is None
-        and response.parts is None
+        is_short(response)
         and response.upgrade is None
         and not request.annotations
         and not request.detailed_annotations

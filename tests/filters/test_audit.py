@@ -20,7 +20,7 @@ from orchtw.filters.audit import AuditStage, RefusedRequests
 from orchtw.filters.chain import Placed, Proceed, line
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
-from orchtw.request import Ending, Peer, Request, Response, UserInfo
+from orchtw.request import SHORT_BYTES, Ending, Peer, Request, Response, UserInfo
 from orchtw.rules.request_info import parse
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.yaml_codec import encode_yaml
@@ -414,7 +414,8 @@ class AuditStageTests(SynchronousTestCase):
             (b"", "", False, None),
         ):
             outcome = {"omit_managed_fields": omits}
-            self.successResultOf(self.serve(_answers(body, content_type), level=REQUEST_RESPONSE, outcome=outcome))
+            answer = self.serve(_answers(body, content_type), level=REQUEST_RESPONSE, outcome=outcome)
+            self.successResultOf(answer).end(Ending.COMPLETE)
             self.assertEqual(self.last.get("responseObject"), expected, body)
             self.assertNotIn(b"\n", self.sink.events[-1].json)
         self.successResultOf(self.serve(_answers(plain, kind), level=REQUEST))
@@ -446,6 +447,22 @@ class AuditStageTests(SynchronousTestCase):
             self.assertEqual((self.stages[-1], self.last.get("responseObject")), ("ResponseComplete", expected))
             truncated = self.last.get("annotations", {}).get("audit.orch.io/truncated")
             self.assertEqual(truncated, None if expected else "true")
+
+    def test_no_room(self) -> None:
+        """The last event of a long answer says what was sent in the end: there may be no room for it (AUDIT-21)."""
+        body = b'{"kind":"ConfigMap","data":{"x":"%b"}}' % (b"y" * SHORT_BYTES)
+        for level, pieces in ((METADATA, [body]), (REQUEST_RESPONSE, body)):
+            answer = self.successResultOf(self.serve(_answers(pieces, "application/json"), level=level))
+            self.assertEqual(self.stages[-1], "RequestReceived")
+            answer.end(Ending.NO_ROOM)
+            status = self.last["responseStatus"]
+            self.assertEqual((self.last["stage"], status["code"], status["reason"]),
+                             ("ResponseComplete", 429, "TooManyRequests"))
+            self.assertEqual(self.last.get("responseObject", {}).get("code", 429), 429)
+            answer = self.successResultOf(self.serve(_answers(pieces, "application/json"), level=level))
+            answer.end(Ending.COMPLETE)
+            self.assertEqual(self.last["responseStatus"]["code"], 200)
+            self.assertEqual("responseObject" in self.last, level == REQUEST_RESPONSE)
 
     def test_deleted(self) -> None:
         """What a deletion's Status says is in the event, at every level."""
