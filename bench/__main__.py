@@ -29,10 +29,12 @@ from bench.objects import apply, create, get
 from bench.operations import operations
 from bench.options import Options, parse
 from bench.overload import overload
+from bench.scale import scale
 from bench.server import running
 from bench.session import Bench, Emit, MediaTypes
 from bench.soak import soak
 from bench.startup import startup
+from bench.tails import tails
 from bench.webhooks import webhooks
 from orchtw.naming import Naming
 
@@ -48,6 +50,7 @@ FAMILIES: Mapping[str, Callable[[Bench], None]] = {
     "holdup-custom": holdup_custom,
     "overload": overload,
     "soak": soak,
+    "tails": tails,
     "endurance": endurance,
     "authorization": authorization,
     "webhooks": webhooks,
@@ -61,6 +64,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
+    "scale": scale,
     "operations": operations,
 }
 """Scenarios that start servers themselves."""
@@ -111,7 +115,7 @@ def _measure(family: str, options: Options, emit: Emit) -> None:
     else:
         for kinds in [[kind] for kind in options.kinds] or [[]]:
             with running(options.server_flag) as server:
-                bench = Bench(options, server.endpoint, Machine((server.pid,)), emit, types, kinds)
+                bench = Bench(options, server.endpoint, Machine(server.pids), emit, types, kinds)
                 _define(bench, naming)
                 bench.warm_up()
                 FAMILIES[family](bench)

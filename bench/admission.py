@@ -20,6 +20,7 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 STEP: Final = "apiserver_admission_step_admission_duration_seconds"
 PLUGIN: Final = "apiserver_admission_controller_admission_duration_seconds"
 PARTS: Final = 10
+LEAST: Final = 10  # writes in a part
 _SAMPLE: Final = re.compile(r"(\w+)_(sum|count)\{(.*)\} (\S+)")
 _LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
 _LABELS: Final = {"pod-security.{}/enforce": "baseline", "pod-security.{}/warn": "restricted"}
@@ -67,15 +68,19 @@ def _writes(bench: Bench, collection: str, subject: Subject) -> Iterator[tuple[s
 def _measure(bench: Bench, scenario: str, operation: str, make: Make) -> None:
     """Send `--n-create` of the requests over one connection; the line has means, in microseconds a write.
 
-    They are those of the best of ten parts: whatever else runs on the machine only ever adds to a time.
+    They are those of the best of ten parts, or fewer, where each would have fewer than ten writes: whatever else runs
+    on the machine only ever adds to a time.
     """
     bench.machine.await_quiet(bench.options.quiet)
-    count = max(1, bench.options.n_create // PARTS)
+    rounds = min(PARTS, max(1, bench.options.n_create // LEAST))
+    count = bench.options.n_create // rounds
     loop, parts, ops, errors, first_error = ClosedLoop(bench.endpoint, 1), [], 0, 0, ""
-    for part in range(PARTS):
-        before = _series(bench)
+    after = _series(bench)
+    for part in range(rounds):
+        before = after
         result = loop.run(partial(_numbered, make, part * count), count=count)
-        parts.append(_taken(operation, before, _series(bench)))
+        after = _series(bench)
+        parts.append(_taken(operation, before, after))
         ops, errors = ops + len(result.latencies_ns), errors + result.errors
         first_error = first_error or result.first_error
     loop.close()

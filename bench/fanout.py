@@ -29,9 +29,9 @@ class WatchGroup:
         self._processes = [WatchProcess() for _ in range(processes)]
         bench.machine.helpers = [process.pid for process in self._processes]
 
-    def open(self, path: str, form: str, count: int) -> tuple[int, str]:
+    def open(self, path: str, form: str, count: int, *, query: str = "") -> tuple[int, str]:
         """Open `count` watches from the collection's present revision; how many failed, and why the first."""
-        watch = f"{path}?watch=true&timeoutSeconds=3600&resourceVersion={revision_of(self._bench, path)}"
+        watch = f"{path}?watch=true&timeoutSeconds=3600&resourceVersion={revision_of(self._bench, path)}{query}"
         accept = self._bench.types.of(form) + (";stream=watch" if form == "pb" else "")
         for i, process in enumerate(self._processes):
             share = len(range(i, count, len(self._processes)))

@@ -6,6 +6,7 @@ import gzip
 import select
 import socket
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from ipaddress import ip_address
@@ -163,7 +164,16 @@ class Connection:
             answer = self.receive()
             if answer is not None:
                 return answer
-            self._wait(select.POLLIN)
+            self.wait_readable()
+
+    @property
+    def pieces(self) -> Sequence[bytes]:
+        """What has come of the body of the answer that is not complete."""
+        return self._answer.pieces
+
+    def wait_readable(self) -> None:
+        """Wait until there is something to `receive`; BenchError when nothing comes for a minute."""
+        self._wait(select.POLLIN)
 
     def _wait(self, events: int) -> None:
         poll = select.poll()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,6 +86,15 @@ def cpu_s(pid: int) -> float:
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) * _TICK_S
+
+
+def running_s(pid: int) -> float:
+    """As `cpu_s`, of the threads that there are now, and finer; 0 where the kernel does not count that."""
+    total = 0
+    for tasks in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError):
+            total += int(tasks.read_text().split()[0])
+    return total / 1e9
 
 
 def rss_mib(pid: int) -> float:

@@ -17,10 +17,11 @@ ON_DEMAND = (
         "endurance",
         "handshake",
     ),
-    *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "soak", "webhooks"),
+    *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "scale", "soak", "tails", "webhooks"),
 )
 FORMATS = ("json", "pb")
 KINDS = ("configmaps", "pods", "widgets")
+SCALE_LIMIT_S = 4 * 3600
 MAX_KIB = 12  # a request stays within one TLS record
 
 QUICK = {
@@ -38,12 +39,18 @@ QUICK = {
     "definitions": 20,
     "handshakes": 50,
     "soak_requests": 4000,
+    "tails_seconds": 1.0,
+    "tails_rate": 50,
+    "tails_watchers": 50,
     "endurance_seconds": 3,
     "endurance_watchers": 40,
     "endurance_collections": 4,
     "greedy": 100,
     "starts": 1,
     "repeats": 1,
+    "scale_pods": (100, 200),
+    "scale_configmaps": (200,),
+    "scale_times": 2,
 }
 
 
@@ -71,6 +78,10 @@ class Options(argparse.Namespace):
     definitions: int
     handshakes: int
     soak_requests: int
+    tails_conc: tuple[int, ...]
+    tails_seconds: float
+    tails_rate: int
+    tails_watchers: int
     endurance_seconds: int
     endurance_watchers: int
     endurance_collections: int
@@ -78,6 +89,10 @@ class Options(argparse.Namespace):
     starts: int
     cases: tuple[str, ...]
     repeats: int
+    scale: bool
+    scale_pods: tuple[int, ...]
+    scale_configmaps: tuple[int, ...]
+    scale_times: int
     quick: bool
     quiet: float
     label: str
@@ -95,6 +110,8 @@ def parse(arguments: Sequence[str] | None = None) -> Options:
     parser = _parser()
     if parser.parse_known_args(arguments)[0].quick:
         parser.set_defaults(**QUICK)
+    if parser.parse_known_args(arguments)[0].scale:
+        parser.set_defaults(scenarios=("scale",), time_limit=SCALE_LIMIT_S)
     return parser.parse_args(arguments, Options())
 
 
@@ -142,6 +159,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--definitions", type=_positive, default=500, help="how many the scenario definitions creates")
     add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
+    add("--tails-conc", type=_numbers, default=(1, 64), help="connections of the closed loops of tails")
+    add("--tails-seconds", type=_seconds, default=60.0, help="time of the paced writes of tails")
+    add("--tails-rate", type=_positive, default=500, help="paced writes a second of tails")
+    add("--tails-watchers", type=_positive, default=1000, help="watchers beside the paced writes of tails")
     add("--endurance-seconds", type=_positive, default=3600, help="how long the scenario endurance lasts")
     add("--endurance-watchers", type=_positive, default=1000, help="its watchers, in all")
     add("--endurance-collections", type=_positive, default=20, help="collections that they are spread over")
@@ -149,6 +170,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")
     add("--repeats", type=_positive, default=3, help="times that each case of holdup is sent; the line has the best")
+    add("--scale", action="store_true", help="cost against size: the same as --scenarios scale, with time enough")
+    add("--scale-pods", type=_sizes, default=(1000, 10_000, 100_000), help="numbers of Pods; 0: none")
+    add("--scale-configmaps", type=_sizes, default=(10_000, 100_000), help="numbers of ConfigMaps; 0: none")
+    add("--scale-times", type=_positive, default=15, help="times that each question is put; a line has the median")
     add(
         "--quiet",
         type=float,
@@ -193,6 +218,10 @@ def _kib(text: str) -> int:
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(_positive(each) for each in text.split(","))
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return () if text == "0" else _numbers(text)
 
 
 class _words:

@@ -16,7 +16,7 @@ from bench.http1 import JSON, BenchError
 from bench.session import Bench
 
 WORKERS = 8
-ROUND = 1000  # requests between two looks at the clock of the time limit, and at the memory
+ROUND = 1000  # at most: requests between two looks at the clock of the time limit, and at the memory
 UPDATED_AFTER = 20  # requests from an object's creation to its update: all of those in between have been answered
 DELETED_AFTER = 100
 TEXT_BYTES = (50, 200, 1000, 4000, 9000)  # of an object's data: a request stays within one TLS record
@@ -90,10 +90,11 @@ def soak(bench: Bench) -> None:
     mix = Mix(bench, bench.namespace())
     loop = ClosedLoop(bench.endpoint, WORKERS)
     total, sent, quarter = bench.options.soak_requests, 0, 1
+    each = max(1, min(ROUND, total // 4))
     at_half = 0.0
     try:
         while sent < total:
-            count = min(ROUND, total - sent)
+            count = min(each, total - sent)
             result = loop.run(mix.make, first=sent, count=count)
             binary = loop.run(mix.lists, accept=bench.types.protobuf, first=sent, count=PROTOBUF_LISTS)
             if problem := result.first_error or binary.first_error:

@@ -330,11 +330,7 @@ class Response:
     def end(self, ending: Ending) -> None:
         """Tell the listeners; only the first call does. A listener that fails is logged, the others are told."""
         listeners, self.listeners = self.listeners, None
-        for tell in listeners or ():
-            try:
-                tell(ending)
-            except Exception:
-                _log.failure("a listener of an answer's end failed")
+        tell(listeners or (), ending)
 
     def drop(self, ending: Ending) -> None:
         """Let go of an answer that will not be sent: its stream, if it has one, is told, and so are the listeners."""
@@ -350,6 +346,15 @@ def is_short(response: Response) -> bool:
     """Whether an answer will be sent as it is: complete, and not so long that there may be no room for it."""
     size = len(response.body) if type(response.body) is bytes else response.length
     return size is not None and size <= SHORT_BYTES and response.stream is None and response.parts is None
+
+
+def tell(listeners: Iterable[Callable[[Ending], None]], ending: Ending) -> None:
+    """Tell the listeners of an answer, which nobody else tells; one that fails is logged, the others are told."""
+    for listener in listeners:
+        try:
+            listener(ending)
+        except Exception:
+            _log.failure("a listener of an answer's end failed")
 
 
 def utf8_text(header: str, errors: str = "replace") -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import resource
 import socket
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
@@ -34,13 +36,27 @@ from orchtw.serving.ticket_renewal import TicketRenewal
 from orchtw.serving.tls_context import ServingTLS, TLSOptions
 from orchtw.start import begin
 from orchtw.storage.interface import Store
+from orchtw.storage.remote.client import RemoteStore
 from orchtw.verbosity import Verbosity
+from orchtw.workers.exchange import Exchange
+from orchtw.workers.supervisor import Workers
 
 SPARE_FILES = 256 + 4 * MOST
 """Open files beside clients' connections: the store, logs, connections to backends, webhooks and other servers."""
 
 SWITCH_S = 0.001
 """How long a thread that computes keeps the reactor waiting for the interpreter; Python's own choice is 5 ms."""
+
+
+M_ARENA_MAX = -8
+"""The name of a setting of the C library: how many heaps there are."""
+
+
+class Owner(Protocol):
+    """The process that owns the store, as a worker sees it."""
+
+    store: RemoteStore
+    exchange: Exchange
 
 
 def make_service(config: Config, verbosity: Verbosity) -> APIServer:
@@ -55,19 +71,33 @@ def make_service(config: Config, verbosity: Verbosity) -> APIServer:
     sys.setswitchinterval(SWITCH_S)
     naming = Naming.of(config.vocabulary)
     _allow_connections(config.max_connections)
-    bound = bind(config.bind_address, config.secure_port, shared=config.permit_port_sharing)
+    workers = Workers(config, verbosity, reactor) if config.workers > 1 else None
+    shared = config.permit_port_sharing or workers is not None
+    bound = bind(config.bind_address, config.secure_port, shared=shared)
     try:
         _make_folder(config)
-        store = claim_store(config, naming, reactor)
+        store = claim_store(config, naming, reactor, over=workers.over if workers is not None else None)
         try:
             pki = first_start.prepare(config, naming, bound.getsockname()[1], datetime.now(UTC))
-            return APIServer(config, naming, store, pki, bound, reactor, verbosity)
+            return APIServer(config, naming, store, pki, bound, reactor, verbosity, workers=workers)
         except BaseException:
             store.release()
             raise
     except BaseException:
         bound.close()
         raise
+
+
+def make_worker(config: Config, verbosity: Verbosity, owner: Owner) -> APIServer:
+    """The same for a process that works on the store of another one, which has made all files. Raises ConfigError."""
+    from twisted.internet import reactor
+
+    sys.setswitchinterval(SWITCH_S)
+    naming = Naming.of(config.vocabulary)
+    bound = bind(config.bind_address, config.secure_port, shared=True, listening=False)
+    store = claim_store(config, naming, reactor, remote=owner.store)
+    pki = first_start.prepare(config, naming, config.secure_port, datetime.now(UTC))
+    return APIServer(config, naming, store, pki, bound, reactor, verbosity, owner=owner)
 
 
 class APIServer(Service):
@@ -87,13 +117,19 @@ class APIServer(Service):
         bound: socket.socket,
         reactor: Any,
         verbosity: Verbosity,
+        *,
+        workers: Workers | None = None,
+        owner: Owner | None = None,
     ) -> None:
         self._config = config
+        self._workers = workers
+        self._owner = owner
         self._pki = pki
         self._reactor = reactor
         port = bound.getsockname()[1]
         self._address = host_and_port(config.public_address, port)
         self._instance = self._made_instance(naming, store, port, verbosity)
+        self._know_others()
         self._tls = ServingTLS(self._tls_options())
         self._renewal = TicketRenewal(self._tls, reactor)
         self._reload = self._certificate_reload()
@@ -119,6 +155,13 @@ class APIServer(Service):
             signing=ClusterSigning(config, pki.own_signing),
             verbosity=verbosity,
         )
+
+    def _know_others(self) -> None:
+        """Show the metrics of all processes, if there are several."""
+        other = self._owner or self._workers
+        if other is not None:
+            other.exchange.registry = self._instance.instruments.registry
+            self._instance.instruments.processes = other.exchange
 
     def _made_listener(self, bound: socket.socket) -> Listener:
         config, instance = self._config, self._instance
@@ -154,18 +197,34 @@ class APIServer(Service):
     async def _start(self) -> None:
         for note in self._config.notes:
             self._log.warn("{note}", note=note)
-        await self._instance.start()
-        self._listener.startService()
+        _prepare_memory()
+        if self._owner is None:
+            self._listener.startService()  # so that health checks are answered while everything is being loaded
+        try:
+            await self._instance.start()
+        finally:
+            gc.freeze()  # before the collector begins: it would look at all that has been loaded
+            gc.enable()
+        if self._owner is not None:
+            await self._owner.store.ready()
+            self._listener.startService()
         self._renewal.startService()  # type: ignore[no-untyped-call]
         if self._reload is not None:
             self._reload.startService()  # type: ignore[no-untyped-call]
-        _settle_memory()
+        self._instance.instruments.collector.startService()
+        if self._owner is not None:
+            self._log.info("worker {number} serves", number=self._config.worker)
+            return
+        if self._workers is not None:
+            await self._workers.start(self._listener.port)
         print(f"https://{self._address} {_shown(self._pki.kubeconfig)}", file=sys.__stdout__, flush=True)
         self._say_ready()
 
     def reload(self) -> None:
         """Read again what can be (SIGHUP): tokens, certificates, authorities of clients."""
         self._instance.reloads.run()
+        if self._workers is not None:
+            self._workers.reload()
 
     def _say_ready(self) -> None:
         config, resources = self._config, self._instance.resources
@@ -185,6 +244,8 @@ class APIServer(Service):
     async def _stop(self) -> None:
         delay_s = self._config.shutdown_delay_duration_s
         self._instance.begin_shutdown()
+        if self._workers is not None:
+            self._workers.begin_end()
         self._log.info("shutdown: /readyz fails; serving on for {delay_s} s", delay_s=delay_s)
         for timer in (self._renewal, self._reload):
             if timer is not None and timer.running:
@@ -195,8 +256,11 @@ class APIServer(Service):
         await self._finish_requests()
         await self._instance.end_watches()
         await self._listener.stopService()
+        if self._workers is not None:
+            await self._workers.ended()
         self._log.info("shutdown: watches have ended; closing the store")
         await self._instance.stop()
+        self._instance.instruments.collector.stopService()
         self._log.info("shutdown: complete")
 
     async def _finish_requests(self) -> None:
@@ -274,14 +338,15 @@ def _make_folder(config: Config) -> None:
         raise ConfigError(*(f"--data-dir: {problem}" for problem in error.problems)) from error
 
 
-def _settle_memory() -> None:
-    """Take what lives as long as the process out of the collector's sight, and let it look less often.
+def _prepare_memory() -> None:
+    """Get ready for many objects that live long: what threads read and the event loop frees shares one heap.
 
-    Requests leave no reference cycles, so each pass over a large cache would find nothing.
+    The collector rests meanwhile, for what the start makes stays.
     """
+    with suppress(AttributeError, OSError):  # another C library than the usual one
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
     gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.disable()
 
 
 def _allow_connections(count: int) -> None:

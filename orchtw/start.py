@@ -35,13 +35,14 @@ _log = Logger()
 class LogSettings:
     """Where the log goes and how: `file` is its path, `-` standard output, empty standard error.
 
-    `on_errors` says that it shares standard error with the lines of a failed start.
+    `on_errors` says that it shares standard error with the lines of a failed start; `out` is what it is written to.
     """
 
     file: str = ""
     line: Line = text_line
     verbosity: Verbosity = attrs.field(factory=Verbosity)
     on_errors: bool = False
+    out: Any = None
 
 
 log_settings = LogSettings()
@@ -57,7 +58,16 @@ def log_as_set() -> ILogObserver:
     elif settings.file != "-":
         out = LogFile.fromFullPath(settings.file)  # type: ignore[no-untyped-call]
         signal.signal(signal.SIGUSR1, lambda *_: _rotate(out))
+    settings.out = out
     return observer(out, settings.line, settings.verbosity)
+
+
+def relay_log(lines: str) -> None:
+    """Write lines that another process has logged where this one's go."""
+    out = log_settings.out or sys.__stderr__
+    if out is not None:
+        out.write(lines)
+        out.flush()
 
 
 def _rotate(file: LogFile) -> None:

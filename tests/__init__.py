@@ -5,5 +5,11 @@ the whole server first, which takes it half a second: theirs does not forbid the
 """
 
 import os
+from functools import cache
+
+from orchtw.schema.codec import generated
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A server compiles the functions of its codecs once; the tests make hundreds of codecs from the same sources.
+generated.compile = cache(compile)  # type: ignore[attr-defined]

@@ -143,6 +143,8 @@ class ParseTests(SynchronousTestCase):
             ("--service-node-port-range=65000+536", "must lie between 1 and 65535"),
             ("--service-node-port-range=0-5", "must lie between 1 and 65535"),
             ("--max-connections=0", "--max-connections: must be greater than 0"),
+            ("--workers=0", "--workers: must be between 1 and 64"),
+            ("--workers=65", "--workers: must be between 1 and 64"),
             ("--write-stall-timeout=0s", "--write-stall-timeout: must be greater than 0"),
             ("--max-inflight-bytes=33554431", "--max-inflight-bytes: must be at least 33554432"),
             ("--data-dir=", "--data-dir: must not be empty"),

@@ -24,6 +24,7 @@ from orchtw.assembly.flags import FLAGS
 from orchtw.flags import scan_mapping
 from orchtw.testing import kubectl
 from orchtw.testing.process import ServerProcess, environment
+from tests.forked import forking
 
 reactor: Any = installed_reactor
 
@@ -242,7 +243,7 @@ class TourTests(ConsoleCase):
 
     async def server(self, folder: str, *flags: str) -> ServerProcess:
         """A server on a data folder of the tour."""
-        server = ServerProcess(reactor, self.folder / folder, *flags)
+        server = ServerProcess(forking, self.folder / folder, *flags)
         await server.start()
         self.addCleanup(server.terminate)
         return server
@@ -283,7 +284,7 @@ class CustomResourceTests(ConsoleCase):
 
     async def test_commands(self) -> None:
         """Every command prints what the page shows, errors included."""
-        server = ServerProcess(reactor, self.folder / "crd-data", "--vocabulary=kubernetes")
+        server = ServerProcess(forking, self.folder / "crd-data", "--vocabulary=kubernetes")
         await server.start()
         self.addCleanup(server.terminate)
         page = (ROOT / "docs/custom-resources.md").read_text()

@@ -25,6 +25,7 @@ from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.testing.in_process import InProcessServer
 from orchtw.testing.process import ServerProcess, environment
+from tests.forked import forking
 from tests.verbs.served import ServedCase
 
 reactor: Any = installed_reactor
@@ -96,7 +97,7 @@ class OperatorTests(TestCase):
 
     async def test_kopf(self) -> None:
         """The operator of the recipe greets, run by kopf against a server of the test's own."""
-        server = ServerProcess(reactor, self.mktemp(), "--vocabulary=kubernetes")
+        server = ServerProcess(forking, self.mktemp(), "--vocabulary=kubernetes")
         await server.start()
         self.addCleanup(server.terminate)
         folder = Path(self.mktemp())

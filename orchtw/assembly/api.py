@@ -89,7 +89,10 @@ class Parts:
 
 
 class API:
-    """`handler` stands at the end of the line of stages; `acceptance` says in which form a request is answered."""
+    """`handler` stands at the end of the line of stages; `acceptance` says in which form a request is answered.
+
+    `health` answers health checks.
+    """
 
     def __init__(self, parts: Parts, config: Config) -> None:
         self._parts = parts
@@ -104,6 +107,7 @@ class API:
             parts.instruments.events.of,
         )
         self.acceptance = Acceptance(self._negotiator, self._representations)
+        self.health = Health(parts.checks, parts.clock, config.livez_grace_period_s)
         reading, writing = self._reading(), self._writing()
         times = WatchTimes(clock=parts.clock, random=SystemRandom(), min_s=config.min_request_timeout)
         self.handler = ResourceHandler(
@@ -152,10 +156,10 @@ class API:
             debugging = [Profiling(parts.reactor), DebugFlags(parts.verbosity)]
         paths = Paths(
             [
-                Health(parts.checks, parts.clock, self._config.livez_grace_period_s),
+                self.health,
                 Version(resources.naming),
                 *debugging,
-                Metrics(parts.instruments.registry),
+                Metrics(parts.instruments.registry, lambda: parts.instruments.processes),
                 *([] if parts.limiting.dumps is None else [parts.limiting.dumps]),
                 IssuerDiscovery(parts.accounts),
                 Discovery(

@@ -10,31 +10,40 @@ from orchtw.assembly.resources import Resources
 from orchtw.assembly.writes import new_uid
 from orchtw.client.in_process import Registry
 from orchtw.client.work_queue import QueueMetrics
+from orchtw.config import Config
 from orchtw.controllers.controller import no_metrics
 from orchtw.controllers.definitions.controller import DefinitionController, Parts
 from orchtw.controllers.definitions.emptying import Emptying
 from orchtw.controllers.definitions.finalizing import Finalizing
 from orchtw.controllers.definitions.names import NameIndex
-from orchtw.controllers.definitions.observer import Observer
+from orchtw.controllers.definitions.observer import ESTABLISHING_DELAY_S, WORKERS_DELAY_S, Observer
 from orchtw.controllers.definitions.serving import Serving
 from orchtw.controllers.definitions.statuses import Statuses
 from orchtw.controllers.embedded import host_of
 from orchtw.outbound.caller import Caller
 from orchtw.registry.bootstrap.maker import system_user
+from orchtw.registry.bootstrap.server_leases import ServerLeases
 from orchtw.registry.custom.versioning import Versionings
+
+
+async def establishing_delay_s(leases: ServerLeases, config: Config) -> float:
+    """How long other processes that serve may take to see that names are accepted; 0: there are none."""
+    if await leases.several():
+        return ESTABLISHING_DELAY_S
+    return WORKERS_DELAY_S if config.workers > 1 else 0.0
 
 
 def definitions(
     resources: Resources,
     registry: Registry,
     caller: Caller,
-    several: Callable[[], Awaitable[bool]],
+    delay_s: Callable[[], Awaitable[float]],
     gates: Mapping[str, bool],
     metrics_for: Callable[[str], QueueMetrics] = no_metrics,
 ) -> DefinitionController | None:
     """The controller of definitions, yet to be started; None: this server does not serve them.
 
-    `caller` calls their webhooks; `several` says whether other servers are alive.
+    `caller` calls their webhooks; `delay_s` is how long other processes take to see what this one has written.
     """
     naming, clock = resources.naming, resources.clock
     target = resources.targets.find(naming.group("apiextensions.orch.io"), "v1", "customresourcedefinitions")
@@ -47,7 +56,7 @@ def definitions(
     parts = Parts(
         target=target,
         index=index,
-        observer=Observer(index, naming, clock, resources.offload, several),
+        observer=Observer(index, naming, clock, resources.offload, delay_s),
         statuses=statuses,
         serving=Serving(resources.targets, resources.codecs, versionings, resources.offload, rules=rules),
         finalizing=Finalizing(statuses, emptying, naming, clock),

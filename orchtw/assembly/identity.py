@@ -79,7 +79,7 @@ class Identity:
 
 def _duties(config: Config, maker: Maker, unstated: Unstated | None) -> Sequence[Duty]:
     """The Lease comes first: what is said by a server without one is collected."""
-    if not config.gates["APIServerIdentity"]:
+    if config.worker or not config.gates["APIServerIdentity"]:
         return ()
     writes = maker.writes
     server = f"{maker.naming.api_server}-{uuid4()}"

@@ -19,7 +19,7 @@ from orchtw.assembly.aggregation import Aggregation
 from orchtw.assembly.api import API, Parts
 from orchtw.assembly.auditing import auditing
 from orchtw.assembly.bootstrap import STEPS, Bootstrap
-from orchtw.assembly.definitions import definitions
+from orchtw.assembly.definitions import definitions, establishing_delay_s
 from orchtw.assembly.flow_control import has_priorities, limiting
 from orchtw.assembly.identity import Identity
 from orchtw.assembly.metrics import Instruments
@@ -70,12 +70,12 @@ _LOOK_S: Final = 0.01
 class Instance:
     """One process' share of a cluster. Its flags say whether it bootstraps, and which controllers it runs.
 
-    `app` answers requests; `screen` looks at heads whose bodies are yet to come, `decline` answers those whose
-    bodies are not taken. `store` is what `claim_store`
-    returned; other processes may work on the same data. `address` and `port` are what clients are told; `secret` (32
-    bytes) signs continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client
-    certificates; `front_proxy` is how requests are passed on to aggregated servers; `signing` whose certificates it
-    issues. `account_key` signs tokens of service accounts, who know this server by `ca_pem`. `reactor` measures every
+    `app` answers requests, until it has started health checks only; `screen` looks at heads whose bodies are yet
+    to come, `decline` answers those whose bodies are not taken. `store` is what `claim_store` returned; other
+    processes may work on the same data. `address` and `port` are what clients are told; `secret` (32 bytes) signs
+    continue tokens and is the same after a restart; `client_ca_pem` are the authorities of client certificates;
+    `front_proxy` is how requests are passed on to aggregated servers; `signing` whose certificates it issues.
+    `account_key` signs tokens of service accounts, who know this server by `ca_pem`. `reactor` measures every
     duration: its time should be one that nobody sets (see `monotonic`). Stamps are the wall clock's.
     """
 
@@ -114,7 +114,7 @@ class Instance:
         admissions, registry = self._take_writes()
         self._work(registry, signing)
         self._aggregate(front_proxy)
-        self._leases = ServerLeases(store, reactor, place)
+        self._leases = ServerLeases(store, reactor, place, alone=config.workers > 1)
         self._follow(registry)
         self._keep_up()
         self._serve(admissions, secret)
@@ -184,7 +184,12 @@ class Instance:
         """What objects say of this server: definitions of resources, and of who is served first."""
         config, instruments = self._config, self.instruments
         self.definitions = definitions(
-            self.resources, registry, self.caller, self._leases.several, config.gates, instruments.queues.of
+            self.resources,
+            registry,
+            self.caller,
+            partial(establishing_delay_s, self._leases, config),
+            config.gates,
+            instruments.queues.of,
         )
         if self.definitions is not None:
             self._join(self.definitions)
@@ -216,7 +221,7 @@ class Instance:
         aggregated = Aggregated(aggregation.api_services, passing, api.handler.handle)
         table = stages(self._host(api, origins), self._config)
         self.app = line(table, aggregated.handle)
-        self.screen = Screen(self.authenticator, self.authorizer, partial(refused, table))
+        self.screen = Screen(self.authenticator, self.authorizer, partial(refused, table), self._doors)
         self.decline = partial(declined, table)
 
     def _parts(
@@ -260,6 +265,7 @@ class Instance:
             doors=self._doors,
             verbosity=self._verbosity,
             limiting=self._limiting.stage,
+            health=api.health,
             refuse=api.acceptance.refusal,
             requests=self.instruments.requests,
             attempts=self.instruments.attempts,
@@ -339,6 +345,7 @@ class Instance:
         if self.definitions is not None:
             await self.definitions.settled()
         self._readiness.services_started()
+        self._doors.open = True
 
     def trust_clients_of(self, client_ca_pem: str) -> None:
         """Publish other authorities of client certificates from now on (reference AUTHN-56)."""

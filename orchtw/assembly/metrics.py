@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from orchtw.assembly.collector import Collector
 from orchtw.assembly.process_metrics import show_process
 from orchtw.assembly.reactor_lag import ReactorLag
 from orchtw.assembly.resources import Resources
@@ -13,6 +14,7 @@ from orchtw.client.interface import Resource
 from orchtw.client.queue_metrics import Queues
 from orchtw.config import Config
 from orchtw.controllers.manager import Manager
+from orchtw.endpoints.metrics import Processes
 from orchtw.endpoints.version import version_of
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
@@ -46,7 +48,8 @@ _BUILD = {
 class Instruments:
     """`registry` has everything that is shown; the other attributes are for those who count.
 
-    `passed_on` are the group versions that other servers serve. `lag` is a service.
+    `passed_on` are the group versions that other servers serve. `lag` and `collector` are services; who starts the
+    process begins the latter. `processes` are all that serve here, if this is not the only one.
     """
 
     def __init__(self, config: Config, resources: Resources) -> None:
@@ -61,6 +64,7 @@ class Instruments:
         self._never_stored = {
             (each.group, each.version, each.plural) for each in resources.enabled if each.storage_version is None
         }
+        self.processes: Processes | None = None
         self.passed_on: Mapping[tuple[str, str], object] = {}
         add = self.registry.add
         self.requests = RequestMetrics(self.registry, self._served)
@@ -98,7 +102,9 @@ class Instruments:
 
     def _show_threads(self, resources: Resources) -> None:
         add, offload, self.lag = self.registry.add, resources.offload, ReactorLag(resources.clock)
+        self.collector = Collector()
         add(Single(self.lag.seconds, "orchtw_reactor_lag_seconds", "For how long what is ready waits to be run."))
+        add(Single(self.collector.seconds, "orchtw_gc_pause_seconds", "Time of a search for reference cycles."))
         add(Single(offload.seconds, "orchtw_offload_seconds", "Seconds until a computation in the thread has ended."))
         add(Read(one(lambda: offload.waiting_bytes), "orchtw_offload_waiting_bytes", GAUGE,
                  "Input of computations that wait for the thread or run in it."))  # fmt: skip

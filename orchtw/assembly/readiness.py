@@ -60,14 +60,15 @@ class Readiness:
         for name, check in store.dependencies.items():
             checks.add(name, dependency_check(name, check), EVERYWHERE - {LIVEZ})
         started = Condition("caches are not filled yet")
-        checks.add("informer-sync", filled(started, lambda: cacher.damaged), ready)
+        checks.add("informer-sync", filled(started, lambda: cacher.damaged, lambda: cacher.loading), ready)
         self._filled: list[Condition] = [started]
         self._started: list[Condition] = []
         for name in cache_hooks(resources.naming, priorities=priorities):
-            (self._started if name in DEFINITION_HOOKS else self._filled).append(checks.hook(name))
-        self._steps = {name: checks.hook(name) for name in steps}
-        self._filled.append(checks.hook("apiservice-registration-controller"))
-        self._started += map(checks.hook, aggregation_hooks(bootstraps=AUTOREGISTRATION in steps))
+            (self._started if name in DEFINITION_HOOKS else self._filled).append(checks.hook(name, started))
+        self._steps = {name: checks.hook(name, started) for name in steps}
+        self._filled.append(checks.hook("apiservice-registration-controller", started))
+        others = aggregation_hooks(bootstraps=AUTOREGISTRATION in steps)
+        self._started += [checks.hook(name, started) for name in others]
         if AUTOREGISTRATION in steps:
             self._registered = checks.condition("autoregister-completion", "APIServices of this server are missing")
         for controller in controllers.controllers:

@@ -43,6 +43,7 @@ class Resources:
             store,
             reactor,
             lambda flush: reactor.callLater(0, flush),
+            limit_bytes=config.watch_cache_bytes,
             history_s=config.etcd_compaction_interval_s or HISTORY_S,
         )
 

@@ -13,6 +13,8 @@ from orchtw.audit.auditor import Auditor
 from orchtw.authn.method import Authenticator
 from orchtw.authz.decision import Authorizer
 from orchtw.config import Config
+from orchtw.endpoints.checks import HEALTHZ, LIVEZ, READYZ
+from orchtw.endpoints.health import Health
 from orchtw.errors import StatusError
 from orchtw.filters.audit import AuditStage, RefusedRequests
 from orchtw.filters.audit_id import AuditIdStage
@@ -29,6 +31,7 @@ from orchtw.filters.refusals import Refusals
 from orchtw.filters.request_info import RequestInfoStage
 from orchtw.filters.request_log import RequestLog
 from orchtw.filters.shutting_down import Doors, ShuttingDown
+from orchtw.filters.starting import Starting
 from orchtw.filters.storage_versions import StorageVersionStage
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.requests import RequestMetrics
@@ -44,7 +47,8 @@ from orchtw.verbosity import Verbosity
 class Host:
     """What the process gives to its stages.
 
-    `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `doors` close at the end.
+    `refuse` makes the answer of a refusal, `limiting` limits the requests at a time. `doors` open when the start
+    is over and close at the end; `health` answers health checks before that.
     `targets` lead to the stored objects that a stage follows. `verbosity` says what is logged. A stage that works in
     the background is a child of `services`, which start once the caches are filled and stop when the last request has
     been answered. `auditor` keeps the records of requests, if that is asked for; writes of
@@ -61,6 +65,7 @@ class Host:
     doors: Doors
     verbosity: Verbosity
     limiting: Stage
+    health: Health
     refuse: Callable[[Request, StatusError], Response]
     requests: RequestMetrics
     attempts: Attempts
@@ -70,6 +75,12 @@ class Host:
 
 def _shutting_down(host: Host) -> ShuttingDown:
     return ShuttingDown(host.doors, f"{host.naming.api_server}/")
+
+
+def _starting(host: Host, config: Config) -> Starting:
+    """While nobody is known yet, those are anonymous whom the flags let be."""
+    paths = host.health.paths() if config.anonymous_auth else [f"/{name}" for name in (HEALTHZ, LIVEZ, READYZ)]
+    return Starting(host.doors, paths, host.health.handle)
 
 
 def _storage_version(host: Host) -> Stage | None:
@@ -90,6 +101,7 @@ STAGES: Sequence[tuple[str, Factory]] = (
     ("shutdown", lambda host, config: _shutting_down(host) if config.shutdown_send_retry_after else None),
     ("refusals", lambda host, config: Refusals(host.refuse)),
     ("refused-requests", lambda host, config: RefusedRequests(host.auditor) if host.auditor else None),
+    ("start", lambda host, config: _starting(host, config)),
     ("deadline", lambda host, config: Deadline(host.clock, config.request_timeout_s, host.requests.ended_late)),
     ("request-info", lambda host, config: RequestInfoStage(checks_fields=config.gates[FIELD_VALIDATION])),
     ("authentication", lambda host, config: AuthenticationStage(host.authenticator, host.attempts)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,9 +18,18 @@ from orchtw.storage.encryption.transformer import Transformers
 from orchtw.storage.interface import Host, Store
 
 
-def claim_store(config: Config, naming: Naming, reactor: Any) -> Store:
+def claim_store(
+    config: Config,
+    naming: Naming,
+    reactor: Any,
+    *,
+    remote: Store | None = None,
+    over: Callable[[Store], Store] | None = None,
+) -> Store:
     """The store, yet to be started; from now on ours, if it is one that cannot be shared.
 
+    A `remote` one, which another process owns, takes the place of what the flags ask for. `over` may put another one
+    over it, below what seals values: each process seals for itself.
     A store of the other vocabulary is rewritten once, which standard error says, since it may take a while.
     Raises ConfigError for a store that cannot be used or is another process'.
     """
@@ -31,7 +41,9 @@ def claim_store(config: Config, naming: Naming, reactor: Any) -> Store:
         translation=partial(_other_names, naming, NOTHING if sealed is None else sealed.transformers),
         check_path=refuse_link,
     )
-    store = STORES[config.storage_backend](host, config)
+    store = STORES[config.storage_backend](host, config) if remote is None else remote
+    if over is not None:
+        store = over(store)
     if sealed is not None:
         store = EncryptedStore(store, sealed.transformers, sealed.checks)
     store.probe()

@@ -17,6 +17,7 @@ from orchtw.audit.log_backend import DirectLog, Form, ThreadLog
 from orchtw.audit.log_file import MEGABYTE, LogFile, LogSettings
 from orchtw.audit.old_files import Keeping
 from orchtw.audit.policy_file import GROUP
+from orchtw.audit.shared_log_file import SharedLogFile
 from orchtw.audit.sink import Lenient, Sink, Truncating
 from orchtw.audit.webhook import Turns, Way, WebhookBackend
 from orchtw.config import Config
@@ -27,6 +28,9 @@ from orchtw.outbound.kubeconfig import load
 from orchtw.reloads import Reloads
 
 _BATCH, _STRICT = "batch", "blocking-strict"
+LOCK: Final = "audit.lock"
+"""In the data folder: what the processes of one server lock to write in turn."""
+
 _DEFAULT_MEGABYTES: Final = 100
 
 
@@ -68,7 +72,7 @@ def _log(host: Host, config: Config) -> Sink:
         ),
     )
     try:
-        file = LogFile(settings, host.seconds, host.say)
+        file = _file(host, config, settings)
     except OSError as error:
         raise ConfigError(f"--audit-log-path: {config.audit_log_path}: {error.strerror}") from None
     host.reloads.add("audit log", file.reopen_later)
@@ -81,6 +85,13 @@ def _log(host: Host, config: Config) -> Sink:
     if config.audit_log_mode != _BATCH:
         return _waited_for(config.audit_log_mode, log)
     return _batches(host, config, "log", log)
+
+
+def _file(host: Host, config: Config, settings: LogSettings) -> LogFile:
+    """Raises OSError."""
+    if config.workers == 1:
+        return LogFile(settings, host.seconds, host.say)
+    return SharedLogFile(settings, host.seconds, host.say, config.data_dir / LOCK)
 
 
 def _webhook(host: Host, config: Config) -> Sink:

@@ -6,6 +6,7 @@ import gzip
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -59,6 +60,8 @@ class Keeper:
         self._thread: Thread | None = None
         self._again = False
         self._stopping = Event()
+        self.alone: Callable[[], AbstractContextManager[None]] = nullcontext
+        """In which nobody else looks after the same files."""
 
     def look(self) -> None:
         """Have the old files looked at soon."""
@@ -90,7 +93,8 @@ class Keeper:
                     return
                 self._again = False
             try:
-                self.tidy(datetime.now(UTC))
+                with self.alone():
+                    self.tidy(datetime.now(UTC))
             except OSError as error:
                 self._say(f"old files of {self._path} cannot be looked after: {error}")
 

@@ -17,8 +17,8 @@ from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
 from orchtw.rules.rbac import Rule, merged, rules_of
-from orchtw.storage.cache_resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
+from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import LARGE_BYTES, Entry
 from orchtw.watch.log import Event
 

@@ -7,7 +7,8 @@ node, each pod once: writes of pods cost next to nothing, and so does a start wi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 import attrs
@@ -26,6 +27,9 @@ from orchtw.watch.log import Event
 
 SLICE_S: Final = 0.01
 """Of reading at a time; then others have as long, however many wait for what is read."""
+
+STRIDE: Final = 64
+"""Pods that are taken in between two looks at the clock."""
 
 _NODE: Final = "spec.nodeName"
 
@@ -113,12 +117,13 @@ class NodeGraph(Service):
         self._nodes: dict[str, _Node] = {}
         self._of_volumes = _Volumes(self._volumes)
         self._resume_s = 0.0
+        self._left: Iterator[str] = iter(())
+        self._overtaken: set[str] | None = None
 
     def startService(self) -> None:
-        """Take in what there is, and follow."""
+        """Follow, and take in what there is when a node asks for the first time."""
         super().startService()  # type: ignore[no-untyped-call]
-        for entry in self._pods.cache.snapshot():
-            self._arrived(entry)
+        self._left, self._overtaken = iter([entry.key for entry in self._pods.cache.snapshot()]), set()
         self._pods.cache.follow(self)
         self._of_volumes.open()
 
@@ -145,6 +150,8 @@ class NodeGraph(Service):
 
     def _known(self, node: str, reference: Reference) -> bool | None:
         """The answer, or None if there is more to read than a slice lasts."""
+        if not self._take_rest():
+            return None
         pods = self._nodes.get(node)
         if pods is None:
             return False
@@ -168,10 +175,12 @@ class NodeGraph(Service):
     def take(self, event: Event) -> None:
         """A pod has come, gone, or been changed; what it refers to never changes while it stays on its node."""
         old, new = self._node_of(event.old), self._node_of(event.new)
-        if event.old is not None and event.new is not None and old == new:
+        if self._overtaken is not None:
+            self._overtaken.add(event.key)
+        elif event.old is not None and event.new is not None and old == new:
             return
-        if old:
-            pods = self._nodes[old]
+        pods = self._nodes.get(old)
+        if pods is not None:
             pods.forget(event.key)
             if not pods.unread and not pods.read:
                 del self._nodes[old]
@@ -184,11 +193,28 @@ class NodeGraph(Service):
     def _node_of(self, entry: Entry | None) -> str:
         return "" if entry is None else entry.fields[self._node_field]
 
-    def _arrived(self, entry: Entry) -> None:
-        if node := self._node_of(entry):
+    def _arrived(self, entry: Entry | None) -> None:
+        if entry is not None and (node := self._node_of(entry)):
             self._nodes.setdefault(node, _Node()).unread.add(entry.key)
 
     # Reading
+
+    def _take_rest(self) -> bool:
+        """Take in, for a slice, pods that were there at the start; whether all have been."""
+        if self._overtaken is None:
+            return True
+        now_s = self._clock.seconds()
+        if now_s < self._resume_s:
+            return False
+        for count, key in enumerate(self._left):
+            if key not in self._overtaken:
+                with suppress(InternalError):  # one that is damaged
+                    self._arrived(self._pods.cache.get(key))
+            if not count % STRIDE and self._clock.seconds() >= now_s + SLICE_S:
+                self._resume_s = self._clock.seconds() + SLICE_S
+                return False
+        self._overtaken = None
+        return True
 
     def _read_pods(self, pods: _Node) -> bool:
         def read(key: str) -> None:

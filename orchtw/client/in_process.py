@@ -6,7 +6,8 @@ guard the edge, do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import overload
 
 import attrs
 from twisted.logger import Logger
@@ -28,6 +29,7 @@ from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.schema.codec.strict_fields import IGNORE
 from orchtw.storage.cache import Cacher
 from orchtw.storage.freshness import MOST_RECENT
+from orchtw.verbs.slices import in_turns
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection
@@ -78,6 +80,32 @@ class CachedItem:
 
     def load(self) -> Object:
         return self._target.load(self._entry)
+
+
+class CachedItems(Sequence[CachedItem]):
+    """Cache entries as items, each made when it is asked for."""
+
+    def __init__(self, target: Target, entries: Sequence[Entry]) -> None:
+        self._target = target
+        self._entries = entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[CachedItem]:
+        target = self._target
+        return (CachedItem(target, entry) for entry in self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> CachedItem: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[CachedItem]: ...
+
+    def __getitem__(self, index: int | slice) -> CachedItem | list[CachedItem]:
+        if isinstance(index, slice):
+            return [CachedItem(self._target, entry) for entry in self._entries[index]]
+        return CachedItem(self._target, self._entries[index])
 
 
 class Follow:
@@ -282,8 +310,9 @@ class InProcessClient:
         target = self._asked("LIST", resource)
         if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
-        found = self._select(target, namespace, labels, fields)
-        return Listing([CachedItem(target, entry) for entry in found], str(self._registry.cacher.revision))
+        revision = str(self._registry.cacher.revision)
+        found = await self._select(target, namespace, labels, fields)
+        return Listing(CachedItems(target, found), revision)
 
     def watch(self, resource: Resource, since: str, receiver: Receiver) -> Follow:
         follow = Follow(self._asked("WATCH", resource), receiver)
@@ -360,10 +389,10 @@ class InProcessClient:
 
         if (wait := target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
-        await each(self._select(target, namespace, labels, fields), delete, DELETES_AT_A_TIME)
+        await each(await self._select(target, namespace, labels, fields), delete, DELETES_AT_A_TIME)
         return deleted
 
-    def _select(self, target: Target, namespace: str, labels: str, fields: str) -> Sequence[Entry]:
+    async def _select(self, target: Target, namespace: str, labels: str, fields: str) -> Sequence[Entry]:
         target.stored.cache.check_unlocked(namespace)
         if not labels and not fields:
             return target.stored.cache.snapshot(namespace)
@@ -373,7 +402,7 @@ class InProcessClient:
             parse_fields(fields, target.resource.field_selectors),
             target.stored.field_names,
         )
-        return target.stored.cache.select(selection)
+        return await in_turns(self._registry.cacher.turns, target.stored.cache.select(selection))
 
     def _write(
         self, target: Target, namespace: str, name: str, subresource: str = "", *, from_live: bool = False

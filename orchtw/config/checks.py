@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ TLS_VERSIONS = ("VersionTLS12", "VersionTLS13")
 MIN_SERVICE_ADDRESSES, MAX_SERVICE_BITS = 8, 20  # as the reference server: bounded tables of taken addresses
 # So that an eighth takes one request of the largest size: a head of 1 MiB and a body of 3 MiB.
 MIN_INFLIGHT_BYTES = 32 << 20
+MAX_WORKERS = 64
+MIN_WATCH_CACHE_BYTES = 16 << 20
 MIN_TOKEN_LIMIT_S, MAX_TOKEN_LIMIT_S = 3600, 1 << 32
 MAX_GOAWAY_CHANCE = 0.02
 _HSTS = re.compile(r"max-age=\d{1,15}|includeSubDomains|preload", re.ASCII)
@@ -137,6 +140,14 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--secure-port: {config.secure_port} must be between 0 and {HIGHEST}")
     if not 0 < config.orchlet_port <= HIGHEST:
         problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and {HIGHEST}")
+    if not 1 <= config.workers <= MAX_WORKERS:
+        problems.append(f"--workers: must be between 1 and {MAX_WORKERS}")
+    elif config.workers > 1 and config.storage_backend != "sqlite":
+        problems.append("--workers: only with --storage-backend sqlite; on another start several servers")
+    elif config.workers > 1 and sys.platform != "linux":
+        problems.append("--workers: only on Linux, which spreads the connections to one port")
+    if 0 != config.watch_cache_bytes < MIN_WATCH_CACHE_BYTES:
+        problems.append(f"--watch-cache-bytes: must be 0 or at least {MIN_WATCH_CACHE_BYTES}")
     if config.max_inflight_bytes < MIN_INFLIGHT_BYTES:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
     if config.goaway_chance > MAX_GOAWAY_CHANCE:

@@ -67,6 +67,14 @@ class Server:
         default=False,
         metadata=about("Serving", "Several servers may listen on the port; the system spreads connections.", BOOLEAN),
     )
+    workers: int = attrs.field(
+        default=1,
+        metadata=about(
+            "Serving",
+            "Processes that serve, each with all objects in memory; the first owns the SQLite store.",
+            INTEGER,
+        ),
+    )
     advertise_address: str = attrs.field(
         default="",
         metadata=about("Serving", "IP address that clients are told; empty: the bind address.", TEXT),

@@ -48,10 +48,24 @@ class Config(
 ):
     """How one API server is to run. Attributes are the flags' names; `_s` at the end means seconds.
 
-    The fields of the last base come first, in `--help` too. `notes` are what the log is to say of the flags given.
+    The fields of the last base come first, in `--help` too. `notes` are what the log is to say of the flags given;
+    `worker` is which of the processes of `--workers` this is: 0 owns the store.
     """
 
     notes: tuple[str, ...] = ()
+    worker: int = 0
+
+    def for_worker(self, number: int, port: int) -> Config:
+        """The same for one of the other processes: what a cluster needs one of is left to the owner of the store."""
+        return attrs.evolve(
+            self,
+            worker=number,
+            secure_port=port,
+            bootstrap=False,
+            controllers=("-*",),
+            leader_elect=False,
+            notes=(),
+        )
 
     @property
     def public_address(self) -> str:

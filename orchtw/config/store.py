@@ -35,6 +35,14 @@ class Storage:
         default=10,
         metadata=about("Storage", "Time between renewals of that Lease (gate APIServerIdentity).", INTEGER),
     )
+    watch_cache_bytes: int = attrs.field(
+        default=200 << 20,
+        metadata=about(
+            "Storage",
+            "Bytes held to answer readers sooner, beside the objects as they are stored; 0: unbounded.",
+            INTEGER,
+        ),
+    )
     encryption_provider_config: Path | None = attrs.field(
         default=None,
         metadata=about("Storage", "EncryptionConfiguration: what seals the objects that are kept.", PATH),

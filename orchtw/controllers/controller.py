@@ -147,9 +147,8 @@ class Controller(Service, ABC):
         """Whether everything has been seen once."""
         return all(source.synced for source in self.sources)
 
-    async def check(self) -> None:
-        """Raises Unhealthy when nothing is worked on, or something has never been seen."""
+    async def check(self) -> str | None:
+        """Says so while not everything has been seen, which takes its time. Raises Unhealthy when nothing is done."""
         if not self.queue.active:
             raise Unhealthy("not running")
-        if not self.synced:
-            raise Unhealthy("not synced")
+        return None if self.synced else "not synced yet"

@@ -81,13 +81,13 @@ class Manager(Service):
         super().stopService()  # type: ignore[no-untyped-call]
         return Deferred.fromCoroutine(self._stop())
 
-    async def check(self, controller: Controller) -> None:
-        """A controller's health check: one that waits for the lease is well. Raises Unhealthy."""
+    async def check(self, controller: Controller) -> str | None:
+        """A controller's health check: one that waits for the lease is well. See `Controller.check`."""
         if self._elector is not None and not self._elector.leading:
             if not self.running:
                 raise Unhealthy("not running")
-            return
-        await controller.check()
+            return None
+        return await controller.check()
 
     def _start_all(self) -> None:
         for controller in self.controllers:

@@ -43,11 +43,13 @@ class Condition:
 class StartStep(Condition):
     """A start step, which may be `tried` and refused, such as by a full disk: then it is to be tried again.
 
-    That is no reason to end the process, so that `/livez` asks for no more than that it was tried.
+    That is no reason to end the process, so that `/livez` asks for no more than that it was tried, and for nothing
+    until the condition `after` is met, which may take long.
     """
 
     reason: str = "not finished"
     tried: bool = False
+    after: Condition | None = None
 
     def ended(self, *, done: bool) -> None:
         """The step was tried; `done`: it has been carried out."""
@@ -55,8 +57,8 @@ class StartStep(Condition):
         self.met = self.met or done
 
     async def alive(self) -> None:
-        """Raises CheckFailed before the step has been tried."""
-        if not (self.tried or self.met):
+        """Raises CheckFailed before the step has been tried, if it can be."""
+        if not (self.tried or self.met) and (self.after is None or self.after.met):
             raise CheckFailed(self.reason)
 
 
@@ -86,11 +88,15 @@ class LogFlow:
             self._flushed_at = now
 
 
-def filled(caches: Condition, damaged: Callable[[], int]) -> Run:
-    """Check `informer-sync`: fails until the `caches` are filled; says how many stored objects they do without."""
+def filled(caches: Condition, damaged: Callable[[], int], progress: Callable[[], object]) -> Run:
+    """Check `informer-sync`: fails until the `caches` are filled; says how many stored objects they do without.
+
+    `progress` says how far they are.
+    """
 
     async def run() -> str | None:
-        await caches()
+        if not caches.met:
+            raise CheckFailed(f"{caches.reason}: {progress() or 'the store is being opened'}")
         count = damaged()
         return f"damaged objects set aside: {count} (the log names them)" if count else None
 
@@ -155,9 +161,12 @@ class Checks:
         self._add(Check(name=name, run=condition, endpoints=endpoints))
         return condition
 
-    def hook(self, name: str) -> StartStep:
-        """Add the check of a start step, named in the neutral spelling; tell it when the step `ended`."""
-        step, name = StartStep(), f"poststarthook/{self._naming.translate(name)}"
+    def hook(self, name: str, after: Condition | None = None) -> StartStep:
+        """Add the check of a start step, named in the neutral spelling; tell it when the step `ended`.
+
+        It can begin once `after` is met.
+        """
+        step, name = StartStep(after=after), f"poststarthook/{self._naming.translate(name)}"
         self._add(Check(name=name, run=step, endpoints=EVERYWHERE - {LIVEZ}, graced=True))
         self._add(Check(name=name, run=step.alive, endpoints=frozenset({LIVEZ}), graced=True))
         return step

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Protocol
 
 from orchtw.metrics.exposition import OPEN, PLAIN, parts
 from orchtw.metrics.registry import Registry
+from orchtw.metrics.several import merged
 from orchtw.request import Request, Response
 
 PATH = "/metrics"
 _OPEN_TYPE = OPEN.partition(";")[0]
 
 
+class Processes(Protocol):
+    """All processes that serve here."""
+
+    def texts(self, open_metrics: bool) -> Awaitable[Sequence[bytes]]:
+        """The metrics of each."""
+
+    def reset(self) -> Awaitable[None]:
+        """Let all their counts begin anew."""
+
+
 class Metrics:
-    """The endpoint of a registry. What it sends is made in parts, so that no scrape holds up requests."""
+    """The endpoint of a registry, or of those of all `processes` where there are several.
+
+    What it sends is made in parts, so that no scrape holds up requests.
+    """
 
     methods = frozenset({"GET", "DELETE"})
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, processes: Callable[[], Processes | None] = lambda: None) -> None:
         self._registry = registry
+        self._processes = processes
 
     def paths(self) -> Iterable[str]:
         """The one path."""
@@ -30,11 +46,18 @@ class Metrics:
 
     async def handle(self, request: Request, path: str) -> Response:
         """All metrics, as OpenMetrics where the request prefers that; DELETE lets counts begin anew."""
+        processes = self._processes()
         if request.method == "DELETE":
-            self._registry.reset()
+            if processes is None:
+                self._registry.reset()
+            else:
+                await processes.reset()
             return Response(content_type=PLAIN, body=b"metrics reset\n")
         preferred = _prefers_open(request.headers.get("accept", ""))
-        made = parts(self._registry.families(), open_metrics=preferred)
+        if processes is None:
+            made = parts(self._registry.families(), open_metrics=preferred)
+        else:
+            made = merged(await processes.texts(preferred), open_metrics=preferred)
         return Response(content_type=OPEN if preferred else PLAIN, parts=made)
 
 

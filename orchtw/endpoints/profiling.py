@@ -119,7 +119,7 @@ def stacks() -> bytes:
 def held() -> bytes:
     """The process' memory in pages, the collector's state, and the objects that it follows, by type.
 
-    Objects that have lived since the start are out of its sight; theirs is only the number.
+    Objects that have lived for long are out of its sight (`assembly.collector`); theirs is only the number.
     """
     with open("/proc/self/statm", encoding="ascii") as statm:
         size, resident, shared = statm.read().split()[:3]

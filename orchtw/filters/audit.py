@@ -198,8 +198,10 @@ class AuditStage:
             copied = Copied(response.parts)
             response.parts = iter(copied)
 
+        content_type = response.content_type
+
         def end(_ending: Ending) -> None:
-            self._auditor.finish(_complete(record, copied, response.content_type))
+            self._auditor.finish(_complete(record, copied, content_type))
 
         response.on_end(end)
 

@@ -20,6 +20,7 @@ ORDER: Final = (
     "shutdown",
     "refusals",
     "refused-requests",
+    "start",
     "deadline",
     "request-info",
     "authentication",

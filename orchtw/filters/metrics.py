@@ -41,20 +41,20 @@ class MetricsStage:
         running = response.stream is not None
         if running:
             self._metrics.opened(kind, 1)
-        response.on_end(partial(self._sent, request, response.code, _size(response), kind, began, running))
+        response.on_end(partial(self._sent, kind, response.code, _size(response), began, request.webhooks_s, running))
         return response
 
     def _sent(
-        self, request: Request, code: int, size: int | None, kind: Kind, began: float, running: bool, ending: Ending
+        self, kind: Kind, code: int, size: int | None, began: float, webhooks_s: float, running: bool, ending: Ending
     ) -> None:
-        """The answer, which is not held until then, has been sent or is lost."""
+        """The answer has been sent or is lost; until then neither it nor its request is held here."""
         if running:
             self._metrics.opened(kind, -1)
         elif ending in (Ending.CLIENT_GONE, Ending.ABORTED):
             self._metrics.aborted(kind)
         if ending is Ending.NO_ROOM:
             code, size = TooManyRequests.code, None
-        kind.answered(code, self._seconds() - began, request.webhooks_s, size)
+        kind.answered(code, self._seconds() - began, webhooks_s, size)
 
 
 def _size(response: Response) -> int | None:

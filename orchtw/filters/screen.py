@@ -12,6 +12,7 @@ from orchtw.authz.decision import Authorizer, Decision
 from orchtw.authz.refusal import forbidden
 from orchtw.errors import StatusError
 from orchtw.filters.impersonation import PREFIX
+from orchtw.filters.shutting_down import Doors
 from orchtw.request import Request, Response, UserInfo
 from orchtw.rules.request_info import parse
 
@@ -19,8 +20,8 @@ from orchtw.rules.request_info import parse
 class Screen:
     """Refuses what the stages would refuse whatever the body says, and tells known users from anonymous ones.
 
-    It decides nothing else: the stages still see the complete request. `refused` answers what is refused (see
-    `chain.refused`).
+    It decides nothing else, and nothing before the doors are open: the stages still see the complete request.
+    `refused` answers what is refused (see `chain.refused`).
     """
 
     def __init__(
@@ -28,7 +29,9 @@ class Screen:
         authenticator: Authenticator,
         authorizer: Authorizer,
         refused: Callable[[Request, StatusError], Coroutine[Any, Any, Response]],
+        doors: Doors,
     ) -> None:
+        self._doors = doors
         self._authenticator = authenticator
         self._authorizer = authorizer
         self._refused = refused
@@ -38,6 +41,8 @@ class Screen:
 
         A method that has to ask somebody is not waited for: until it has answered, its users count as anonymous.
         """
+        if not self._doors.open:
+            return False
         try:
             head.info = parse(head.method, head.path, head.params)
             user = self._authenticator.authenticate(head)

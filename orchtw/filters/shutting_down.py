@@ -18,9 +18,10 @@ _EXEMPT_PATHS: Final = ("/readyz", "/livez", "/healthz", "/metrics")
 
 @attrs.define(slots=True, eq=False)
 class Doors:
-    """Whether new requests are still let in."""
+    """Whether requests are let in: `open` once the start is over, and new ones until they are `closed`."""
 
     closed: bool = False
+    open: bool = False
 
 
 class ShuttingDown:

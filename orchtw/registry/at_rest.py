@@ -6,14 +6,14 @@ its resourceVersion from the commit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import orjson
 
 from orchtw.objects import Object
 from orchtw.schema.codec.codecs import KindCodec
-from orchtw.schema.codec.envelope import envelope_head, unwrap, wrap
+from orchtw.schema.codec.envelope import content, envelope_head, unwrap, wrap
 from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import metadata_of, set_protobuf_version
 from orchtw.schema.codec.strict_fields import TYPE_KEYS
@@ -40,6 +40,13 @@ class AtRest(Protocol):
     def versioned(self, raw: bytes, version: bytes, tail: bytes) -> bytes:
         """`raw` with that resourceVersion; `tail` is the object's JSON with it."""
 
+    @property
+    def scans(self) -> bool:
+        """Whether a `scanner` costs much less than `decode`."""
+
+    def scanner(self, paths: Iterable[str]) -> Callable[[bytes], Object]:
+        """What decodes of a `raw` at least what is at some paths. It raises ValueError for what cannot be read."""
+
     def value(self, raw: bytes) -> bytes:
         """What the store keeps of a `raw`: it says by itself what kind it is of."""
 
@@ -52,6 +59,8 @@ class AtRest(Protocol):
 
 class ProtobufAtRest:
     """The inner Protobuf message; the store keeps it in its envelope."""
+
+    scans = True
 
     def __init__(self, codec: KindCodec, read_older: ReadOlder | None = None) -> None:
         self._codec = codec
@@ -73,12 +82,15 @@ class ProtobufAtRest:
     def versioned(self, raw: bytes, version: bytes, tail: bytes) -> bytes:
         return set_protobuf_version(raw, version)
 
+    def scanner(self, paths: Iterable[str]) -> Callable[[bytes], Object]:
+        return self._codec.part_decoder(paths)
+
     def value(self, raw: bytes) -> bytes:
         return wrap(self._codec.api_version, self._codec.kind, raw)
 
     def raw(self, value: bytes) -> bytes:
         if self._read_older is None or value.startswith(self._head):
-            return unwrap(value)[2]
+            return content(value, len(self._head)) or unwrap(value)[2]
         return self._codec.encode_protobuf(self._read_older(value))
 
     def is_current(self, value: bytes) -> bool:
@@ -87,6 +99,8 @@ class ProtobufAtRest:
 
 class JsonAtRest:
     """The JSON after kind and apiVersion; the store keeps the whole object."""
+
+    scans = False
 
     def __init__(self, codec: KindCodec) -> None:
         self._head = codec.type_prefix
@@ -108,6 +122,9 @@ class JsonAtRest:
 
     def versioned(self, raw: bytes, version: bytes, tail: bytes) -> bytes:
         return tail
+
+    def scanner(self, paths: Iterable[str]) -> Callable[[bytes], Object]:
+        return self.decode
 
     def value(self, raw: bytes) -> bytes:
         return self._head + raw

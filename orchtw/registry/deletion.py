@@ -13,8 +13,8 @@ from orchtw.registry.system_metadata import ordered, rfc3339
 from orchtw.registry.write import Write
 from orchtw.registry.write_path import MAX_ATTEMPTS, WritePath
 from orchtw.rules.options import DeleteOptions
-from orchtw.storage.cache_resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
+from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import Entry
 
 ORPHAN = "orphan"

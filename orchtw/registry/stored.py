@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final
 
 import orjson
 
+from orchtw.errors import StatusError
 from orchtw.objects import Object
 from orchtw.registry.at_rest import ReadOlder, at_rest
 from orchtw.registry.strategy import Strategy
 from orchtw.registry.system_metadata import ordered
-from orchtw.rules.selectors import field_value
+from orchtw.rules.field_selectors import field_paths, field_value
 from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_text import load_json
 from orchtw.storage.cache import ResourceCache
-from orchtw.watch.entry import Entry
+from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, Packed, Packer
+from orchtw.watch.room import Room
 
 NO_LABELS: dict[str, str] = {}
 METADATA_FIELDS = ("metadata.name", "metadata.namespace")
 
 STORED: Final = ("stored",)
 """Where an entry says that it is not in the store as it would be written today: the apiVersion of its bytes."""
+
+
+Made = Callable[[Entry, int, int, int], None]
+"""Is told of an entry's new bytes: plain JSON, packed JSON, other forms."""
+
+
+def _nobody(entry: Entry, plain: int, packed: int, other: int) -> None:
+    """Nobody is told."""
 
 
 class Stored:
@@ -51,9 +62,17 @@ class Stored:
         self.prefix = prefix
         self.field_names = tuple(name for name in field_names if name not in METADATA_FIELDS)
         self.cache: ResourceCache
+        self.room = Room()
+        self.made: Made = _nobody
+        self._packer = Packer()
         self._readers: tuple[Callable[[dict[str, Any]], str], ...] = tuple(map(field_value, self.field_names))
         self._prefix_length = len(codec.type_prefix)
         self._at_rest = at_rest(codec, read_older)
+        self._lasts = self._at_rest.scans and not strategy.traits.json_kept
+
+    def attach(self, cache: ResourceCache) -> None:
+        """This is the cache of the objects."""
+        self.cache, self.room, self.made = cache, cache.room, cache.made
 
     def tail(self, namespace: str, name: str) -> str:
         """The key of an object below `prefix`."""
@@ -69,11 +88,51 @@ class Stored:
         return obj
 
     def json_tail(self, entry: Entry) -> bytes:
-        """The object's JSON after kind and apiVersion, in the storage version; made on first use."""
+        """The object's JSON after kind and apiVersion, in the storage version; made on first use.
+
+        Raises DamagedObject (500) for an entry that was loaded, and turns out to be no object.
+        """
         tail = entry.json
         if tail is None:
-            tail = entry.json = self._at_rest.tail(entry.raw)
+            tail = entry.json = self._made_tail(entry)
+            if tail is not entry.raw:
+                self.made(entry, len(tail), 0, 0)
+        elif type(tail) is Packed:
+            self.made(entry, 0, -len(tail), 0)
+            tail = entry.json = self._packer.unpack(tail)
+            self.made(entry, len(tail), 0, 0)
         return tail
+
+    def listed_tail(self, entry: Entry) -> bytes:
+        """As `json_tail`, for one of many: what is packed stays so, and so is what there is no room for."""
+        tail = entry.json
+        if type(tail) is Packed:
+            return self._packer.unpack(tail)
+        if tail is not None or self.room.excess <= 0 or len(entry.raw) > LARGE_BYTES:
+            return self.json_tail(entry)
+        tail = self._made_tail(entry)
+        if tail is not entry.raw:
+            entry.json = packed = self._packer.pack(tail)
+            self.made(entry, 0, len(packed), 0)
+        return tail
+
+    def _made_tail(self, entry: Entry) -> bytes:
+        try:
+            return self._at_rest.tail(entry.raw)
+        except (StatusError, ValueError) as error:
+            raise self.cache.spoilt(entry, error) from None
+
+    def spare(self, entry: Entry, *, drop: bool) -> None:
+        """See `StoredResource`: of a large object nothing is packed, for that takes long."""
+        other, tail = entry.other, entry.json
+        if other is not None:
+            entry.other = {STORED: other[STORED]} if STORED in other else None
+        if tail is None or tail is entry.raw:
+            return
+        if drop or len(tail) > LARGE_BYTES:
+            entry.json = None
+        elif type(tail) is not Packed:
+            entry.json = self._packer.pack(tail)
 
     def metadata(self, entry: Entry, *, owned: bool = True) -> Object:
         """A private copy of the metadata of a cached object, at a fraction of the cost of the whole.
@@ -119,6 +178,29 @@ class Stored:
         if not self._at_rest.is_current(value):
             entry.other = {STORED: self.codec.api_version}
         return entry
+
+    @cached_property
+    def _scan(self) -> Callable[[bytes], Object]:
+        paths = [path for name in self.field_names for path in field_paths(name)]
+        return self._at_rest.scanner(("metadata.name", "metadata.labels", *paths))
+
+    def is_plain(self, value: bytes) -> bool:
+        """Whether a value read from the store may be left as it is until somebody asks (see `glance`)."""
+        return self._lasts and self._at_rest.is_current(value)
+
+    def glance(self, value: bytes, revision: int) -> Glance:
+        """What `build` gives of a plain value, all but the names, with a look at no more than that.
+
+        Raises StatusError or ValueError where that cannot be read.
+        """
+        raw = self._at_rest.raw(value)
+        obj = self._scan(raw)
+        meta = obj["metadata"]
+        if "name" not in meta:
+            raise ValueError("it has no name")
+        labels: dict[str, str] = meta.get("labels") or NO_LABELS
+        fields = tuple([read(obj) for read in self._readers])
+        return labels, fields, self._at_rest.versioned(raw, str(revision).encode(), b"")
 
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
         """What can be shown of an object that cannot be read: its names and its version."""

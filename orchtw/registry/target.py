@@ -111,11 +111,18 @@ class Target:
         """The JSON of a cached object after kind and apiVersion, in this version; cached on the entry."""
         if self.same_fields:
             tail = entry.json
-            return self.stored.json_tail(entry) if tail is None else tail
+            return tail if type(tail) is bytes else self.stored.json_tail(entry)
         key = self._key("json")
         return self._cached(entry, key) or self._keep(
             entry, key, orjson.dumps(self.load(entry))[len(self.codec.type_prefix) :]
         )
+
+    def listed_json(self, entry: Entry) -> bytes:
+        """As `json_tail`, for one object of many (see `Stored.listed_tail`)."""
+        tail = entry.json
+        if self.same_fields and type(tail) is not bytes:
+            return self.stored.listed_tail(entry)
+        return self.json_tail(entry)
 
     def protobuf(self, entry: Entry) -> bytes:
         """The inner Protobuf message of a cached object in this version, if its kind has one; cached on the entry."""
@@ -131,9 +138,10 @@ class Target:
     def _cached(entry: Entry, key: tuple[str, str, str]) -> bytes | None:
         return None if entry.other is None else entry.other.get(key)
 
-    @staticmethod
-    def _keep(entry: Entry, key: tuple[str, str, str], data: bytes) -> bytes:
-        if entry.other is None:
-            entry.other = {}
-        entry.other[key] = data
+    def _keep(self, entry: Entry, key: tuple[str, str, str], data: bytes) -> bytes:
+        other = entry.other
+        if other is None:
+            other = entry.other = {}
+        other[key] = data
+        self.stored.made(entry, 0, 0, len(data))
         return data

@@ -70,7 +70,7 @@ class Targets:
         """
         await caches.start(self._stored.values())
         for stored in self._stored.values():
-            stored.cache = caches.of(stored)
+            stored.attach(caches.of(stored))
         self._caches = caches
 
     async def add(
@@ -102,7 +102,7 @@ class Targets:
                 targets = [self._target(resource, codec, stored) for resource, codec in come]
             else:
                 stored, targets = self._versioned(storage, come, make_strategy, make_versioning)
-            stored.cache = await self._caches.add(stored)
+            stored.attach(await self._caches.add(stored))
         finally:
             del self._opening[home]
         self._stored[home] = stored

@@ -213,6 +213,11 @@ def field_value(field: str) -> Getter:
     return _path_getter(tuple(field.split(".")), _ZEROS.get(field, ""))
 
 
+def field_paths(field: str) -> tuple[str, ...]:
+    """Where in an object there is what `field_value` reads."""
+    return _READ.get(field, (field,))
+
+
 def _path_getter(path: tuple[str, ...], zero: str) -> Getter:
     if len(path) == 2:  # most selectable fields; saves the loop per object in every selective list
         outer, inner = path
@@ -257,3 +262,8 @@ _SPECIAL: Final[dict[str, Getter]] = {
     "status.podIPs": _pod_ips,
     "status.successful": _path_getter(("status", "succeeded"), "0"),
 }
+_READ: Final[dict[str, tuple[str, ...]]] = {
+    "source": ("source.component", "reportingComponent"),
+    "status.successful": ("status.succeeded",),
+}
+"""The paths of what is not kept at the path that its name says."""

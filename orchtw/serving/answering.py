@@ -9,6 +9,7 @@ from orchtw.request import Ending, Request, Response
 from orchtw.serving.answers import no_room, size_of, status_response
 from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
 from orchtw.serving.counted import Counted
+from orchtw.serving.edge import Edge
 from orchtw.serving.heads import BODILESS, head
 from orchtw.serving.request_parser import HTTP10, KEEP_ALIVE
 from orchtw.serving.response_bodies import WRITE_BYTES, Body, Part, PieceBody, in_chunks, joined
@@ -23,10 +24,14 @@ class Answering(Counted):
     A long answer to a read is begun only if the budget has room for it; otherwise it is a 429.
     """
 
-    _flags = 0
-    """Of the request that is being answered (see `request_parser`)."""
-    _request: Request | None = None
-    """The request that the app is serving, until its answer is on its way."""
+    __slots__ = ("_flags", "_request")
+
+    def __init__(self, edge: Edge) -> None:
+        super().__init__(edge)
+        self._flags = 0
+        """Of the request that is being answered (see `request_parser`)."""
+        self._request: Request | None = None
+        """The request that the app is serving, until its answer is on its way."""
 
     def _write_body(self, response: Response, framing: str) -> None:
         body = response.body

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.protocol import Protocol
-
+from orchtw.request import StreamBody
 from orchtw.serving.budget import Holding
 from orchtw.serving.edge import Edge
 from orchtw.serving.limits import FREE_BYTES
@@ -13,30 +12,42 @@ from orchtw.serving.request_parser import RequestParser
 from orchtw.serving.response_bodies import Body, lasting
 
 
-class Counted(Protocol):
+class Counted:
     """Requests that are not complete, held for later or being served, and what is unsent of answers.
 
     The bytes are added up anew whenever they may have passed FREE_BYTES; requests and answers that stay below it,
     which are almost all, cost nothing here.
     """
 
-    # Defaults live on the class: an idle connection pays only for what differs.
-    transport: Any
-    _known = False
-    """Whether the client has shown who it is, by its certificate or by a request's head."""
-    _held: bytearray | None = None
-    """Received and not yet parsed."""
-    _serving_bytes = 0
-    """The size of the request that the app is serving."""
-    _part_bytes: int | None = None
-    """What the part of an answer that is being sent keeps in memory; None: what is unsent counts."""
-    _task: Any = None
-    _stream: Any = None
-    _holding: Holding | None = None
+    # All that a connection has is in slots: a dictionary of so many names would take four times their room.
+    __slots__ = (
+        "_edge",
+        "_held",
+        "_holding",
+        "_known",
+        "_parser",
+        "_part_bytes",
+        "_serving_bytes",
+        "_stream",
+        "_task",
+        "transport",
+    )
 
     def __init__(self, edge: Edge) -> None:
         self._edge = edge
         self._parser = RequestParser(edge.limits)
+        self.transport: Any = None
+        self._known = False
+        """Whether the client has shown who it is, by its certificate or by a request's head."""
+        self._held: bytearray | None = None
+        """Received and not yet parsed."""
+        self._serving_bytes = 0
+        """The size of the request that the app is serving."""
+        self._part_bytes: int | None = None
+        """What the part of an answer that is being sent keeps in memory; None: what is unsent counts."""
+        self._task: Any = None
+        self._stream: StreamBody | None = None
+        self._holding: Holding | None = None
 
     def _account(self) -> bool:
         """Count what is held now; False where there is no room for it."""

@@ -13,23 +13,17 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchtw.errors import BadRequest, InternalError, RequestEntityTooLarge, StatusError, TooManyRequests
-from orchtw.request import Ending, Request, Response, StreamBody
-from orchtw.serving.answering import Answering
+from orchtw.errors import InternalError, RequestEntityTooLarge, StatusError, TooManyRequests
+from orchtw.request import Request, Response
 from orchtw.serving.answers import ending_of, no_room, status_response
 from orchtw.serving.edge import Edge
-from orchtw.serving.heads import CONTINUE, head
+from orchtw.serving.heads import CONTINUE
 from orchtw.serving.limits import FREE_BYTES, PATIENCE_S
-from orchtw.serving.request_parser import HTTP10, KEEP_ALIVE, UPGRADE, RequestParser
-from orchtw.serving.response_bodies import Drained, PlainStreamChannel, StreamChannel
-
-# The phases of a connection; from BUSY on, received bytes are not parsed.
-HANDSHAKE, IDLE, RECEIVING, BUSY, CLOSING = range(5)
+from orchtw.serving.request_parser import KEEP_ALIVE, RequestParser
+from orchtw.serving.responding import BUSY, CLOSING, HANDSHAKE, IDLE, RECEIVING, Responding
 
 # Bytes of later requests that are kept while one is being served; beyond that the socket is not read.
 HELD_BYTES = 65536
-# The next pipelined request has to wait while more than this of earlier answers is unsent.
-UNSENT_BYTES = 65536
 # The parser gets at most this at a time: it makes a request of every 20 bytes, if a hostile client so wishes.
 _FEED_BYTES = 16384
 
@@ -40,7 +34,7 @@ _log = Logger()
 
 
 @implementer(IHandshakeListener, IHalfCloseableProtocol)
-class HTTPChannel(Answering):
+class HTTPChannel(Responding):
     """A connection. Its transport has, beside Twisted's methods, `peer()`, `unsent`, `waiting` and
     `progress` (see `TLSServer`).
 
@@ -48,21 +42,20 @@ class HTTPChannel(Answering):
     that only ends its own side gets the answers to all that it has asked, but no more events of a watch.
     """
 
-    # Defaults live on the class: an idle connection pays only for what differs.
-    _phase = HANDSHAKE
-    _lost = _advancing = _counted = _streaming = _reading_paused = _ended = _screened = _patient = False
-    _task: Coroutine[Any, Any, Response] | None = None
-    _waiting: Deferred[Any] | None = None
-    _stream: StreamBody | None = None
-    _sending: Response | None = None
-    """The answer that is being sent, if somebody wants to know when it has been."""
-    _retired = False
-    _progress = -1
-    _stalled_since = 0.0
+    __slots__ = ("_advancing", "_progress", "_screened", "_since", "_stalled_since", "_waiting")
 
     def __init__(self, edge: Edge) -> None:
         super().__init__(edge)
         self._since = edge.now
+        self._advancing = self._screened = False
+        self._waiting: Deferred[Any] | None = None
+        self._progress = -1
+        self._stalled_since = 0.0
+
+    def makeConnection(self, transport: Any) -> None:
+        """As Twisted's protocols."""
+        self.transport = transport
+        self.connectionMade()
 
     # Connection
 
@@ -309,158 +302,6 @@ class HTTPChannel(Answering):
         self._flags &= ~KEEP_ALIVE
         self._write_response(status_response(InternalError.of("unexpected failure")))
 
-    # The response
-
-    def _answer(self, response: Response) -> None:
-        if self._lost:
-            response.drop(Ending.CLIENT_GONE)
-            self._uncount()
-            self._release()
-            return
-        try:
-            self._write_response(response)
-        except Exception:
-            _log.failure("a response could not be written")
-            self.transport.abortConnection()
-
-    def _write_response(self, response: Response) -> None:
-        if self._sending is not None:
-            self._tell_end(Ending.ABORTED)  # of the answer in whose place this one is sent
-        if response.listeners is not None:
-            self._sending = response
-        if response.upgrade is not None:
-            self._write_upgrade(response)
-            return
-        framing = self._edge.date_line
-        if not self._flags & KEEP_ALIVE or self._retired or self._edge.draining or response.last:
-            self._flags &= ~KEEP_ALIVE
-            framing += "Connection: close\r\n"
-        elif self._flags & HTTP10:
-            framing += "Connection: keep-alive\r\n"
-        if response.stream is not None:
-            self._write_stream(response, response.stream, framing)
-        elif response.parts is not None:
-            self._write_parts(response, response.parts, framing)
-        else:
-            self._write_body(response, framing)
-
-    def _write_stream(self, response: Response, stream: StreamBody, framing: str) -> None:
-        plain = bool(self._flags & HTTP10)
-        if plain:
-            if self._flags & KEEP_ALIVE:
-                framing = self._edge.date_line + "Connection: close\r\n"
-            self._flags &= ~KEEP_ALIVE
-        else:
-            framing += "Transfer-Encoding: chunked\r\n"
-        self.transport.write(head(response.code, response.content_type, response.headers, framing))
-        if self._is_head():
-            self._tell_lost(stream)
-            self._done()
-            return
-        self._request = None
-        self._stream = stream
-        self._streaming = True
-        self._edge.stream_begun()
-        self._patient = response.patient
-        if response.patient:
-            self.transport.be_patient()
-        self._parser.sleep()
-        if self._holding is not None:
-            self._serving_bytes = 0
-            self._account()
-        channel = PlainStreamChannel if plain else StreamChannel
-        stream.start(channel(self.transport, self._finished, self._aborted))
-        if self._ended and self._stream is not None:
-            self._end_stream(self._stream)
-
-    def _write_upgrade(self, response: Response) -> None:
-        # From here on the connection is another protocol's; its limits are too.
-        assert response.upgrade is not None
-        if self._flags & (UPGRADE | HTTP10) != UPGRADE:
-            if response.stream is not None:
-                self._tell_lost(response.stream)
-            self._write_response(status_response(BadRequest("an upgrade needs HTTP/1.1")))
-            return
-        headers = response.headers
-        if not any(name.lower() == "connection" for name, _ in headers):
-            headers = [*headers, ("Connection", "Upgrade")]
-        self.transport.write(head(response.code, response.content_type, headers, self._edge.date_line))
-        rest = bytes(self._held or b"")
-        self._held = None
-        self._phase = CLOSING
-        self._edge.channels.discard(self)
-        self._parser.close()
-        self._release()
-        if self._reading_paused:
-            self.transport.resumeProducing()
-        try:
-            response.upgrade(self.transport, rest, response, self._edge)
-        finally:
-            self._uncount()
-        if self._ended:
-            self.transport.protocol.readConnectionLost()
-
-    def _finished(self, ending: Ending) -> None:
-        self._stream = None
-        self._patient = False
-        if self._sending is not None and ending is not Ending.COMPLETE:
-            self._tell_end(ending)
-        self._done()
-
-    def _aborted(self) -> None:
-        self._stream = None
-        self.transport.abortConnection()
-
-    def _done(self) -> None:
-        # The answer is with the transport. One that is still mostly unsent holds back the next request.
-        if self._lost:
-            self._uncount()
-            return
-        self._request = None
-        if self._holding is not None or self.transport.unsent > FREE_BYTES:
-            if not self._answered():
-                return
-            if self._flags & KEEP_ALIVE and self.transport.unsent > UNSENT_BYTES:
-                self.transport.registerProducer(Drained(self.transport, self._next), False)
-                return
-        self._next()
-
-    def _next(self) -> None:
-        if self._sending is not None:
-            self._tell_end(Ending.COMPLETE)
-        self._uncount()
-        if not self._flags & KEEP_ALIVE or self._retired or self._edge.draining:
-            self._close()
-            return
-        self._phase = IDLE
-        self._advance()
-
-    def _close(self) -> None:
-        self._phase = CLOSING
-        self._held = None
-        self._parser.close()
-        self.transport.loseConnection()
-
-    def _uncount(self) -> None:
-        if self._counted:
-            self._counted = False
-            if self._streaming:
-                self._streaming = False
-                self._edge.stream_finished()
-            else:
-                self._edge.finished()
-
-    def _tell_end(self, ending: Ending) -> None:
-        response, self._sending = self._sending, None
-        if response is not None:
-            response.end(ending)
-
-    def _tell_lost(self, stream: StreamBody) -> None:
-        try:
-            stream.connection_lost()
-        except Exception:
-            _log.failure("a stream failed when its client had left")
-
     # Time and shutdown
 
     def expire(self, now: float) -> None:
@@ -509,16 +350,6 @@ class HTTPChannel(Answering):
         if self._phase == HANDSHAKE or self.transport.peer().verified:
             self._retired = True
             self.wind_down()
-
-    def _end_stream(self, stream: StreamBody) -> None:
-        """End a stream in order; the connection closes behind it."""
-        self._stream = None
-        self.transport.unregisterProducer()
-        if not self._flags & HTTP10:
-            self.transport.write(b"0\r\n\r\n")
-        self._tell_lost(stream)
-        self._flags &= ~KEEP_ALIVE
-        self._done()
 
 
 def _throw(task: Any, failure: Any) -> Any:

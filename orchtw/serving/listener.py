@@ -38,16 +38,16 @@ class HTTPFactory(Factory):
     def __init__(self, edge: Edge) -> None:
         self.edge = edge
 
-    def buildProtocol(self, addr: IAddress | None) -> HTTPChannel:
+    def buildProtocol(self, addr: IAddress | None) -> Any:
         """A channel on the shared edge."""
         return HTTPChannel(self.edge)
 
 
-def bind(address: str, port: int, *, shared: bool = False) -> socket.socket:
+def bind(address: str, port: int, *, shared: bool = False, listening: bool = True) -> socket.socket:
     """A listening socket; its port is known before anything serves it, and `port` 0 picks a free one.
 
-    `address` is an IPv4 or IPv6 address. A `shared` port may be listened on by several servers. Raises ConfigError,
-    one line, when it cannot be had.
+    `address` is an IPv4 or IPv6 address. A `shared` port may be listened on by several servers; one that is not
+    `listening` yet gets none of its connections. Raises ConfigError, one line, when it cannot be had.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
@@ -56,7 +56,8 @@ def bind(address: str, port: int, *, shared: bool = False) -> socket.socket:
         if shared:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         bound.bind((address, port))
-        bound.listen(BACKLOG)
+        if listening:
+            bound.listen(BACKLOG)
         bound.setblocking(False)
     except OSError as problem:
         bound.close()
@@ -110,6 +111,7 @@ class Listener(Service):
         """Accept connections."""
         super().startService()
         self._accepting = True
+        self._bound.listen(BACKLOG)
         self._listening.startListening()
         self._tick.start(TICK_S, now=False)
 

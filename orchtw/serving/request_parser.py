@@ -42,6 +42,9 @@ _REQUEST_BYTES = 2048
 # More header lines than any well-meaning client sends: from here on their memory counts.
 _MANY_LINES = 64
 
+# Between requests; each begins with a dictionary of its own.
+_NO_HEADERS: dict[str, str] = {}
+
 _UNKNOWN_PEER = Peer(address="", port=0)
 
 
@@ -83,7 +86,7 @@ class RequestParser:
         self._limits = limits
         self._parser: Any = httptools.HttpRequestParser(self)
         self._url = b""
-        self._headers: dict[str, str] = {}
+        self._headers: dict[str, str] = _NO_HEADERS
         self._repeated: dict[str, list[str]] | None = None
         self._body: bytes | bytearray = b""
         self._gathered: bytearray | None = None
@@ -122,7 +125,7 @@ class RequestParser:
         self.mid = False
         self._parser = None
         self._body = self._url = b""
-        self._headers = {}
+        self._headers = _NO_HEADERS
         self._repeated = self._gathered = None
         self.ready.clear()
 
@@ -130,6 +133,7 @@ class RequestParser:
         """Free the parser between two requests, while a stream runs: idle watches are many."""
         if not self.mid:
             self._parser = None
+            self._url = b""
 
     @property
     def held_bytes(self) -> int:
@@ -321,7 +325,7 @@ class RequestParser:
         )
         self._fed = 0
         self._body = b""
-        self._headers = {}
+        self._headers = _NO_HEADERS
         self._repeated = None
         self.ready.append((request, flags, size))
 

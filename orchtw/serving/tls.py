@@ -16,10 +16,12 @@ from typing import Any
 
 from OpenSSL import SSL
 from twisted.internet import main, tcp
+from twisted.internet.address import IPv6Address
 from twisted.internet.interfaces import IDelayedCall, IHalfCloseableProtocol
 from twisted.python.failure import Failure
 
 from orchtw.request import Peer
+from orchtw.serving.socket_options import tune
 
 # One TLS record carries at most this much; a read never returns more.
 RECORD_BYTES = 16384
@@ -31,10 +33,8 @@ BUFFER_BYTES = 65536
 TURN_BYTES = 1 << 20
 # How long a closing connection waits for its peer to close; without it, data in flight could reset the answer.
 LINGER_S = 2.0
-# Dead peers of idle watches are noticed after 30 + 3 * 10 seconds (reference DESIGN-11).
-KEEPALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
-# What the system queues of a connection beyond what is on its way; a peer that does not read costs no more there.
-NOTSENT_BYTES = 128 * 1024
+# What nothing is ever put into: what a connection keeps it keeps in a list of its own.
+_NOTHING: list[bytes | memoryview] = []
 
 _PLAIN_HTTP = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 
@@ -50,19 +50,18 @@ class TLSServer(tcp.Server):
     more can be sent and `progress` counts how often it did, so that a sweep can find peers that read nothing.
     """
 
-    # A TLSPort.
-    server: Any
+    server: Any  # a TLSPort
     client: Any
     protocol: Any
     producer: Any
     reactor: Any
-    unsent = 0
-    progress = 0
-    handshaken = False
-    _offset = 0
-    _closing = _read_ended = False
-    _linger: IDelayedCall | None = None
-    _peer: Peer | None = None
+    # All that a connection has is in slots, and what all have alike on the class: idle connections are many.
+    __slots__ = (
+        *("_closing", "_linger", "_offset", "_peer", "_pieces", "_read_ended", "client", "connected", "disconnected"),
+        *("disconnecting", "fileno", "handshaken", "producer", "producerPaused", "progress", "protocol", "reactor"),
+        *("server", "socket", "streamingProducer", "tls", "unsent"),
+    )
+    logstr = repstr = "TLSServer"
 
     def __init__(
         self,
@@ -73,14 +72,29 @@ class TLSServer(tcp.Server):
         sessionno: int,
         reactor: Any,
     ) -> None:
+        # Not Twisted's constructor, which makes every connection buffers and names of its own.
         self.tls = SSL.Connection(server.tls.context, sock)
         self.tls.set_accept_state()
-        super().__init__(sock, protocol, client, server, sessionno, reactor)
-        # Shared texts: a log prefix of its own would cost every connection 200 bytes.
-        self.logstr = self.repstr = "TLSServer"
-        self._pieces: list[bytes | memoryview] = []
-        _tune(sock, server.stall_s)
+        sock.setblocking(False)
+        self.socket = sock
+        self.fileno = sock.fileno
+        self.protocol = protocol
+        self.client = client
+        if len(client) != 2:
+            self._addressType = IPv6Address
+        self.server = server
+        self.reactor = reactor
+        self.producer = None
+        self.streamingProducer = self.producerPaused = False
+        self.handshaken = self.disconnecting = self._closing = self._read_ended = False
+        self.unsent = self.progress = self._offset = self.disconnected = 0
+        self.connected = 1
+        self._linger: IDelayedCall | None = None
+        self._peer: Peer | None = None
+        self._pieces: list[bytes | memoryview] = _NOTHING
+        tune(sock, server.stall_s)
         server.transports.add(self)
+        self.startReading()
 
     # Values
 
@@ -149,6 +163,7 @@ class TLSServer(tcp.Server):
         except SSL.Error as problem:
             return self._refuse(problem)
         self.handshaken = True
+        self.tls._alpn_select_callback_args = None  # OpenSSL has a copy of the name by now
         if self._pieces:
             self.startWriting()
         else:
@@ -213,6 +228,7 @@ class TLSServer(tcp.Server):
             return
         if not self._pieces:
             self._offset = offset
+            self._pieces = []
         self._pieces.append(data)
         self.unsent += len(data) - offset
         self.startWriting()
@@ -358,24 +374,8 @@ class TLSServer(tcp.Server):
         if self._linger is not None and self._linger.active():
             self._linger.cancel()
         self._linger = None
-        self._pieces.clear()
+        self._pieces = _NOTHING
         self.unsent = 0
         server = self.server
         super().connectionLost(reason)
         server.forget(self)
-
-
-def _tune(sock: socket.socket, stall_s: float) -> None:
-    options = (
-        (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
-        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-        *((socket.IPPROTO_TCP, option, value) for option, value in KEEPALIVE),
-        (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(stall_s * 1000)),
-        (socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, NOTSENT_BYTES),
-    )
-    try:
-        for level, option, value in options:
-            sock.setsockopt(level, option, value)
-    except OSError:
-        # The peer is already gone; the first read will say so.
-        pass

@@ -9,22 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
 from orchtw.errors import NotFound
-from orchtw.storage.cache_resource import ResourceCache, Shared, StoredResource
+from orchtw.storage.cache_resource import ResourceCache, Shared
 from orchtw.storage.encryption.provider import MARK, NOT_PLAIN
 from orchtw.storage.freshness import Freshness
-from orchtw.storage.interface import Change, Damaged, Locked, Store, Subscription
-from orchtw.storage.pins import MAX_PINNED_BYTES
+from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Store, Subscription
+from orchtw.storage.loading import Loading
+from orchtw.storage.reclaim import Reclaim
+from orchtw.storage.resource import StoredResource
+from orchtw.watch.entry import Entry
 from orchtw.watch.log import HISTORY_S, Head
+from orchtw.watch.room import Room
 from orchtw.watch.timer_wheel import RESOLUTION_S, TimerWheel
 from orchtw.watch.turns import SLICE_S, Turns
 
 ROOT: Final = "/registry/"
-PAGE_ITEMS: Final = 500  # at start: a page of 6 KiB objects is 3 MiB
-LATER_PAGE_ITEMS: Final = 50  # at run time: a page is taken over in a few milliseconds, then others have their turn
+STRIDE: Final = 32  # objects that are loaded between two looks at the clock
 TRIM_INTERVAL_S: Final = 15.0  # how long a quiet resource's log may outlive its history
 
 __all__ = ["Cacher", "ResourceCache", "StoredResource"]
@@ -34,7 +38,8 @@ class Cacher:
     """The caches of all resources, fed by one subscription.
 
     `call_soon` runs a function once the reactor has handled what it is handling now: a batch's writers are
-    answered first, then its watchers get one write each. `clock` must be one that nobody sets (see `monotonic`).
+    answered first, then its watchers get one write each. `limit_bytes` bounds what is held for readers beside the
+    objects themselves (0: it does not). `clock` must be one that nobody sets (see `monotonic`).
     """
 
     log_failures = Logger()
@@ -46,6 +51,7 @@ class Cacher:
         call_soon: Callable[[Callable[[], None]], Any],
         *,
         history_s: float = HISTORY_S,
+        limit_bytes: int = 0,
     ) -> None:
         self.turns = Turns(clock.seconds, call_soon)
         self.timers = TimerWheel(clock.seconds())
@@ -56,20 +62,26 @@ class Cacher:
         self._history_s = history_s
         self._head = Head()
         self.freshness = Freshness(store, self._head, clock)
+        self.room = Room(limit_bytes)
+        self._reclaim = Reclaim(self.room, self.turns, lambda: tuple(self._caches.values()))
         self._shared = Shared(
             timers=self.timers,
             turns=self.turns,
             head=self._head,
             freshness=self.freshness,
             outdated=store.outdated,
+            unreadable=self._unreadable,
+            room=self.room,
             history_s=history_s,
         )
+        self.loading: Loading | None = None
         self._caches: dict[str, ResourceCache] = {}
         self._touched: dict[ResourceCache, None] = {}
         self._loading: dict[str, list[Change]] = {}  # what happens below a prefix while it is being listed
         self._subscription: Subscription | None = None
         self._ticking: IDelayedCall | None = None
         self._next_trim = 0.0
+        self._spoilt: list[tuple[ResourceCache, Entry]] = []
 
     @property
     def revision(self) -> int:
@@ -89,9 +101,13 @@ class Cacher:
     def held_bytes(self) -> Mapping[str, int]:
         """Bytes that are held for readers beside the objects, by what for."""
         return {
-            "history": self._shared.superseded.used_bytes,
-            "snapshots": sum(cache.pins.bytes for cache in self._caches.values()),
-            "batches": self._shared.recent.used_bytes,
+            "encodings": self.room.plain,
+            "packed": self.room.packed,
+            "rows": self.room.rows,
+            "history": self.room.history.used_bytes,
+            "snapshots": self.room.pinned,
+            "batches": self.room.recent.used_bytes,
+            "indexes": self._shared.index_bytes.used,
         }
 
     def of(self, resource: StoredResource) -> ResourceCache:
@@ -108,7 +124,8 @@ class Cacher:
         """
         for resource in resources:
             self._caches[resource.prefix] = self._new_cache(resource)
-        revision = await self._load(ROOT, self._find, PAGE_ITEMS)
+        self.loading = Loading(self._clock.seconds())
+        revision = await self._load(ROOT, self._find, 0, self.loading)
         for cache in self._caches.values():
             cache.begin(revision)
         self._head.revision = revision
@@ -148,9 +165,10 @@ class Cacher:
         cache, prefix = self._new_cache(resource), resource.prefix
         kept = self._loading[prefix] = []
         try:
-            revision = await self._load(prefix, lambda key: cache, LATER_PAGE_ITEMS, self._head.revision)
+            loading = Loading(self._clock.seconds())
+            revision = await self._load(prefix, lambda key: cache, self._head.revision, loading)
         except BaseException:
-            self._shared.superseded.leave(cache.log)
+            self.room.history.leave(cache.log)
             raise
         finally:
             del self._loading[prefix]
@@ -168,34 +186,48 @@ class Cacher:
         if cache is not None:
             self._touched.pop(cache, None)
             cache.close()
-            self._shared.superseded.leave(cache.log)
+            self.room.history.leave(cache.log)
 
     def _new_cache(self, resource: StoredResource) -> ResourceCache:
         return ResourceCache(resource, self._shared)
 
     async def _load(
-        self, prefix: str, find: Callable[[str], ResourceCache | None], page_items: int, revision: int = 0
+        self, prefix: str, find: Callable[[str], ResourceCache | None], revision: int, loading: Loading
     ) -> int:
-        """Build the entries of all keys below `prefix`, page by page at one revision (0: the latest); returns it."""
-        start, more = "", True
-        while more:
-            page = await self._store.list(prefix, revision=revision, limit=page_items, start=start)
-            revision, more = page.revision, page.more
-            for item in page.items:
-                cache = find(item.key)
+        """Take in all keys below `prefix` at one revision (0: the latest), in slices; returns it."""
+        until = self.turns.seconds() + SLICE_S
+        async for page in self._store.scan(prefix, revision=revision):
+            revision = page.revision
+            cache = None
+            for count, item in enumerate(page.items):
+                if cache is None or not item.key.startswith(cache.prefix):
+                    cache = find(item.key)
                 if cache is not None:
-                    try:
-                        cache.load(item.key, item.value, item.revision)
-                    except Exception as error:  # noqa: BLE001 - one bad object must not be the end of the start
-                        why, locked = f"it cannot be decoded ({error})", _why_locked(item.value, None)
-                        self._set_aside(cache, Damaged(item.key, item.revision, locked), why)
+                    self._load_one(cache, item)
+                if not count % STRIDE and self.turns.seconds() >= until:
+                    await self._turn()
+                    until = self.turns.seconds() + SLICE_S
             for lost in page.damaged:
                 cache = find(lost.key)
                 if cache is not None:
                     self._set_aside(cache, lost, "its checksum is wrong")
             if page.items:
-                start = page.items[-1].key + "\0"
+                where = prefix if cache is None else cache.prefix
+                loading.advanced(self._clock.seconds(), len(page.items), page.remaining, where)
         return revision
+
+    def _load_one(self, cache: ResourceCache, item: KeyValue) -> None:
+        try:
+            cache.load(item.key, item.value, item.revision)
+        except Exception as error:  # noqa: BLE001 - one bad object must not be the end of the start
+            why, locked = f"it cannot be decoded ({error})", _why_locked(item.value, None)
+            self._set_aside(cache, Damaged(item.key, item.revision, locked), why)
+
+    def _turn(self) -> Deferred[None]:
+        """Fires when the reactor has done what else there is."""
+        waiting: Deferred[None] = Deferred()
+        self._call_soon(lambda: None if waiting.called else waiting.callback(None))
+        return waiting
 
     def _set_aside(self, cache: ResourceCache, lost: Damaged, why: str) -> None:
         cache.set_aside(lost.key, lost.revision, locked=lost.locked)
@@ -254,18 +286,34 @@ class Cacher:
                 self.turns.later(self._flush)
                 return
 
+    def _unreadable(self, cache: ResourceCache, entry: Entry, error: Exception) -> None:
+        """An object could not be read when somebody asked for it, maybe in a thread: it is set aside soon."""
+        why = f"it cannot be decoded ({error})"
+        text = "{key} at {revision} is damaged and set aside: {why}"
+        self.log_failures.error(text, key=cache.prefix + entry.key, revision=entry.revision, why=why)
+        self._spoilt.append((cache, entry))
+
+    def _retire_spoilt(self) -> None:
+        spoilt, self._spoilt = self._spoilt, []
+        for cache, entry in spoilt:
+            if cache.retire(entry, self._clock.seconds()):
+                self._touched[cache] = None
+
     def _tick(self) -> None:
         """What was not flushed, bookmarks, deadlines, and the age of logs."""
         self._ticking = self._clock.callLater(RESOLUTION_S, self._tick)
+        if self._spoilt:
+            self._retire_spoilt()
         if self._touched:
             self._flush()
         now = self._clock.seconds()
         self._turn_timers()
         self._bound_pins()
+        self._reclaim.begin()
         if now >= self._next_trim:
             self._next_trim = now + min(TRIM_INTERVAL_S, self._history_s)
             for cache in self._caches.values():
-                cache.log.trim(now)
+                cache.trim(now)
 
     def _turn_timers(self) -> None:
         """Bookmarks and deadlines that are due, as many as fit in a slice; the rest in the next turns."""
@@ -276,11 +324,12 @@ class Cacher:
         """End those who read the oldest states when these hold too much."""
         caches = list(self._caches.values())
         held = sum(cache.pins.bytes for cache in caches)
-        while held > MAX_PINNED_BYTES:
+        while held > self.room.pinned_limit:
             worst = max(caches, key=lambda cache: cache.pins.bytes)
             held -= worst.pins.bytes
             worst.pins.expire_oldest()
             held += worst.pins.bytes
+        self.room.pinned = held
 
 
 def _why_locked(value: bytes, note: object) -> str:

@@ -2,71 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from math import inf
-from typing import Protocol
 
 import attrs
 
 from orchtw.errors import Expired, InternalError, Timeout
 from orchtw.storage.freshness import Freshness
+from orchtw.storage.indexes import IndexBytes, Indexes
 from orchtw.storage.interface import Change
+from orchtw.storage.kept import KeptStates
 from orchtw.storage.ordered import NO_ENTRIES, Entries, Ordered
 from orchtw.storage.past import Past
 from orchtw.storage.pins import Pins
+from orchtw.storage.resource import DamagedObject, Follower, Noted, StoredResource
+from orchtw.storage.selecting import namespace_of, selected
 from orchtw.watch.dispatcher import Dispatcher
-from orchtw.watch.entry import LARGE_BYTES, Entry, LabelSets, Texts
+from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, LabelSets, Texts, Unread, unread
 from orchtw.watch.frames import Wire
-from orchtw.watch.log import HISTORY_S, Event, EventLog, Head, Superseded
-from orchtw.watch.recent import Budget
-from orchtw.watch.selection import Selection, by_key
+from orchtw.watch.log import HISTORY_S, EventLog, Head
+from orchtw.watch.room import Room
+from orchtw.watch.selection import Selection, by_key, by_name
 from orchtw.watch.timer_wheel import TimerWheel
 from orchtw.watch.turns import Turns
 from orchtw.watch.watcher import Watcher
-
-
-class StoredResource(Protocol):
-    """What the cache must know of a resource: `registry.stored.Stored` is one.
-
-    Served versions and groups with the same storage are one stored resource.
-    """
-
-    @property
-    def prefix(self) -> str:
-        """The start of its keys, such as "/registry/pods/"."""
-
-    def build(self, key: str, value: bytes, revision: int) -> Entry:
-        """The entry of a value read from the store; `key` is the rest of the store key after `prefix`."""
-
-
-class Noted(Protocol):
-    """What `Op.note` must be for a put of this process: the object, decoded already by the `stored` resource."""
-
-    @property
-    def stored(self) -> object:
-        """Who made it: another one may make another entry of the same value."""
-
-    def entry(self, revision: int) -> Entry:
-        """The entry once the store has committed the object at `revision`."""
-
-
-class Follower(Protocol):
-    """A watch inside the process. Its methods must not raise."""
-
-    def take(self, event: Event) -> None:
-        """Something has happened."""
-
-    def closed(self) -> None:
-        """The resource is gone, and nothing more will happen."""
-
-
-class DamagedObject(InternalError):
-    """500: an object is stored at `revision`, and cannot be read."""
-
-    def __init__(self, store_key: str, revision: int) -> None:
-        shown = InternalError.damaged(store_key)
-        super().__init__(shown.message, shown.details)
-        self.revision = revision
 
 
 @attrs.frozen(slots=True, kw_only=True, eq=False)
@@ -78,8 +37,9 @@ class Shared:
     head: Head
     freshness: Freshness
     outdated: Callable[[str], bool] = lambda key: False
-    recent: Budget = attrs.field(factory=Budget)
-    superseded: Superseded = attrs.field(factory=Superseded)
+    unreadable: Callable[[ResourceCache, Entry, Exception], None] = lambda cache, entry, error: None
+    room: Room = attrs.field(factory=Room)
+    index_bytes: IndexBytes = attrs.field(factory=IndexBytes)
     texts: Texts = attrs.field(factory=Texts)
     history_s: float = HISTORY_S
 
@@ -95,9 +55,10 @@ class ResourceCache:
     """
 
     def __init__(self, resource: StoredResource, shared: Shared) -> None:
-        self.log = EventLog(0, history_s=shared.history_s, total=shared.superseded)
-        self.dispatcher = Dispatcher(self.log, shared.head, shared.recent, shared.turns)
+        self.log = EventLog(0, history_s=shared.history_s, total=shared.room.history)
+        self.dispatcher = Dispatcher(self.log, shared.head, shared.room.recent, shared.turns)
         self.pins = Pins(self.log)
+        self.kept = KeptStates(self.pins, shared.history_s)
         self.freshness = shared.freshness
         self.loaded_revision = self.loaded = self.raw_bytes = 0
         self.closed = False
@@ -111,10 +72,14 @@ class ResourceCache:
         self._timers = shared.timers
         self._entries: dict[str, Entry] = {}
         self._ordered = Ordered()
+        self.indexes = Indexes(self._entries, self.snapshot, shared.turns, shared.index_bytes)
         self._texts = shared.texts
         self._outdated = shared.outdated
         self._label_sets = LabelSets(shared.texts)
         self._followers: tuple[Follower, ...] = ()
+        self.room = shared.room
+        self._unreadable = shared.unreadable
+        self._look = self._glance  # one for all entries
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -135,11 +100,15 @@ class ResourceCache:
         Raises DamagedObject (500) for one that is stored and cannot be read, InternalError (500) for a locked one.
         """
         entry = self._entries.get(key)
-        if entry is None:
-            if key in self.damaged:
-                raise DamagedObject(self._prefix + key, self.damaged[key])
-            if key in self.locked:
-                raise InternalError.unreadable(self._prefix + key, self.locked[key])
+        return entry if type(entry) is Entry and not self.damaged else self._looked_at(key, entry)
+
+    def _looked_at(self, key: str, entry: Entry | None) -> Entry | None:
+        if type(entry) is Unread:
+            entry.look()
+        if key in self.damaged:
+            raise DamagedObject(self._prefix + key, self.damaged[key])
+        if entry is None and key in self.locked:
+            raise InternalError.unreadable(self._prefix + key, self.locked[key])
         return entry
 
     def check_unlocked(self, namespace: str = "") -> None:
@@ -160,8 +129,8 @@ class ResourceCache:
         low, high = _range(namespace, start)
         return everything.between(low, high)
 
-    def past(self, revision: int, namespace: str = "", start: str = "") -> Past:
-        """What gives `snapshot` as it was at `revision` exactly (reference STORE-6, READ-5).
+    def past(self, revision: int, selection: Selection) -> Past:
+        """What gives the selected entries, among others of the namespace, at `revision` exactly (STORE-6, READ-5).
 
         Raises Expired (410) when the log does not reach back so far (the store still may), Timeout (504) for
         a revision that has not come yet.
@@ -172,15 +141,25 @@ class ResourceCache:
             events = self.log.undoing(revision, self._timers.now)
         except Expired:
             raise Expired.list() from None
-        return Past(self.snapshot(namespace, start), events, *_range(namespace, start))
+        return Past(self.candidates(selection), events, *_range(namespace_of(selection), ""), selection.matches)
 
-    def select(self, selection: Selection) -> Sequence[Entry]:
-        """The selected entries in key order; one object is looked up, not searched for."""
-        found = self.candidates(selection)
+    def keep(self, revision: int, selection: Selection, entries: Entries) -> None:
+        """Keep the entries at `revision` among which the selected ones are: pages will be asked for."""
+        whole = self._ordered.snapshot() if revision == self._head.revision else None
+        part = None if whole is not None and entries.chunks is whole.chunks else entries
+        self.kept.keep(revision, self._timers.now, selection, part, whole)
+
+    def found(self, revision: int, selection: Selection) -> Entries | None:
+        """What has been kept of a revision for such a selection."""
+        return self.kept.find(revision, self._timers.now, selection, *_range(namespace_of(selection), ""))
+
+    def select(self, selection: Selection) -> Generator[None, None, Sequence[Entry]]:
+        """The selected entries in key order, in steps; one object is looked up, not searched for."""
+        entries = self.candidates(selection)
         if selection.whole:
-            return found
-        matches = selection.matches
-        return [entry for entry in found if matches(entry)]
+            return entries
+        found, _ = yield from selected(entries, selection, self.indexes)
+        return found
 
     def watch(
         self,
@@ -209,25 +188,76 @@ class ResourceCache:
         )
         if state:
             self.pins.add(member)
+            if not selection.whole:
+                self.indexes.looked(selection, len(state), 0)
         return member
 
     def large_among(self, selection: Selection) -> list[Entry]:
         """The selected entries of more than LARGE_BYTES, in no order."""
-        return [entry for entry in map(self._entries.__getitem__, self.large) if selection.matches(entry)]
+        found, large = self.candidates(selection), self.large
+        if len(found) < len(large):
+            return [entry for entry in found if entry.key in large and selection.matches(entry)]
+        return [entry for entry in map(self._entries.__getitem__, large) if selection.matches(entry)]
 
     def candidates(self, selection: Selection) -> Entries:
         """Entries among which all the selected ones are."""
-        if selection.indexer is by_key:
+        return self.indexed(selection)[0]
+
+    def indexed(self, selection: Selection) -> tuple[Entries, str]:
+        """The same, and what they were found by; "": all, or those of a namespace, are candidates."""
+        if selection.indexer is by_key or (selection.indexer is by_name and self._is_without_namespaces()):
             entry = self._entries.get(str(selection.term))
-            return NO_ENTRIES if entry is None else Entries([[entry]])
-        return self.snapshot(selection.namespace)
+            return NO_ENTRIES if entry is None else Entries.run((entry,)), "key"
+        namespace = namespace_of(selection)
+        return self.indexes.shortest(selection, self.snapshot(namespace), *_range(namespace, ""))
+
+    def _is_without_namespaces(self) -> bool:
+        """Whether names are keys: nodes ask for themselves by name, each of thousands."""
+        return bool(self._entries) and "/" not in self._ordered.snapshot()[0].key
 
     def load(self, store_key: str, value: bytes, revision: int) -> None:
         """Take in what the store held at the start; `begin` follows."""
         key = store_key[self._prefix_length :]
-        self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
+        if self._resource.is_plain(value):
+            namespace, _, name = key.rpartition("/")
+            namespace = self._texts.share(namespace)
+            self._entries[key] = unread(key, namespace, name, revision, self._look, value)
+            self._note_size(key, len(value))
+        else:
+            self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
+            self._note_size(key, len(entry.raw))
+            self.room.count(entry.forms())
         self.loaded += 1
-        self._note_size(key, entry)
+
+    def _glance(self, entry: Entry, value: bytes) -> Glance:
+        """See `Look`: what is shown of an object that cannot be read is not there for long."""
+        try:
+            labels, fields, raw = self._resource.glance(value, entry.revision)
+        except Exception as error:  # noqa: BLE001 - what `load` would have set aside
+            self.spoilt(entry, error)
+            nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
+            labels, fields, raw = nameplate.labels, nameplate.fields, nameplate.raw
+        self.raw_bytes += len(raw) - len(value)
+        return self._label_sets.share(labels), self._share_fields(fields), raw
+
+    def spoilt(self, entry: Entry, error: Exception) -> DamagedObject:
+        """A loaded object turns out to be none: it is damaged for who asks for it, and soon is on no list."""
+        damaged = DamagedObject(self._prefix + entry.key, entry.revision)
+        if self._entries.get(entry.key) is entry and entry.key not in self.damaged:
+            self.damaged[entry.key] = entry.revision
+            self._unreadable(self, entry, error)
+        return damaged
+
+    def retire(self, entry: Entry, now: float) -> bool:
+        """Set an object aside that was `spoilt`; returns whether that concerns a watch, which is shown its names."""
+        if self._entries.get(entry.key) is not entry:
+            return False
+        nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
+        self.raw_bytes += len(nameplate.raw) - len(entry.raw)
+        self.room.count(entry.forms(), -1)
+        entry.raw, entry.json, entry.other = nameplate.raw, nameplate.json, None
+        self.room.count(entry.forms())
+        return self._removed(entry.key, entry, self._head.revision, now)
 
     def set_aside(self, store_key: str, revision: int, now: float = 0.0, locked: str = "") -> bool:
         """Set an object aside that cannot be read at `revision`; returns whether that may concern a watch.
@@ -258,14 +288,22 @@ class ResourceCache:
             self._not_aside(key)
             return old is not None and self._removed(key, old, change.revision, now)
         new = self._adopt(self._new_entry(change, key), old)
-        if old is None:
+        if old is None or self.damaged:
             self._not_aside(key)
         self._ordered.put(new)
         self._entries[new.key] = new
-        self._note_size(new.key, new)
+        self.indexes.change(old, new)
+        self._note_size(new.key, len(new.raw))
+        self.room.count(new.forms())
         if old is not None:
-            self.raw_bytes -= len(old.raw)
+            self._gone(old)
         return self._happened(change.revision, key, old, new, now)
+
+    def trim(self, now: float) -> None:
+        """Let go of history that is old, and of what was made for readers who are gone."""
+        self.log.trim(now)
+        self.kept.trim(now)
+        self.indexes.trim()
 
     def _not_aside(self, key: str) -> None:
         self.damaged.pop(key, None)
@@ -274,12 +312,30 @@ class ResourceCache:
     def _removed(self, key: str, old: Entry, revision: int, now: float) -> bool:
         self._ordered.remove(key)
         del self._entries[key]
+        self.indexes.change(old, None)
         self.large.discard(key)
-        self.raw_bytes -= len(old.raw)
+        self._gone(old)
         return self._happened(revision, key, old, None, now)
 
-    def _note_size(self, key: str, entry: Entry) -> None:
-        size = len(entry.raw)
+    def _gone(self, old: Entry) -> None:
+        """What an entry held is the log's from now on."""
+        self.raw_bytes -= len(old.raw)
+        self.room.count(old.forms(), -1)
+
+    def made(self, entry: Entry, plain: int, packed: int, other: int) -> None:
+        """Forms of an entry have been made, which it keeps; the log counts those of its entries when it gets them."""
+        if self._entries.get(entry.key) is entry:
+            self.room.count((plain, packed, other))
+
+    def spare(self, entry: Entry, *, drop: bool) -> None:
+        """Hold less of an entry that is still there (see `StoredResource.spare`)."""
+        if self._entries.get(entry.key) is not entry:
+            return
+        self.room.count(entry.forms(), -1)
+        self._resource.spare(entry, drop=drop)
+        self.room.count(entry.forms())
+
+    def _note_size(self, key: str, size: int) -> None:
         self.raw_bytes += size
         if size > LARGE_BYTES:
             self.large.add(key)
@@ -308,6 +364,7 @@ class ResourceCache:
         What has happened by now is still told, as far as a slice lasts.
         """
         self.closed = True
+        self.indexes.close()
         self.dispatcher.flush()
         self.dispatcher.close()
         followers, self._followers = self._followers, ()
@@ -325,11 +382,13 @@ class ResourceCache:
         """Share what entries have in common: 10,000 pods have few namespaces, nodes and label sets."""
         if old is not None:
             entry.key, entry.name = old.key, old.name
-        share = self._texts.share
-        entry.namespace = share(entry.namespace)
+        entry.namespace = self._texts.share(entry.namespace)
         entry.labels = self._label_sets.share(entry.labels)
-        entry.fields = tuple(map(share, entry.fields))
+        entry.fields = self._share_fields(entry.fields)
         return entry
+
+    def _share_fields(self, fields: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(self._texts.share, fields)) if fields else fields
 
 
 def _range(namespace: str, start: str) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """How new the cache must be before it may answer (reference READ-10).
 
 The cache of a store that only this process writes is never behind: it is fed before a writer is answered. A store
-that several processes share may hold acknowledged writes that the cache has yet to be told of.
+that several processes share may hold acknowledged writes that the cache has yet to be told of; the store says whether
+that can be so just now (`Store.current`).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Freshness:
         The awaitable raises Timeout (504, "Too large resource version") after WAIT_S.
         """
         if wanted is None:
-            return self._most_recent() if self._shared else None
+            return None if self._store.current() else self._most_recent()
         return self._reach(wanted) if wanted > self._head.revision else None
 
     async def exactly(self, revision: int) -> None:

@@ -8,14 +8,17 @@ Every method of `Store` is called on the reactor thread and every answer comes b
 from __future__ import annotations
 
 import abc
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 from twisted.internet.defer import Deferred
 
 from orchtw.metrics.series import Shown
+
+SCAN_ITEMS: Final = 500
+"""Of a page of `Store.scan` where the store has no better way: of 6 KiB objects, 3 MiB."""
 
 # Positional on purpose: these four are made for every write, and keyword calls cost a third more.
 
@@ -157,8 +160,15 @@ class Store(abc.ABC):
     def shared(self) -> bool:
         """Whether other processes may write to it while this one does; it never changes.
 
-        If not, live subscribers have always been told of every acknowledged write, so that what they keep is current.
+        What there must be one of in a cluster is then kept in the store, not in a process.
         """
+
+    def current(self) -> bool:
+        """Whether live subscribers have been told of every write that anybody knows of: what they keep is new.
+
+        Where it is not so, they come to what `revision` says. It always is on a store that nobody shares.
+        """
+        return not self.shared
 
     def probe(self) -> None:  # noqa: B027 - many stores know nothing before they are started
         """Find out whether `start` could work; for use before `twistd` goes to the background.
@@ -214,6 +224,20 @@ class Store(abc.ABC):
         One consistent state: that of `revision`, or the latest when 0, which `Page.revision` names. The page after
         this one begins at `start=last_key + "\\0"` with the same revision. Raises as `get` does.
         """
+
+    async def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+        """All live keys that begin with `prefix`, in pages in key order, at least one: for who takes everything.
+
+        All are of one consistent state, which `Page.revision` names. `Page.remaining` says how many keys follow, 0
+        also where that is not known. Raises as `list` does.
+        """
+        start, more = "", True
+        while more:
+            page = await self.list(prefix, revision=revision, limit=SCAN_ITEMS, start=start)
+            yield page
+            revision, more = page.revision, page.more
+            if page.items:
+                start = page.items[-1].key + "\0"
 
     @abc.abstractmethod
     def commit(self, op: Op) -> Deferred[Outcome]:

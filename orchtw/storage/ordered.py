@@ -1,38 +1,144 @@
 """Entries in key order, in blocks that snapshots share until they change.
 
-A snapshot costs a reference for each block and a write copies one block, so neither grows noticeably with 100,000
-objects.
+Blocks stand in chunks: a snapshot costs a reference for each chunk, and a write after it copies one chunk's
+references and one block. With a million objects there are some sixty chunks. A part of a snapshot is two positions
+in it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
 from operator import attrgetter
 from typing import Final, overload
 
 from orchtw.watch.entry import Entry
 
-BLOCK: Final = 512  # a full block is split at twice that
+BLOCK: Final = 512  # entries; a full block is split at twice that
+CHUNK: Final = 32  # blocks; the same
 
 _key = attrgetter("key")
 
 
+class Chunk:
+    """Some neighbouring blocks, none of them empty, with `count` entries together.
+
+    A chunk, and each of its blocks, may be changed by whom `owner` and `owners` name; others copy it first.
+    """
+
+    __slots__ = ("_ends", "blocks", "count", "owner", "owners")
+
+    def __init__(self, blocks: list[list[Entry]], owners: list[object], owner: object, count: int) -> None:
+        self.blocks = blocks
+        self.owners = owners
+        self.owner = owner
+        self.count = count
+        self._ends: list[int] | None = None
+
+    @property
+    def ends(self) -> list[int]:
+        """The position after each block's last entry, within the chunk."""
+        if self._ends is None:
+            self._ends = list(accumulate(map(len, self.blocks)))
+        return self._ends
+
+    def before(self, key: str) -> int:
+        """How many entries come before `key`."""
+        at = bisect_right(self.blocks, key, key=_first) - 1
+        if at < 0:
+            return 0
+        return (self.ends[at - 1] if at else 0) + bisect_left(self.blocks[at], key, key=_key)
+
+    def copy(self, owner: object) -> Chunk:
+        """The same for another owner, who has none of the blocks."""
+        return Chunk(self.blocks.copy(), self.owners.copy(), owner, self.count)
+
+    def put(self, entry: Entry) -> bool:
+        """As `Ordered.put`."""
+        key = entry.key
+        at = bisect_right(self.blocks, key, 1, key=_first) - 1
+        block = self.blocks[at] if self.owners[at] is self.owner else self._private(at)
+        place = bisect_left(block, key, key=_key)
+        if place < len(block) and block[place].key == key:
+            block[place] = entry
+            return False
+        block.insert(place, entry)
+        self._ends = None
+        self.count += 1
+        if len(block) >= 2 * BLOCK:
+            self.blocks[at : at + 1] = [block[:BLOCK], block[BLOCK:]]
+            self.owners[at : at + 1] = [self.owner, self.owner]
+        return True
+
+    def remove(self, key: str) -> None:
+        """As `Ordered.remove`."""
+        at = bisect_right(self.blocks, key, key=_first) - 1
+        block = self.blocks[at] if at >= 0 else []
+        place = bisect_left(block, key, key=_key)
+        if place == len(block) or block[place].key != key:
+            raise KeyError(key)
+        block = self._private(at)
+        del block[place]
+        self._ends = None
+        self.count -= 1
+        if len(block) < BLOCK // 4:
+            self._join(at, block)
+
+    def _private(self, at: int) -> list[Entry]:
+        """The block at `at`, which is about to change."""
+        if self.owners[at] is not self.owner:
+            self.blocks[at] = self.blocks[at].copy()
+            self.owners[at] = self.owner
+        return self.blocks[at]
+
+    def _join(self, at: int, block: list[Entry]) -> None:
+        """A small block goes into the one before it if both fit in one; an empty one goes."""
+        before = self.blocks[at - 1] if at else []
+        if block and (not before or len(before) + len(block) > BLOCK):
+            return
+        if block:
+            self._private(at - 1).extend(block)
+        del self.blocks[at], self.owners[at]
+
+
 class Entries(Sequence[Entry]):
-    """An immutable sequence of entries in key order. A slice of it is a list."""
+    """An immutable sequence of entries in key order: those of some chunks, from one position to another.
 
-    __slots__ = ("_ends", "blocks")
+    A slice of it is a list.
+    """
 
-    def __init__(self, blocks: Sequence[Sequence[Entry]]) -> None:
-        self.blocks = blocks  # none of them empty
-        self._ends = list(accumulate(map(len, blocks)))
+    __slots__ = ("_chunks", "_ends", "_start", "_stop")
+
+    def __init__(self, chunks: Sequence[Chunk], ends: Sequence[int], start: int, stop: int) -> None:
+        self._chunks = chunks
+        self._ends = ends  # the position after each chunk's last entry
+        self._start = start
+        self._stop = stop
+
+    @classmethod
+    def of(cls, chunks: Sequence[Chunk]) -> Entries:
+        """All entries of these chunks, none of which is empty or will be changed."""
+        ends = list(accumulate(chunk.count for chunk in chunks))
+        return cls(chunks, ends, 0, ends[-1] if ends else 0)
+
+    @classmethod
+    def run(cls, entries: Iterable[Entry]) -> Entries:
+        """A copy of a few entries, which are in order."""
+        block = list(entries)
+        return cls.of([Chunk([block], [None], None, len(block))]) if block else NO_ENTRIES
+
+    @property
+    def chunks(self) -> Sequence[Chunk]:
+        """What they are part of."""
+        return self._chunks
 
     def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
+        return self._stop - self._start
 
     def __iter__(self) -> Iterator[Entry]:
-        return chain.from_iterable(self.blocks)
+        for block in self.blocks():
+            yield from block
 
     @overload
     def __getitem__(self, index: int) -> Entry: ...
@@ -43,35 +149,53 @@ class Entries(Sequence[Entry]):
     def __getitem__(self, index: int | slice) -> Entry | list[Entry]:
         if isinstance(index, slice):
             start, stop, step = index.indices(len(self))
-            return self._run(start, stop) if step == 1 else [self[i] for i in range(start, stop, step)]
-        place = range(len(self))[index]
-        block = bisect_right(self._ends, place)
-        return self.blocks[block][place - (self._ends[block - 1] if block else 0)]
+            if step != 1:
+                return [self[i] for i in range(start, stop, step)]
+            found: list[Entry] = []
+            for block in self._pieces(self._start + start, self._start + stop):
+                found += block
+            return found
+        place = self._start + range(len(self))[index]
+        at = bisect_right(self._ends, place)
+        chunk = self._chunks[at]
+        place -= self._ends[at] - chunk.count
+        number = bisect_right(chunk.ends, place)
+        return chunk.blocks[number][place - chunk.ends[number]]
 
-    def _run(self, start: int, stop: int) -> list[Entry]:
-        found: list[Entry] = []
-        block = bisect_right(self._ends, start)
+    def blocks(self) -> Iterator[Sequence[Entry]]:
+        """All of them in runs of some hundred, which must not be changed."""
+        return self._pieces(self._start, self._stop)
+
+    def _pieces(self, start: int, stop: int) -> Iterator[Sequence[Entry]]:
+        at = bisect_right(self._ends, start)
         while start < stop:
-            offset = self._ends[block - 1] if block else 0
-            found += self.blocks[block][start - offset : stop - offset]
-            start = self._ends[block]
-            block += 1
-        return found
+            chunk = self._chunks[at]
+            before = self._ends[at] - chunk.count
+            for number in range(bisect_right(chunk.ends, start - before), len(chunk.blocks)):
+                block, end = chunk.blocks[number], before + chunk.ends[number]
+                first = end - len(block)
+                yield block if start == first and end <= stop else block[start - first : stop - first]
+                start = end
+                if start >= stop:
+                    return
+            at += 1
 
     def between(self, low: str, high: str = "") -> Entries:
         """The entries whose keys are `low` or follow it, and come before `high` ("": all the rest)."""
-        blocks = self.blocks
-        first = max(0, bisect_right(blocks, low, key=_first) - 1)
-        last = bisect_left(blocks, high, first, key=_first) if high else len(blocks)
-        chosen = list(blocks[first:last])
-        if chosen and high:
-            chosen[-1] = chosen[-1][: bisect_left(chosen[-1], high, key=_key)]
-        if chosen:
-            chosen[0] = chosen[0][bisect_left(chosen[0], low, key=_key) :]
-        return Entries([block for block in chosen if block])
+        start = max(self._start, self._before(low)) if low else self._start
+        stop = min(self._stop, self._before(high)) if high else self._stop
+        return Entries(self._chunks, self._ends, start, stop) if start < stop else NO_ENTRIES
+
+    def _before(self, key: str) -> int:
+        """How many entries of the chunks come before `key`."""
+        at = bisect_right(self._chunks, key, key=_first_of) - 1
+        if at < 0:
+            return 0
+        chunk = self._chunks[at]
+        return self._ends[at] - chunk.count + chunk.before(key)
 
 
-NO_ENTRIES: Final = Entries(())
+NO_ENTRIES: Final = Entries((), (), 0, 0)
 
 
 class Ordered:
@@ -79,61 +203,85 @@ class Ordered:
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         ordered = sorted(entries, key=_key)
-        self._blocks = [ordered[start : start + BLOCK] for start in range(0, len(ordered), BLOCK)]
-        self._own = [True] * len(self._blocks)  # those that no snapshot shares
+        blocks = [ordered[start : start + BLOCK] for start in range(0, len(ordered), BLOCK)]
+        self._owner: object = object()  # of what no snapshot shares
+        self._chunks = [self._chunk(blocks[start : start + CHUNK]) for start in range(0, len(blocks), CHUNK)]
         self._snapshot: Entries | None = None
+
+    @classmethod
+    def of(cls, entries: Entries) -> Ordered:
+        """What begins as a snapshot was, all of it, and goes its own way."""
+        made = cls()
+        made._chunks = list(entries.chunks)
+        made._snapshot = entries
+        return made
 
     def snapshot(self) -> Entries:
         """All entries as they are now."""
         if self._snapshot is None:
-            self._snapshot = Entries(self._blocks.copy())
-            self._own = [False] * len(self._blocks)
+            self._snapshot = Entries.of(self._chunks.copy())
+            self._owner = object()
         return self._snapshot
 
-    def put(self, entry: Entry) -> None:
-        """Take an entry in, in place of one with the same key."""
-        if not self._blocks:
-            self._blocks, self._own, self._snapshot = [[entry]], [True], None
-            return
-        at = max(0, bisect_right(self._blocks, entry.key, key=_first) - 1)
-        block = self._private(at)
-        place = bisect_left(block, entry.key, key=_key)
-        if place < len(block) and block[place].key == entry.key:
-            block[place] = entry
-            return
-        block.insert(place, entry)
-        if len(block) >= 2 * BLOCK:
-            self._blocks[at : at + 1] = [block[:BLOCK], block[BLOCK:]]
-            self._own[at : at + 1] = [True, True]
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing."""
+        return not self._chunks
+
+    def put(self, entry: Entry) -> bool:
+        """Take an entry in, in place of one with the same key; whether there was none."""
+        if not self._chunks:
+            self._chunks, self._snapshot = [self._chunk([[entry]])], None
+            return True
+        at = bisect_right(self._chunks, entry.key, 1, key=_first_of) - 1
+        chunk = self._private(at)
+        is_new = chunk.put(entry)
+        if len(chunk.blocks) >= 2 * CHUNK:
+            self._chunks[at : at + 1] = self._halves(chunk)
+        return is_new
 
     def remove(self, key: str) -> None:
         """Let go of the entry with that key. Raises KeyError when there is none."""
-        at = bisect_right(self._blocks, key, key=_first) - 1
-        block = self._private(at) if at >= 0 else []
-        place = bisect_left(block, key, key=_key)
-        if place == len(block) or block[place].key != key:
+        at = bisect_right(self._chunks, key, key=_first_of) - 1
+        if at < 0:
             raise KeyError(key)
-        del block[place]
-        if len(block) < BLOCK // 4:
-            self._join(at, block)
+        chunk = self._private(at)
+        chunk.remove(key)
+        if len(chunk.blocks) < CHUNK // 4:
+            self._join(at, chunk)
 
-    def _private(self, at: int) -> list[Entry]:
-        """The block at `at`, which is about to change."""
+    def _private(self, at: int) -> Chunk:
+        """The chunk at `at`, which is about to change."""
         self._snapshot = None
-        if not self._own[at]:
-            self._blocks[at] = self._blocks[at].copy()
-            self._own[at] = True
-        return self._blocks[at]
+        if self._chunks[at].owner is not self._owner:
+            self._chunks[at] = self._chunks[at].copy(self._owner)
+        return self._chunks[at]
 
-    def _join(self, at: int, block: list[Entry]) -> None:
-        """A small block goes into the one before it if both fit in one; an empty one goes."""
-        before = self._blocks[at - 1] if at else []
-        if block and (not before or len(before) + len(block) > BLOCK):
-            return
-        if block:
-            self._private(at - 1).extend(block)
-        del self._blocks[at], self._own[at]
+    def _join(self, at: int, chunk: Chunk) -> None:
+        """A small chunk becomes one with that before it if both fit; an empty one goes."""
+        before = self._chunks[at - 1] if at else None
+        if not chunk.blocks:
+            del self._chunks[at]
+        elif before is not None and len(before.blocks) + len(chunk.blocks) <= CHUNK:
+            blocks, owners = before.blocks + chunk.blocks, before.owners + chunk.owners
+            joined = Chunk(blocks, owners, self._owner, before.count + chunk.count)
+            self._chunks[at - 1 : at + 1] = [joined]
+
+    def _chunk(self, blocks: list[list[Entry]]) -> Chunk:
+        return Chunk(blocks, [self._owner] * len(blocks), self._owner, sum(map(len, blocks)))
+
+    def _halves(self, chunk: Chunk) -> list[Chunk]:
+        first, second = chunk.blocks[:CHUNK], chunk.blocks[CHUNK:]
+        count = sum(map(len, first))
+        return [
+            Chunk(first, chunk.owners[:CHUNK], self._owner, count),
+            Chunk(second, chunk.owners[CHUNK:], self._owner, chunk.count - count),
+        ]
 
 
 def _first(block: Sequence[Entry]) -> str:
     return block[0].key
+
+
+def _first_of(chunk: Chunk) -> str:
+    return chunk.blocks[0][0].key

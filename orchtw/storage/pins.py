@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Final, Protocol
+from typing import Protocol
 from weakref import ref
 
 from orchtw.watch.log import EventLog
-
-MAX_PINNED_BYTES: Final = 256 * 1024 * 1024  # of objects neither live nor in a log, all resources together
 
 
 class Holder(Protocol):

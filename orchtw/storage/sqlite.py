@@ -6,7 +6,7 @@ the threads' side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from orchtw import errors
 from orchtw.config import Config
 from orchtw.metrics.series import GAUGE, Read, Shown, Single, one
-from orchtw.storage import sqlite_reader
+from orchtw.storage import sqlite_reader, sqlite_scan
 from orchtw.storage.feed import Feed
 from orchtw.storage.interface import (
     Change,
@@ -32,8 +32,9 @@ from orchtw.storage.interface import (
     Translation,
 )
 from orchtw.storage.sqlite_file import StoreFile
+from orchtw.storage.sqlite_plan import Answers
 from orchtw.storage.sqlite_reader import Readers
-from orchtw.storage.sqlite_writer import Answers, Writer
+from orchtw.storage.sqlite_writer import Writer
 
 T = TypeVar("T")
 
@@ -138,6 +139,10 @@ class SqliteStore(Store):
             lambda connection: sqlite_reader.list_page(connection, prefix, revision, limit, start)
         )
 
+    def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+        """See `Store.scan`."""
+        return sqlite_scan.pages(self._ask, prefix, revision)
+
     def commit(self, op: Op) -> Deferred[Outcome]:
         """See `Store.commit`."""
         waiting: Deferred[Outcome] = Deferred()
@@ -229,9 +234,12 @@ class SqliteStore(Store):
         await ask().addTimeout(CHECK_TIMEOUT_S, self._clock, onTimeoutCancel=give_up)
 
     async def _read(self, work: Callable[[sqlite_reader.Connection], T]) -> T:
+        return await self._ask(work)
+
+    def _ask(self, work: Callable[[sqlite_reader.Connection], T]) -> Deferred[T]:
         if not self._open:
             raise _closed()
-        return await (self._writer.read(work) if self._file.alone else self._readers.ask(work))
+        return self._writer.read(work) if self._file.alone else self._readers.ask(work)
 
     async def _history(self, after: int, upto: int) -> Sequence[Change]:
         return await self._read(lambda connection: sqlite_reader.changes_since(connection, after, upto))

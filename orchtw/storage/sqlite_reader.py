@@ -198,8 +198,8 @@ def _list_at(connection: sqlite3.Connection, prefix: str, revision: int, limit: 
             raise errors.Expired.list()
         revisions, sizes, keys = map(orjson.loads, columns)
         key_of = dict(zip(revisions, keys, strict=True))
-        for chunk in _chunks(revisions, sizes):
-            rows = _all_rows(connection, {number: key_of[number] for number in chunk}, revision)
+        for chunk in chunks(revisions, sizes):
+            rows = all_rows(connection, {number: key_of[number] for number in chunk}, revision)
             items += [rows.sound[number] for number in chunk if number in rows.sound]
             damaged += [Damaged(key_of[number], number) for number in chunk if number in rows.damaged]
         if len(revisions) < count:
@@ -221,12 +221,12 @@ def changes_since(connection: sqlite3.Connection, after: int, upto: int) -> list
     revisions, previous, costs, keys = map(orjson.loads, columns)
     if not revisions:
         return []
-    revisions = _chunks(revisions, costs)[0]
+    revisions = chunks(revisions, costs)[0]
     key_of = {number: key for number, key in zip(previous, keys, strict=True) if number}
     key_of |= zip(revisions, keys, strict=False)
     wanted = sorted({*revisions, *filter(None, previous[: len(revisions)])})
     try:
-        rows = _all_rows(connection, {number: key_of[number] for number in wanted}, after)
+        rows = all_rows(connection, {number: key_of[number] for number in wanted}, after)
     except errors.Expired as exc:
         raise errors.Expired.watch(after, read_head(connection)[0]) from exc
     return [_change(rows, number, prev, key_of[number]) for number, prev in zip(revisions, previous, strict=False)]
@@ -246,7 +246,7 @@ def unreadable(key: str, revision: int) -> KeyValue:
     return KeyValue(key, b"", revision, revision)
 
 
-def _all_rows(connection: sqlite3.Connection, keys: Mapping[int, str], revision: int) -> Rows:
+def all_rows(connection: sqlite3.Connection, keys: Mapping[int, str], revision: int) -> Rows:
     """`read_rows` for a read at `revision`, which a row that is missing has been there for: it is damaged.
 
     Raises Expired (410) when a compaction has overtaken the read.
@@ -259,7 +259,7 @@ def _all_rows(connection: sqlite3.Connection, keys: Mapping[int, str], revision:
     return rows
 
 
-def _chunks(revisions: list[int], costs: list[int]) -> list[list[int]]:
+def chunks(revisions: list[int], costs: list[int]) -> list[list[int]]:
     """Cut `revisions` into runs of about CHUNK_BYTES and at most CHUNK_ROWS, each with at least one."""
     out: list[list[int]] = []
     total = 0

@@ -10,7 +10,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import attrs
@@ -22,25 +22,22 @@ from orchtw import errors
 from orchtw.storage.interface import Change, KeyValue, Op, Outcome
 from orchtw.storage.sqlite_background import Background
 from orchtw.storage.sqlite_checkpoint import Checkpoints, copy
-from orchtw.storage.sqlite_checksum import checksum
 from orchtw.storage.sqlite_errors import sentence
 from orchtw.storage.sqlite_expiry import NOTHING, Due, Expiry
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_measured import Measured
+from orchtw.storage.sqlite_plan import Answers, Plan, Ticket, fields, insertion, report
 from orchtw.storage.sqlite_reader import answer, read_head, read_rows, unreadable
 from orchtw.storage.sqlite_schema import PAGE_BYTES
 
 T = TypeVar("T")
-Ticket = tuple[Op, Deferred[Outcome] | None]  # nobody waits for the end of a value
-Answers = list[tuple[Deferred[Outcome], Outcome | errors.StatusError]]
-Row = tuple[int, str, int, int, int, bytes | None]
 Deliver = Callable[[list[Change], Answers, int], None]
 
 MAX_BATCH_OPS = 256  # one batch's answers run in one reactor turn: more would hold up everything else
 MAX_BATCH_BYTES = 8 << 20
 ROWS_A_STATEMENT = 64  # one step, so one trade of the interpreter lock, for all of them
 READ_AT_ONCE = 64
-IDLE_S = 0.25  # without a write before the log is truncated
+IDLE_S = 1.0  # without a write before the log is cut back, for which a write would have to wait
 ALIVE_S = 1.0  # since its last turn the thread counts as alive: waiting, it has one every LOOK_S
 LOOK_S = 0.5  # between looks at whether the files are there: what is noticed late was acknowledged in vain
 
@@ -58,20 +55,6 @@ class Errand:
     last: bool = False
 
 
-@attrs.define(slots=True, eq=False)
-class Plan:
-    """A batch, decided: the rows to insert, the revision each ticket got (0: refused) and what it found.
-
-    `ends` are the revisions whose values end by themselves, and when; `ended` those for which that time has come.
-    """
-
-    rows: list[Row] = attrs.field(factory=list)
-    given: list[int] = attrs.field(factory=list)
-    found: list[int] = attrs.field(factory=list)
-    ends: list[tuple[int, int]] = attrs.field(factory=list)
-    ended: list[int] = attrs.field(factory=list)
-
-
 class Writer:
     """Owns the write connection. `deliver(changes, answers, bytes)` is called on the reactor, once a batch."""
 
@@ -86,7 +69,8 @@ class Writer:
         self._live: dict[str, int] = {}  # key -> revision of its last write: decides a batch without a query
         self._next_look = 0.0
         self._turned_at = 0.0
-        self._inserts = [""] + [_insert(count) for count in range(1, ROWS_A_STATEMENT + 1)]
+        self._wrote_at = 0.0
+        self._inserts = [""] + [insertion(count) for count in range(1, ROWS_A_STATEMENT + 1)]
         self.failure = ""
         self.missing = ""
         self.measured = Measured()
@@ -160,14 +144,15 @@ class Writer:
         due = NOTHING if self.missing else self._expiry.due()
         if batch or due.revisions:
             self._commit(batch, size, due)
+            self._wrote_at = time.monotonic()
         if errand is not None:
             if errand.last:
                 return errand
             self._do(errand)
         if not self.missing:
             pages = len(batch) + size // PAGE_BYTES
-            idle = not batch and errand is None and self._background.tidies and self._checkpoints.settled()
-            pages += self._background.advance(idle)
+            idle = time.monotonic() - self._wrote_at >= IDLE_S and errand is None
+            pages += self._background.advance(idle and self._background.tidies and self._checkpoints.settled())
             if pages:
                 self._checkpoints.wrote(self._connection, pages)
         return None
@@ -264,7 +249,7 @@ class Writer:
     def _patience_s(self) -> float:
         if self.missing:
             return LOOK_S
-        patience_s = self._background.patience_s(IDLE_S)
+        patience_s = self._background.patience_s(min(IDLE_S, LOOK_S))
         return min(self._expiry.patience_s(), LOOK_S if patience_s is None else patience_s)
 
     def _commit(self, batch: list[Ticket], size: int, due: Due) -> None:
@@ -291,7 +276,7 @@ class Writer:
                 self.failure = ""
                 self._revision = plan.rows[-1][0]
             self._expiry.written(plan.ends)
-            changes, answers = _report(batch, plan, rows)
+            changes, answers = report(batch, plan, rows)
         self._reactor.callFromThread(self._deliver, changes, answers, size)
 
     def _decide(self, batch: list[Ticket], plan: Plan) -> None:
@@ -345,12 +330,12 @@ class Writer:
         execute, rows = self._connection.execute, plan.rows
         if len(rows) <= ROWS_A_STATEMENT and not plan.ends and not plan.ended:
             if rows:
-                execute(self._inserts[len(rows)], _fields(rows))
+                execute(self._inserts[len(rows)], fields(rows))
             return
         execute("BEGIN IMMEDIATE")
         for start in range(0, len(rows), ROWS_A_STATEMENT):
             part = rows[start : start + ROWS_A_STATEMENT]
-            execute(self._inserts[len(part)], _fields(part))
+            execute(self._inserts[len(part)], fields(part))
         self._expiry.write(plan.ends, plan.ended)
         execute("COMMIT")
 
@@ -394,32 +379,3 @@ class Writer:
         self._connection.execute("UPDATE meta SET probe = randomblob(?)", (PROBE_BYTES,))
         self._connection.execute("UPDATE meta SET probe = NULL")
 
-
-def _insert(count: int) -> str:
-    return "INSERT INTO history VALUES " + ",".join(["(?,?,?,?,?,?,?)"] * count)
-
-
-def _fields(rows: Sequence[Row]) -> list[int | str | bytes | None]:
-    """The values of a statement that inserts `rows`, each with its checksum."""
-    out: list[int | str | bytes | None] = []
-    for row in rows:
-        revision, key, created, previous, _, value = row
-        out += row
-        out.append(checksum(revision, key, created, previous, value))
-    return out
-
-
-def _report(batch: list[Ticket], plan: Plan, known: dict[int, KeyValue]) -> tuple[list[Change], Answers]:
-    """What subscribers and callers hear of a committed batch."""
-    changes: list[Change] = []
-    answers: Answers = []
-    for (op, waiting), revision, held in zip(batch, plan.given, plan.found, strict=True):
-        replaced = known[held] if held else None
-        if revision:
-            changes.append(Change(revision, op.key, op.value, replaced, op.note))
-            outcome = Outcome(revision)
-        else:
-            outcome = Outcome(0, replaced)
-        if waiting is not None:
-            answers.append((waiting, outcome))
-    return changes, answers

@@ -29,7 +29,7 @@ LIMIT_S = 60.0
 """How long a start or an end may take; a busy machine needs a few seconds, a hang is found out."""
 
 # What the `twistd` script does, in the same interpreter, from a checkout or an installed wheel alike.
-_TWISTD = (sys.executable, "-c", "from twisted.scripts.twistd import run; run()")
+TWISTD = (sys.executable, "-c", "from twisted.scripts.twistd import run; run()")
 _ROOT = str(Path(orchtw.__file__).resolve().parent.parent)
 
 
@@ -137,7 +137,7 @@ class ServerProcess:
         port = () if any(flag.startswith("--secure-port") for flag in self._flags) else ("--secure-port=0",)
         log = f"--logfile={self._beside('log')}"
         server = ("orch-apiserver", f"--data-dir={self.data_dir}", *port, *self._flags)
-        return (*_TWISTD, "-n", "--pidfile=", log, *server)
+        return (*TWISTD, "-n", "--pidfile=", log, *server)
 
     def _beside(self, suffix: str) -> Path:
         return self.data_dir.with_name(f"{self.data_dir.name}.{suffix}")

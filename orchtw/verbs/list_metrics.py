@@ -29,7 +29,7 @@ class ListMetrics:
         self._bound: dict[tuple[str, str], tuple[Number, ...]] = {}
 
     def cached(self, prefix: str, index: str, fetched: int, returned: int) -> None:
-        """A list out of the cache; `index` is empty where all objects, or those of a namespace, were looked at."""
+        """A list out of the cache; `index` is empty where none was of use."""
         bound = self._bound.get((prefix, index))
         if bound is None:
             bound = tuple(family.of(prefix.rstrip("/"), index) for family in self._cached)

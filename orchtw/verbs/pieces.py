@@ -158,6 +158,12 @@ def items_of(held: Held, form: Form) -> Generator[None, None, Items]:
     return Items(held, form, groups, length)
 
 
+def parts_of(held: Held, form: Form) -> Iterator[bytes]:
+    """The objects of a list, each encoded when it is its turn."""
+    for number, entries in enumerate(held.runs(STRIDE)):
+        yield form.join(list(map(form.encode, entries)), number == 0)
+
+
 class Framed(Pieces):
     """A list's pieces between those of its head and its end."""
 

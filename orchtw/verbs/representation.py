@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 
 import attrs
 import orjson
@@ -24,8 +25,8 @@ from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.codec.envelope import ENVELOPE_END, envelope_head, wrap
 from orchtw.schema.codec.wire import delimited, varint
 from orchtw.verbs.made_stream import MadeStream, ThreadParts
-from orchtw.verbs.pieces import PIECE_BYTES, Form, Framed, Held, Items, JsonForm, ProtobufForm, items_of
-from orchtw.verbs.slices import Steps, begun, in_turns
+from orchtw.verbs.pieces import PIECE_BYTES, Form, Framed, Held, Items, JsonForm, ProtobufForm, items_of, parts_of
+from orchtw.verbs.slices import Steps, begun, in_some_turns, in_turns
 from orchtw.verbs.text_forms import list_parts, object_parts
 from orchtw.verbs.transforms import Transforms
 from orchtw.verbs.wires import Wires
@@ -38,7 +39,8 @@ ITEMS_TAG = b"\x12"  # field 2, length-delimited: `items` of every list message
 METADATA_FIELD = 1  # `metadata` of every list message
 LIST_META = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
 PINNED_ITEMS = 64  # of a list whose reader counts as holding a state; a shorter one is sent in a few writes
-SCANNED = 1024  # objects whose sizes are looked at in one go
+SCANNED = 128  # objects whose sizes are looked at in one go
+MEASURING_SLICES = 50  # a quarter of a second: a list that takes longer to measure is sent without its length
 TEXT_STRIDE = 8  # objects made into YAML or indented JSON between two looks at the clock
 
 
@@ -205,25 +207,33 @@ class Representations:
             if len(entry.raw) > INLINE_BYTES and not has(entry):
                 await self._offload.run(len(entry.raw), partial(make, entry))
 
-    async def _encode_listed(self, target: Target, held: Held, accept: Negotiated) -> None:
-        """As `encode_large`, of a list. Objects lack encodings after a start, or in a version that is new to them."""
-        if target.stored.cache.large:
-            for entries in held.runs(SCANNED):
-                await self.encode_large(target, entries, accept)
+    async def _encode_listed(self, target: Target, held: Held, accept: Negotiated) -> bool:
+        """As `encode_large`, of a list; whether it has large ones.
+
+        Objects lack encodings after a start, or in a version that is new to them.
+        """
+        large = await in_turns(self._turns, _large(held)) if target.stored.cache.large else []
+        await self.encode_large(target, large, accept)
+        return bool(large)
 
     async def _text_list(self, parts: Iterator[bytes], held: Held, accept: Negotiated) -> Response:
         """A list in a form that is made for the request; of large objects, in the thread."""
-        largest = max((len(entry.raw) for run in held.runs(SCANNED) for entry in run), default=0)
-        if largest <= INLINE_BYTES:
+        large = await in_turns(self._turns, _large(held))
+        if not large:
             return self._made(parts, accept)
+        largest = max(len(entry.raw) for entry in large)
         made = ThreadParts(self._offload, parts, largest)
         return Response(content_type=accept.content_type, stream=MadeStream(await made.next(), made))
 
     async def _json_list(self, target: Target, held: Held, meta: Object, accept: Negotiated) -> Response:
-        await self._encode_listed(target, held, accept)
-        items = await self._items(held, JsonForm(target.json_tail, target.codec.item_prefix))
+        """A list of the objects' JSON; where much of that must be made first, it is made as the client takes it."""
+        has_large = await self._encode_listed(target, held, accept)
+        form = JsonForm(target.listed_json, target.codec.item_prefix)
         head = orjson.dumps(_list_head(target, meta))[:-1] + b',"items":['
-        return _framed(head, items, b"]}", accept)
+        items = await in_some_turns(self._turns, items_of(held, form), MEASURING_SLICES)
+        if items is None and not has_large:
+            return self._made(chain([head], parts_of(held, form), [b"]}"]), accept)
+        return _framed(head, await self._items(held, form) if items is None else items, b"]}", accept)
 
     async def _protobuf_list(
         self, form: Form, held: Held, meta: Object, accept: Negotiated, kind: tuple[str, str]
@@ -242,6 +252,15 @@ def _lacking(forms: Forms, held: Held) -> Steps[list[Entry]]:
     found: list[Entry] = []
     for entries in held.runs(SCANNED):
         found += [entry for entry in entries if forms.lacks(entry)]
+        yield
+    return found
+
+
+def _large(held: Held) -> Steps[list[Entry]]:
+    """The objects of a list that are not for the reactor to encode, in steps."""
+    found: list[Entry] = []
+    for entries in held.runs(SCANNED):
+        found += [entry for entry in entries if len(entry.raw) > INLINE_BYTES]
         yield
     return found
 

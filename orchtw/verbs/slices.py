@@ -26,16 +26,31 @@ async def in_turns(turns: Turns, steps: Steps[T]) -> T:
 
     When the client leaves meanwhile, the wait is cancelled and `steps` goes no further.
     """
+    while True:
+        for done in _slice(turns, steps):
+            return done
+        await _turn(turns)
+
+
+async def in_some_turns(turns: Turns, steps: Steps[T], slices: int) -> T | None:
+    """The same if no more than so many slices lead to it, else None."""
+    for _ in range(slices):
+        for done in _slice(turns, steps):
+            return done
+        await _turn(turns)
+    return None
+
+
+def _slice(turns: Turns, steps: Steps[T]) -> tuple[T] | tuple[()]:
+    """One slice of `steps`, and the result if it is there."""
     end = turns.end()
     while True:
         try:
             next(steps)
         except StopIteration as done:
-            result: T = done.value
-            return result
+            return (done.value,)
         if turns.seconds() >= end:
-            await _turn(turns)
-            end = turns.end()
+            return ()
 
 
 def _turn(turns: Turns) -> Deferred[None]:

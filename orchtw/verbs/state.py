@@ -15,13 +15,13 @@ from orchtw.rules.options import ListOptions
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue
 from orchtw.storage.ordered import Entries
+from orchtw.storage.selecting import selected
 from orchtw.verbs.call import Call
 from orchtw.verbs.context import Reading
 from orchtw.verbs.slices import in_turns
 from orchtw.watch.entry import Entry
-from orchtw.watch.selection import Selection, by_key
+from orchtw.watch.selection import Selection
 
-STRIDE: Final = 64  # entries tested between two looks at the clock
 BUILD_STRIDE: Final = 4  # values decoded between two looks
 PAGE_ITEMS: Final = 1000  # of the store's history
 
@@ -46,34 +46,32 @@ async def state_of(context: Reading, call: Call, options: ListOptions, selection
         return await _past(context, call, options, selection)
     if (wait := stored.cache.freshness.due(options.revision)) is not None:
         await wait
-    revision = context.cacher.revision
-    return await _chosen(context, call, stored.cache.candidates(selection), selection, options.limit, revision)
+    return await _now(context, call, options, selection)
+
+
+async def _now(context: Reading, call: Call, options: ListOptions, selection: Selection, start: str = "") -> State:
+    """What is selected of what there is now, from key `start` on."""
+    cache, revision = call.target.stored.cache, context.cacher.revision
+    entries, index = cache.indexed(selection)
+    if 0 < options.limit < len(entries):
+        cache.keep(revision, selection, entries)
+    entries = entries.between(start) if start else entries
+    return await _chosen(context, call, entries, selection, options.limit, revision, index)
 
 
 async def _chosen(
-    context: Reading, call: Call, entries: Entries, selection: Selection, limit: int, revision: int
+    context: Reading, call: Call, entries: Entries, selection: Selection, limit: int, revision: int, index: str = ""
 ) -> State:
-    """The selected ones of `entries`, which are those of the namespace."""
+    """The selected ones of `entries`, which are those of the namespace or of fewer, found by an index."""
+    stored = call.target.stored
     found: Sequence[Entry] = entries
+    seen = len(entries)
     if not selection.whole:
-        found = await in_turns(context.cacher.turns, _select(entries, selection, limit))
-    index = "key" if selection.indexer is by_key else ""
+        steps = selected(entries, selection, stored.cache.indexes, limit)
+        found, seen = await in_turns(context.cacher.turns, steps)
     returned = min(len(found), limit) if limit else len(found)
-    context.lists.cached(call.target.stored.prefix, index, len(entries), returned)
+    context.lists.cached(stored.prefix, index, min(seen, returned) if selection.whole else seen, returned)
     return State(found, revision)
-
-
-def _select(entries: Entries, selection: Selection, limit: int) -> Generator[None, None, list[Entry]]:
-    """The selected entries, up to one more than `limit` (0: all)."""
-    matches = selection.matches
-    found: list[Entry] = []
-    for block in entries.blocks:
-        for start in range(0, len(block), STRIDE):
-            found += [entry for entry in block[start : start + STRIDE] if matches(entry)]
-            if limit and len(found) > limit:
-                return found[: limit + 1]
-            yield
-    return found
 
 
 async def _past(context: Reading, call: Call, options: ListOptions, selection: Selection) -> State:
@@ -86,8 +84,7 @@ async def _past(context: Reading, call: Call, options: ListOptions, selection: S
     if options.position.revision == paging.LATEST:
         if (wait := call.target.stored.cache.freshness.due(MOST_RECENT)) is not None:
             await wait
-        entries = call.target.stored.cache.snapshot(selection.namespace, start)
-        return await _chosen(context, call, entries, selection, options.limit, context.cacher.revision)
+        return await _now(context, call, options, selection, start)
     try:
         return await _exactly(context, call, options, selection, options.position.revision, start)
     except Expired:
@@ -102,11 +99,17 @@ async def _exactly(
     """The state at a revision: out of the cache as far as its log reaches, else out of the store's history."""
     if revision > context.cacher.revision:
         await context.cacher.freshness.exactly(revision)
-    try:
-        past = call.target.stored.cache.past(revision, selection.namespace, start)
-    except Expired:
-        return await _of_history(context, call, options, selection, revision, start)
-    entries = await in_turns(context.cacher.turns, past.steps())
+    cache = call.target.stored.cache
+    entries = cache.found(revision, selection)
+    if entries is None:
+        try:
+            past = cache.past(revision, selection)
+        except Expired:
+            return await _of_history(context, call, options, selection, revision, start)
+        entries = await in_turns(context.cacher.turns, past.steps())
+        if 0 < options.limit < len(entries):
+            cache.keep(revision, selection, entries)
+    entries = entries.between(start) if start else entries
     return await _chosen(context, call, entries, selection, options.limit, revision)
 
 

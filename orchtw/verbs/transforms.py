@@ -22,7 +22,7 @@ from orchtw.schema.tables.layout import TableLayout, custom_layout, write_table
 from orchtw.schema.tables.partial import partial_metadata, partial_metadata_list
 from orchtw.verbs.pieces import Held
 from orchtw.verbs.text_forms import list_parts
-from orchtw.watch.entry import LARGE_BYTES, Entry
+from orchtw.watch.entry import LARGE_BYTES, ROW_BYTES, Entry
 from orchtw.watch.frames import BOOKMARK, ERROR, FRAME_BYTES, Wire, protobuf_frame
 from orchtw.watch.gate import Gate
 
@@ -196,9 +196,11 @@ class Transforms:
             return [], 0
         cells, lasts = found
         if lasts:
-            if entry.other is None:
-                entry.other = {}
-            entry.other[target.row_key] = cells, parts[1]
+            other = entry.other
+            if other is None:
+                other = entry.other = {}
+            other[target.row_key] = cells, parts[1]
+            target.stored.made(entry, 0, 0, ROW_BYTES)
         return cells, parts[1]
 
     def wire(self, target: Target, accept: Negotiated, params: Params) -> Wire:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from threading import RLock
 from typing import Any, Final
 from weakref import WeakValueDictionary
+from zlib import compressobj, decompressobj
 
 import attrs
 
@@ -12,7 +14,34 @@ NO_LABELS: Final[Mapping[str, str]] = {}
 SHARED: Final = 8192  # more different texts or label sets than that are rarely shared; their table starts again
 SHARED_LENGTH: Final = 256  # characters; names, label keys and values are no longer
 LARGE_BYTES: Final = 64 * 1024  # objects from this size on are handed out in place, without copies that could pile up
+PACKING_LEVEL: Final = 1  # the fastest; others save a twentieth
+DICTIONARY_BYTES: Final = 32 * 1024  # all that zlib looks at
+ROW_BYTES: Final = 600  # what the cells of a Table's row take
 LABEL_BYTES: Final = 200  # what a label takes beside the encodings
+
+
+class Packed(bytes):
+    """Compressed JSON."""
+
+    __slots__ = ()
+
+
+class Packer:
+    """Compresses the JSON of objects of one kind, with the first of them as dictionary: they have much in common."""
+
+    def __init__(self) -> None:
+        self._like = b""
+
+    def pack(self, tail: bytes) -> Packed:
+        """The JSON of one object, packed."""
+        if not self._like:
+            self._like = tail[:DICTIONARY_BYTES]
+        packing = compressobj(PACKING_LEVEL, zdict=self._like)
+        return Packed(packing.compress(tail) + packing.flush())
+
+    def unpack(self, packed: Packed) -> bytes:
+        """The JSON."""
+        return decompressobj(zdict=self._like).decompress(packed)
 
 
 @attrs.define(slots=True, eq=False, weakref_slot=False)
@@ -22,8 +51,8 @@ class Entry:
     `key` is the tail of the store key within the resource ("ns/name" or "name"). `fields` are the
     selectable fields beyond name and namespace, as text, in the resource's order. `raw` (the form at rest without
     TypeMeta: the inner Protobuf message, or for kinds that have none the same as `json`) and `json` (the JSON after
-    kind and apiVersion, or None until asked for) are in the storage version and carry the resourceVersion; `other`
-    keeps other forms of it: encodings in further versions, Table rows.
+    kind and apiVersion, `Packed`, or None until asked for) are in the storage version and carry the resourceVersion;
+    `other` keeps other forms of it: encodings in further versions, Table rows.
     """
 
     key: str
@@ -38,12 +67,67 @@ class Entry:
 
     def size(self) -> int:
         """About how many bytes the encodings and labels hold at present."""
-        size = len(self.raw) + LABEL_BYTES * len(self.labels)
-        if self.json is not None and self.json is not self.raw:
-            size += len(self.json)
+        return len(self.raw) + LABEL_BYTES * len(self.labels) + sum(self.forms())
+
+    def forms(self) -> tuple[int, int, int]:
+        """The same of what can be made again of `raw`: JSON, packed JSON, and other forms."""
+        plain = packed = other = 0
+        if type(self.json) is Packed:
+            packed = len(self.json)
+        elif self.json is not None and self.json is not self.raw:
+            plain = len(self.json)
         if self.other is not None:
-            size += sum(len(form) for form in self.other.values() if isinstance(form, bytes))
-        return size
+            for form in self.other.values():
+                if type(form) is bytes:
+                    other += len(form)
+                elif type(form) is tuple:
+                    other += ROW_BYTES
+        return plain, packed, other
+
+
+Glance = tuple[Mapping[str, str], tuple[str, ...], bytes]
+"""Labels, fields and `raw` of an entry."""
+
+Look = Callable[[Entry, bytes], Glance]
+"""Looks into the value that the store has of an entry. It must not raise."""
+
+_looking: Final = RLock()
+
+
+class Unread(Entry):
+    """An entry whose value nobody has looked into, as after a start; it becomes an `Entry` when somebody asks.
+
+    Until then the place of `raw` has the value as the store has it, and that of `labels` what looks into it.
+    """
+
+    __slots__ = ()
+
+    labels: Any = property(lambda self: self.look().labels)
+    fields: Any = property(lambda self: self.look().fields)
+    raw: Any = property(lambda self: self.look().raw)
+
+    def look(self) -> Entry:
+        """Become an `Entry`. Any thread may ask."""
+        entry: Entry = self
+        with _looking:
+            if type(entry) is not Entry:
+                look: Any = _labels.__get__(self)
+                labels, fields, raw = look(self, _raw.__get__(self))
+                _labels.__set__(self, labels)
+                _fields.__set__(self, fields)
+                _raw.__set__(self, raw)
+                entry.__class__ = Entry  # last: whoever finds an `Entry` finds it whole
+        return entry
+
+
+_labels, _fields, _raw = (Entry.__dict__[name] for name in ("labels", "fields", "raw"))
+
+
+def unread(key: str, namespace: str, name: str, revision: int, look: Look, value: bytes) -> Entry:
+    """An `Unread` entry."""
+    entry = Entry(key, namespace, name, revision, look, (), value)  # type: ignore[arg-type]
+    entry.__class__ = Unread
+    return entry
 
 
 class Texts:

@@ -70,7 +70,7 @@ class Superseded:
 
     def __init__(self, limit_bytes: int = TOTAL_SUPERSEDED_BYTES) -> None:
         self.used_bytes = 0
-        self._limit_bytes = limit_bytes
+        self.limit_bytes = limit_bytes
         self._logs: list[EventLog] = []
 
     def enter(self, log: EventLog) -> None:
@@ -84,9 +84,9 @@ class Superseded:
 
     def bound(self) -> None:
         """Keep the limit; a little more is given up, so that it lasts for a while."""
-        if self.used_bytes <= self._limit_bytes:
+        if self.used_bytes <= self.limit_bytes:
             return
-        excess = self.used_bytes - self._limit_bytes + self._limit_bytes // 16
+        excess = self.used_bytes - self.limit_bytes + self.limit_bytes // 16
         while excess > 0:
             largest = max(self._logs, key=_superseded)
             given = largest.give_up(excess)

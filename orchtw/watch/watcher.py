@@ -114,6 +114,7 @@ class Watcher:
             self.end()
             return
         self._group = self._dispatcher.group(self._selection, self._wire)
+        self._selection = self._group.selection  # an equal one, of which there need not be a second
         self._group.join(self)
         if self._bookmarks:
             self._next_bookmark = self._timers.first_bookmark(self._deadline)

@@ -2,97 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.admission.configuration import Given
 from orchtw.admission.plugins.resource_quota import rounds
-from orchtw.admission.plugins.resource_quota.configuration import read
 from orchtw.errors import ConfigError, InternalError
-from orchtw.naming import Naming
-from orchtw.objects import Object
 from orchtw.quota.amounts import amounts, texts
 from orchtw.quota.evaluators import CountEvaluator
-from orchtw.quota.quotas import Asked, Limited
-from orchtw.quota.scopes import Requirement
+from orchtw.quota.quotas import Asked
 from orchtw.quota.unsettled import Unsettled
 from orchtw.quota.usage import Usage
 from orchtw.storage.interface import Op, Outcome
-from orchtw.testing.in_process import Answer, InProcessServer
+from tests.admission.quota_case import (
+    CLAIMS,
+    LIMITED,
+    MAPS,
+    PODS,
+    QUOTAS,
+    SERVICES,
+    QuotaCase,
+    claim,
+    config_map,
+    pod,
+)
 from tests.registry.widgets import GROUP, versions
-from tests.verbs.served import DEFAULT, MERGE, ServedCase
-
-QUOTAS = f"{DEFAULT}/resourcequotas"
-PODS = f"{DEFAULT}/pods"
-MAPS = f"{DEFAULT}/configmaps"
-SERVICES = f"{DEFAULT}/services"
-CLAIMS = f"{DEFAULT}/persistentvolumeclaims"
-
-
-def pod(name: str, requests: Object | None = None, **spec: Any) -> Object:
-    resources = {"requests": requests or {}}
-    return {
-        "metadata": {"name": name},
-        "spec": {"containers": [{"name": "c", "image": "i", "resources": resources}], **spec},
-    }
-
-
-def config_map(name: str) -> Object:
-    return {"metadata": {"name": name}}
-
-
-def claim(name: str, storage: str) -> Object:
-    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage}}}
-    return {"metadata": {"name": name}, "spec": spec}
-
-
-class QuotaCase(ServedCase):
-    """Makes quotas, counted by hand."""
-
-    def quota(self, name: str, hard: Object, used: Object | None = None, **spec: Any) -> None:
-        self.done("POST", QUOTAS, {"metadata": {"name": name}, "spec": {"hard": hard, **spec}})
-        self.count(name, hard, dict.fromkeys(hard, "0") if used is None else used)
-
-    def count(self, name: str, hard: Object, used: Object) -> None:
-        status = {"metadata": {"name": name}, "status": {"hard": hard, "used": used}}
-        self.done("PUT", f"{QUOTAS}/{name}/status", status)
-
-    def used(self, name: str = "rq") -> Object:
-        found: Object = self.done("GET", f"{QUOTAS}/{name}")["status"]["used"]
-        return found
-
-    def refusal(self, path: str, obj: Object, code: int = 403) -> str:
-        answer = self.send("POST", path, obj)
-        self.assertEqual(answer.code, code, answer.body)
-        message: str = answer.json["message"]
-        return message
-
-    def begin(self, method: str, path: str, body: Object, server: InProcessServer | None = None) -> list[Answer]:
-        """Send a request; its answer will be in the list."""
-        answers: list[Answer] = []
-        sent = Deferred.fromCoroutine((server or self.server).request(method, path, body))
-        sent.addCallback(answers.append)
-        return answers
-
-    def settle(self, seconds: float = 0.0) -> None:
-        """Let happen what is due."""
-        for _ in range(40):
-            self.clock.advance(0)
-        passed = 0.0
-        while passed < seconds:
-            self.clock.advance(0.1)
-            passed += 0.1
-
-    def codes(self, sent: Sequence[list[Answer]]) -> dict[int, int]:
-        """How many of each code."""
-        found: dict[int, int] = {}
-        for (answer,) in sent:
-            found[answer.code] = found.get(answer.code, 0) + 1
-        return found
+from tests.verbs.served import DEFAULT, MERGE
 
 
 class ChargeTests(QuotaCase):
@@ -432,65 +369,6 @@ class RaceTests(QuotaCase):
         self.assertEqual(self.used(), {"configmaps": "10"})
 
 
-LIMITED = """
-apiVersion: apiserver.config.orch.io/v1
-kind: AdmissionConfiguration
-plugins:
-- name: ResourceQuota
-  configuration:
-    apiVersion: apiserver.config.orch.io/v1
-    kind: ResourceQuotaConfiguration
-    limitedResources:
-    - resource: persistentvolumeclaims
-      matchContains: [".storageclass.storage.orch.io/requests.storage"]
-    - resource: pods
-      matchScopes:
-      - {scopeName: PriorityClass, operator: In, values: [system-node-critical]}
-"""
-
-
-class LimitedTests(QuotaCase):
-    """What needs a quota (reference PLUG-31)."""
-
-    vocabulary = "orch"
-
-    def setUp(self) -> None:
-        path = Path(self.mktemp())
-        path.write_text(Naming.of(self.vocabulary).translate_text(LIMITED))
-        more = {"admission_control_config_file": path, "vocabulary": self.vocabulary}
-        self.more = more  # type: ignore[misc]
-        super().setUp()
-
-    def test_contains(self) -> None:
-        """Storage of a class needs a quota for that class."""
-        self.done("POST", CLAIMS, claim("free", "1Gi"))
-        gold = claim("gold", "1Gi")
-        gold["spec"]["storageClassName"] = "gold"
-        name = f"gold.storageclass.{Naming.of(self.vocabulary).group('storage.orch.io')}/requests.storage"
-        expected = f'persistentvolumeclaims "gold" is forbidden: insufficient quota to consume: {name}'
-        self.assertEqual(self.refusal(CLAIMS, gold), expected)
-        self.quota("rq", {name: "2Gi"})
-        self.done("POST", CLAIMS, gold)
-        self.assertEqual(self.used(), {name: "1Gi"})
-
-    def test_scopes(self) -> None:
-        """Pods of some classes need a quota for these."""
-        self.done("POST", PODS, pod("a"))
-        critical = pod("b", priorityClassName="system-node-critical")
-        self.assertEqual(
-            self.refusal(PODS, critical),
-            'pods "b" is forbidden: insufficient quota to match these scopes: '
-            "[{PriorityClass In [system-node-critical]}]",
-        )
-        self.quota("rq", {"pods": "1"}, scopes=["PriorityClass"])
-        self.done("POST", PODS, critical)
-        self.assertEqual(self.used(), {"pods": "1"})
-
-
-class KubernetesLimitedTests(LimitedTests):
-    vocabulary = "kubernetes"
-
-
 class StartTests(QuotaCase):
     """A server whose file is wrong."""
 
@@ -506,75 +384,3 @@ class StartTests(QuotaCase):
         (line,) = error.problems
         self.assertIn(f"{path}: plugins[0].configuration.limitedResources[0]", line)
         self.assertIn('unknown field "contains"', line)
-
-
-CONFIGURATION = {"apiVersion": "apiserver.config.orch.io/v1", "kind": "ResourceQuotaConfiguration"}
-TERM = {"scopeName": "PriorityClass", "operator": "Exists"}
-
-
-def given(**more: Any) -> Given:
-    return Given(obj={**CONFIGURATION, **more}, path="q.yaml", directory=".")
-
-
-def limited(**more: Any) -> Given:
-    return given(limitedResources=[{"resource": "pods", **more}])
-
-
-class ConfigurationTests(QuotaCase):
-    """The plugin's file (reference PLUG-31)."""
-
-    def setUp(self) -> None:
-        """No server."""
-
-    def test_read(self) -> None:
-        """What is limited, by resource; the older kinds of the file are known too."""
-        scopes = [{"scopeName": "PriorityClass", "operator": "In", "values": ["a"]}]
-        found = read(limited(apiGroup="g", matchContains=["x"], matchScopes=scopes))
-        requirement = Requirement("PriorityClass", "In", ("a",))
-        self.assertEqual(found, [Limited(group="g", plural="pods", contains=("x",), scopes=(requirement,))])
-        self.assertEqual(read(None), ())
-        for version in ("v1alpha1", "v1beta1"):
-            kind = {"apiVersion": f"resourcequota.admission.orch.io/{version}", "kind": "Configuration"}
-            self.assertEqual(read(given(**kind)), [])
-
-    def test_mistakes(self) -> None:
-        """Each mistake has one line that names its place."""
-        rows: list[tuple[Given, str]] = [
-            (
-                given(kind="Other"),
-                'q.yaml: no kind "Other" is registered for version "apiserver.config.orch.io/v1": use '
-                "ResourceQuotaConfiguration of apiserver.config.orch.io/v1",
-            ),
-            (given(limited=[]), 'q.yaml: unknown field "limited"'),
-            (given(limitedResources={}), "q.yaml: limitedResources: must be a list"),
-            (given(limitedResources=[{}]), "q.yaml: limitedResources[0].resource: Required value"),
-            (limited(more=1), 'q.yaml: limitedResources[0]: unknown field "more"'),
-            (limited(matchContains="x"), "q.yaml: limitedResources[0].matchContains: must be a list"),
-            (
-                limited(matchScopes=[{**TERM, "scopeName": "Other"}]),
-                'q.yaml: limitedResources[0].matchScopes[0].scopeName: Unsupported value: "Other": supported values: '
-                '"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", '
-                '"CrossNamespacePodAffinity"',
-            ),
-            (
-                limited(matchScopes=[{**TERM, "operator": "Is"}]),
-                'q.yaml: limitedResources[0].matchScopes[0].operator: Unsupported value: "Is": supported values: '
-                '"In", "NotIn", "Exists", "DoesNotExist"',
-            ),
-            (
-                limited(matchScopes=[{**TERM, "operator": "In"}]),
-                "q.yaml: limitedResources[0].matchScopes[0].values: must be at least one value when `operator` is "
-                "'In' or 'NotIn'",
-            ),
-            (
-                limited(matchScopes=[{**TERM, "values": ["a"]}]),
-                "q.yaml: limitedResources[0].matchScopes[0].values: must be no value when `operator` is 'Exists' or "
-                "'DoesNotExist'",
-            ),
-            (
-                limited(matchScopes=[{**TERM, "key": "a"}]),
-                'q.yaml: limitedResources[0].matchScopes[0]: unknown field "key"',
-            ),
-        ]
-        for wrong, expected in rows:
-            self.assertEqual(str(self.assertRaises(ConfigError, read, wrong)), expected)

@@ -27,7 +27,7 @@ OTHER_USER = {"impersonate-user": "alice", "impersonate-group": "system:authenti
 class FlowControlTests(TestCase):
     """One server."""
 
-    timeout = 60
+    timeout = 180
 
     async def serve(self, **settings: Any) -> InProcessServer:
         server = InProcessServer(reactor, self.mktemp(), **settings)

@@ -18,7 +18,7 @@ from orchtw.naming import Naming
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.request import Peer, Request
-from orchtw.storage.cache_resource import DamagedObject
+from orchtw.storage.resource import DamagedObject
 from tests.client.world import MemoryStore
 
 GROUP = "rbac.authorization.orch.io"

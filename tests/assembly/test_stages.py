@@ -12,6 +12,8 @@ from orchtw.assembly.stages import STAGES, Host, stages
 from orchtw.authn.union import Union as Authenticators
 from orchtw.authz.union import Union as Authorizers
 from orchtw.config import Config
+from orchtw.endpoints.checks import Checks
+from orchtw.endpoints.health import Health
 from orchtw.errors import StatusError
 from orchtw.filters.chain import ORDER, line
 from orchtw.filters.max_in_flight import MaxInFlight
@@ -52,6 +54,7 @@ class TableTests(SynchronousTestCase):
             refuse=refuse,
             requests=RequestMetrics(Registry(), lambda *_names: None),
             attempts=Attempts(Registry(), ()),
+            health=Health(Checks(Naming.orch()), Clock()),
         )
         made = stages(host, config)
         line(made, handler)

@@ -61,7 +61,7 @@ class DirectLogTests(SynchronousTestCase):
 class ThreadLogTests(TestCase):
     """`ThreadLog`."""
 
-    timeout = 60
+    timeout = 180
 
     def setUp(self) -> None:
         self.path = Path(self.mktemp())

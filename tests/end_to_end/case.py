@@ -19,6 +19,7 @@ from orchtw.schema.codec.codecs import Codecs
 from orchtw.testing import kubectl
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.client import Answer, Client, tls_context
+from tests.forked import forking
 
 reactor: Any = installed_reactor
 
@@ -27,14 +28,18 @@ TRACEBACKS = ("Traceback", "Unhandled")
 
 _numbers = count(1)
 _shared: dict[tuple[str, ...], ServerProcess] = {}
+_MOST_SHARED = 4  # servers at a time: idle ones take memory, and time of a machine that has none to spare
 
 
 async def shared_server(folder: str, *flags: str) -> ServerProcess:
     """The server with these flags that serves all tests; `folder` is for its data if it is yet to be started."""
-    server = _shared.get(flags)
+    server = _shared.pop(flags, None)
     if server is None or not server.running:
-        server = _shared[flags] = ServerProcess(reactor, folder, *flags)
+        while len(_shared) >= _MOST_SHARED:
+            await _shared.pop(next(iter(_shared))).kill9()
+        server = ServerProcess(forking, folder, *flags)
         await server.start()
+    _shared[flags] = server
     return server
 
 
@@ -62,7 +67,7 @@ class ServerCase(TestCase):
     vocabulary = "orch"
     # Tests count the ConfigMaps of their namespaces; whoever tests the published one says so.
     flags: tuple[str, ...] = ("--controllers=*,-root-ca-cert-publisher",)
-    timeout = 120
+    timeout = 300
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.server = await shared_server(self.mktemp(), f"--vocabulary={self.vocabulary}", *self.flags)

@@ -17,7 +17,7 @@ import yaml
 from twisted.internet.threads import deferToThread
 
 # A test's own sockets never wait longer than that; it is reached only when the test fails.
-PATIENCE_S = 30.0
+PATIENCE_S = 100.0
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 

@@ -13,7 +13,7 @@ from tests.definitions.build import definition as build
 from tests.end_to_end.case import ServerCase, reactor
 from tests.end_to_end.client import Answer
 
-PATIENCE_S = 30.0
+PATIENCE_S = 100.0
 """How long something may take that a controller does; reached only when the test fails."""
 PAUSE_S = 0.02
 

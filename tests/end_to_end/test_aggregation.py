@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from http.client import HTTPException
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import NO_KUBECTL, TRACEBACKS, reactor, shared_server
 from tests.end_to_end.client import Client, tls_context
+from tests.forked import forking
 
 SERVICES = "/apis/apiregistration.{}/v1/apiservices"
 LOOK_S = 0.05
@@ -39,14 +41,20 @@ class Pair:
     back_flags: tuple[str, ...]
     authority: bytes
 
+    @property
+    def running(self) -> bool:
+        """Whether both are there: servers that nobody has asked for lately are ended."""
+        return self.front.running and self.back.running
+
 
 _pairs: dict[str, Pair] = {}
+_numbers = count(1)
 
 
 async def pair(folder: Path, vocabulary: str) -> Pair:
     """Both, started; the authority is that of the back one's certificate, which is for the name of its Service."""
     folder.mkdir()
-    own = f"--min-request-timeout={1800 + len(_pairs)}"  # nobody else's server has these flags
+    own = f"--min-request-timeout={1800 + next(_numbers)}"  # nobody else's server has these flags
     off = "--runtime-config=batch/v1=false,batch/v1beta1=false"
     front = await shared_server(str(folder / "front"), f"--vocabulary={vocabulary}", off, own)
     chain, key, authority = certificate_for(folder, "batch.elsewhere.svc")
@@ -73,7 +81,7 @@ class AggregationCase(TestCase):
 
     async def setUp(self) -> None:  # type: ignore[override]
         name = self.id() if self.alone else self.vocabulary
-        if name not in _pairs:
+        if name not in _pairs or not _pairs[name].running:
             _pairs[name] = await pair(Path(self.mktemp()), self.vocabulary)
             self.both = _pairs[name]
             await self.joined()
@@ -249,7 +257,7 @@ class GoneTests(AggregationCase):
         self.assertEqual((await self.client.get(self.jobs())).body, b"service unavailable\n")
         self.assertNotIn("batch", [each["name"] for each in (await self.client.get("/apis")).json["groups"]])
         self.assertEqual((await self.client.get("/api/v1/namespaces/elsewhere/configmaps")).code, 200)
-        server = ServerProcess(reactor, back.data_dir, *self.both.back_flags, f"--secure-port={port}")
+        server = ServerProcess(forking, back.data_dir, *self.both.back_flags, f"--secure-port={port}")
         await server.start()
         self.addCleanup(lambda: ensureDeferred(server.terminate()))
         await self.until_available("True")

@@ -20,6 +20,7 @@ from orchtw.testing.webhook import WebhookServer
 from tests.end_to_end.audit_script import COMPLETE, POLICY, STARTED, TOKENS, Step, script
 from tests.end_to_end.case import TRACEBACKS
 from tests.end_to_end.client import Answer, Client, tls_context
+from tests.forked import forking
 
 reactor: Any = installed_reactor
 
@@ -47,7 +48,7 @@ class AuditCase(TestCase):
         (self.folder / "policy.yaml").write_text(policy)
         (self.folder / "tokens.csv").write_text(TOKENS)
         server = ServerProcess(
-            reactor,
+            forking,
             self.folder / "data",
             f"--audit-policy-file={self.folder / 'policy.yaml'}",
             f"--token-auth-file={self.folder / 'tokens.csv'}",

@@ -14,6 +14,7 @@ from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess, StartFailed
 from orchtw.testing.webhook import Asked, WebhookServer
 from tests.end_to_end.case import NO_KUBECTL, reactor
+from tests.forked import forking
 
 
 class CanITests(TestCase):
@@ -41,7 +42,7 @@ class CanITests(TestCase):
             f"--authorization-policy-file={policies.absolute()}",
             f"--authorization-webhook-config-file={config.absolute()}",
         )
-        self.server = ServerProcess(reactor, str(self.folder / "data"), *flags)
+        self.server = ServerProcess(forking, str(self.folder / "data"), *flags)
         await self.server.start()
         self.addCleanup(self.end)
         self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
@@ -101,7 +102,7 @@ class StartTests(TestCase):
                 f"error reading policy file {bad.absolute()}, line 3: {{oops: is not JSON",
             ),
         ):
-            server = ServerProcess(reactor, str(folder / "data"), *flags)
+            server = ServerProcess(forking, str(folder / "data"), *flags)
             failed = await self.assertFailure(_started(server), StartFailed)
             self.assertIn(line, str(failed))
             self.assertNotIn("Traceback", str(failed))

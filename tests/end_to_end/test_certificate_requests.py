@@ -22,6 +22,7 @@ from orchtw.testing.process import ServerProcess, StartFailed
 from tests.controllers.asked_certificates import DNS, IP, KEY, NODE, NODES, encoded, pem
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import Client, tls_context
+from tests.forked import forking
 
 OPENSSL = shutil.which("openssl")
 LOOKS, LOOK_S = 100, 0.2
@@ -347,7 +348,7 @@ class OwnAuthorityTests(TestCase):
         self.authorities: list[str] = []
         self.replace("first")
         self.server = ServerProcess(
-            reactor,
+            forking,
             self.folder / "data",
             "--vocabulary=kubernetes",
             f"--cluster-signing-kube-apiserver-client-cert-file={self.folder / 'ca.crt'}",
@@ -413,13 +414,13 @@ class OwnAuthorityTests(TestCase):
 
 
 class ContradictionTests(TestCase):
-    timeout = 60
+    timeout = 180
 
     async def test_refused(self) -> None:
         """One authority for all beside one of a signer's own ends the start with a line (reference CSR-15)."""
         flags = ("cert-file=a", "key-file=b", "kubelet-serving-cert-file=c", "kubelet-serving-key-file=d")
         named = (f"--cluster-signing-{flag}" for flag in flags)
-        server = ServerProcess(reactor, self.mktemp(), "--vocabulary=kubernetes", *named)
+        server = ServerProcess(forking, self.mktemp(), "--vocabulary=kubernetes", *named)
         failure = await self.assertFailure(Deferred.fromCoroutine(server.start()), StartFailed)
         expected = "cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags"
         self.assertIn(expected, failure.errors + failure.output)

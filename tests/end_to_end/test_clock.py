@@ -22,7 +22,7 @@ PATH = "/api/v1/namespaces/default/configmaps"
 class SteppedClockTests(TestCase):
     """Each test sets the clock while watches, limits and timers run. What hangs is found by the client's patience."""
 
-    timeout = 120
+    timeout = 300
     step_s = -HOUR_S
 
     async def setUp(self) -> None:  # type: ignore[override]

@@ -10,6 +10,7 @@ from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import Client, tls_context
+from tests.forked import forking
 
 WRITERS = 8
 POD_SPEC: Object = {"containers": [{"name": "c", "image": "example.com/web:1"}]}
@@ -195,7 +196,7 @@ class RestartTests(TestCase):
     timeout = 120
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.server = ServerProcess(reactor, self.mktemp(), "--controllers=*,-root-ca-cert-publisher")
+        self.server = ServerProcess(forking, self.mktemp(), "--controllers=*,-root-ca-cert-publisher")
         self.addCleanup(self.server.kill9)
         await self.start()
 
@@ -243,11 +244,11 @@ class RestartTests(TestCase):
 
 
 class FlagTests(TestCase):
-    timeout = 60
+    timeout = 180
 
     async def test_switched_off(self) -> None:
         """A controller that is switched off does nothing, and has no health check."""
-        server = ServerProcess(reactor, self.mktemp(), "--controllers=*,-garbagecollector")
+        server = ServerProcess(forking, self.mktemp(), "--controllers=*,-garbagecollector")
         self.addCleanup(server.kill9)
         await server.start()
         client = Client(server.port, tls_context(server.kubeconfig))
@@ -262,7 +263,7 @@ class FlagTests(TestCase):
 
     async def test_elected(self) -> None:
         """With --leader-elect the controllers work once the Lease is held, and let it go at the end."""
-        server = ServerProcess(reactor, self.mktemp(), "--leader-elect")
+        server = ServerProcess(forking, self.mktemp(), "--leader-elect")
         self.addCleanup(server.kill9)
         await server.start()
         client = Client(server.port, tls_context(server.kubeconfig))

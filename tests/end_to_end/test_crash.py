@@ -10,8 +10,8 @@ from twisted.trial.unittest import TestCase
 
 from orchtw.objects import Object
 from orchtw.testing.process import ServerProcess
-from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Client, tls_context
+from tests.forked import forking
 
 ROUNDS = 4
 WRITERS = 8
@@ -77,7 +77,7 @@ class CrashTests(TestCase):
 
     async def test_no_acknowledged_write_is_lost(self) -> None:
         """After each of several kills the server starts with every acknowledged write, and versions only rise."""
-        server = ServerProcess(reactor, self.mktemp())
+        server = ServerProcess(forking, self.mktemp())
         self.addCleanup(server.kill9)
         choose = random.Random(24)
         writers = [Writer(number, choose) for number in range(WRITERS)]

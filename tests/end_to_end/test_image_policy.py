@@ -14,6 +14,7 @@ from orchtw.testing.process import ServerProcess, StartFailed
 from orchtw.testing.webhook import Asked, Reply, WebhookServer
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Answer, Client, tls_context
+from tests.forked import forking
 
 VERSION = "imagepolicy.orch.io/v1alpha1"
 PODS = "/api/v1/namespaces/default/pods"
@@ -50,7 +51,7 @@ class BackendCase(TestCase):
             "--runtime-config=imagepolicy.orch.io/v1alpha1=true",
             "--disable-admission-plugins=ServiceAccount",
         )
-        self.server = ServerProcess(reactor, str(self.folder / "data"), *flags)
+        self.server = ServerProcess(forking, str(self.folder / "data"), *flags)
         await self.server.start()
         self.addCleanup(self.end)
         self.client = Client(self.server.port, tls_context(self.server.kubeconfig))
@@ -164,7 +165,7 @@ class ConfigurationTests(TestCase):
         config.write_text(yaml.safe_dump(whole))
         names = ",".join((*given, "EventRateLimit"))
         flags = (f"--enable-admission-plugins={names}", f"--admission-control-config-file={config}")
-        server = ServerProcess(reactor, str(folder / "data"), *flags)
+        server = ServerProcess(forking, str(folder / "data"), *flags)
         failure = await self.assertFailure(ensureDeferred(server.start()), StartFailed)
         for line in (
             "imagePolicy.allowTTL: valid value is between 1s and 30m0s, got 27h46m39s",

@@ -24,6 +24,7 @@ from orchtw.testing.process import ServerProcess
 from tests.controllers.asked_certificates import KEY, NODE, NODES, encoded, pem
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Answer, Client, tls_context
+from tests.forked import forking
 from tests.rules.test_bootstrap_tokens import token_secret
 
 ID, SECRET = "abcdef", "0123456789abcdef"
@@ -43,7 +44,7 @@ class JoiningTests(TestCase):
     async def setUp(self) -> None:  # type: ignore[override]
         self.naming = Naming.of(self.vocabulary)
         self.server = ServerProcess(
-            reactor,
+            forking,
             self.mktemp(),
             f"--vocabulary={self.vocabulary}",
             "--enable-bootstrap-token-auth",

@@ -17,6 +17,7 @@ from orchtw.testing.process import ServerProcess, environment
 from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Client, tls_context
 from tests.end_to_end.node_agents import NodeAgents
+from tests.forked import forking
 
 MANAGER, SCHEDULER = "kube-controller-manager", "kube-scheduler"
 NODES = ("node-a", "node-b", "node-c")
@@ -69,7 +70,7 @@ class KubernetesControllerTests(TestCase):
         skip = f"{MANAGER} and {SCHEDULER} are not on the PATH"
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.server = ServerProcess(reactor, self.mktemp(), "--vocabulary=kubernetes", "--controllers=-*")
+        self.server = ServerProcess(forking, self.mktemp(), "--vocabulary=kubernetes", "--controllers=-*")
         await self.server.start()
         self.addCleanup(self.server.kill9)
         self.client = Client(self.server.port, tls_context(self.server.kubeconfig))

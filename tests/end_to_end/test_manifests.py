@@ -9,6 +9,7 @@ from twisted.trial.unittest import TestCase
 from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import NO_KUBECTL, reactor
+from tests.forked import forking
 
 # What kubectl sends again each time, to any server: lists that merge as a whole and that the server has completed
 # (claim templates, rules of webhooks, metrics, subsets, tolerations), fields that are only written, selectors that
@@ -42,7 +43,7 @@ class ManifestTests(TestCase):
         skip = NO_KUBECTL
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.server = ServerProcess(reactor, self.mktemp(), "--vocabulary=kubernetes", "--allow-privileged")
+        self.server = ServerProcess(forking, self.mktemp(), "--vocabulary=kubernetes", "--allow-privileged")
         await self.server.start()
         self.addCleanup(self.server.terminate)
         self.kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())

@@ -14,6 +14,7 @@ from orchtw.testing.kubectl import Kubectl
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import NO_KUBECTL, ServerCase, reactor
 from tests.end_to_end.client import Answer, Client, tls_context
+from tests.forked import forking
 
 THREADS = 40
 LIMIT_S = 60.0
@@ -149,7 +150,7 @@ class RestartTests(TestCase):
 
     async def test_kill_9(self) -> None:
         """Whatever was on its way, what is used is what is there (reference CTRL-33)."""
-        server = ServerProcess(reactor, self.mktemp())
+        server = ServerProcess(forking, self.mktemp())
         self.addCleanup(server.kill9)
         await server.start()
         client = Client(server.port, tls_context(server.kubeconfig))

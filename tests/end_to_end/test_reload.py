@@ -17,6 +17,7 @@ from orchtw.pki import certificates
 from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import reactor
 from tests.end_to_end.client import PATIENCE_S, Client, tls_context
+from tests.forked import forking
 
 POLL_S = 0.05
 READ_AGAIN = "reload: certificate files read again"
@@ -29,7 +30,7 @@ class ReloadTests(TestCase):
         self.tokens = Path(self.mktemp())
         self.tokens.write_text('one,ann,1,"system:masters"\n')
         flag = f"--token-auth-file={self.tokens.absolute()}"
-        self.server = ServerProcess(reactor, self.mktemp(), flag)
+        self.server = ServerProcess(forking, self.mktemp(), flag)
         await self.server.start()
         self.addCleanup(self.server.terminate)
 
@@ -88,7 +89,7 @@ class ClientAuthorityTests(TestCase):
         tokens = Path(self.mktemp()).absolute()
         tokens.write_text('one,ann,1,"system:masters"\n')
         flags = (f"--client-ca-file={self.file}", f"--token-auth-file={tokens}")
-        self.server = ServerProcess(reactor, self.mktemp(), *flags)
+        self.server = ServerProcess(forking, self.mktemp(), *flags)
         await self.server.start()
         self.addCleanup(self.server.terminate)
 

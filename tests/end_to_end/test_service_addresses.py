@@ -8,8 +8,8 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.trial.unittest import TestCase
 
 from orchtw.testing.process import ServerProcess
-from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Answer, Client, tls_context
+from tests.forked import forking
 
 PATH = "/api/v1/namespaces/default/services"
 RANGE = "10.7.0.0/24"
@@ -22,7 +22,7 @@ class AddressTests(TestCase):
     timeout = 120
 
     async def setUp(self) -> None:  # type: ignore[override]
-        self.server = ServerProcess(reactor, self.mktemp(), f"--service-cluster-ip-range={RANGE}")
+        self.server = ServerProcess(forking, self.mktemp(), f"--service-cluster-ip-range={RANGE}")
         self.addCleanup(self.server.kill9)
         await self.start()
 

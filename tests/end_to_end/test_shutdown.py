@@ -16,6 +16,7 @@ from tests.end_to_end.case import reactor
 from tests.end_to_end.children import Child
 from tests.end_to_end.client import Client, tls_context
 from tests.end_to_end.test_start import ProcessCase
+from tests.forked import forking
 
 WRITERS = 64
 SLOW_WRITERS = 4
@@ -97,7 +98,7 @@ class BusyTests(ProcessCase):
         client, file = self.client(server), self.mktemp()
         version = (await client.get("/api/v1/configmaps")).version
         arguments = str(server.port), str(server.kubeconfig), ALL_MAPS.format(version), str(WATCHERS), file
-        child = Child(reactor, "tests.end_to_end.watch_ends_child", *arguments)
+        child = Child(forking, "tests.end_to_end.watch_ends_child", *arguments)
         self.addCleanup(child.kill)
         await child.says("ready")
         writing = self.begin(server, WRITERS - SLOW_WRITERS, SLOW_WRITERS)

@@ -6,22 +6,25 @@ import os
 import socket
 import stat
 from pathlib import Path
+from typing import Any
 
 from twisted.trial.unittest import TestCase
 
 from orchtw.testing.process import ServerProcess, StartFailed
 from tests.end_to_end.case import ServerCase, reactor
 from tests.end_to_end.client import Answer, Client, tls_context
+from tests.forked import forking
 
 
 class ProcessCase(TestCase):
-    """Tests with servers of their own."""
+    """Tests with servers of their own; `reactor` is what starts them."""
 
-    timeout = 60
+    timeout = 300
+    reactor: Any = forking
 
     def server(self, *flags: str, folder: str = "") -> ServerProcess:
         """A server that is yet to be started; killed after the test if it still runs."""
-        server = ServerProcess(reactor, folder or self.mktemp(), *flags)
+        server = ServerProcess(self.reactor, folder or self.mktemp(), *flags)
         self.addCleanup(server.kill9)
         return server
 
@@ -47,6 +50,10 @@ class ProcessCase(TestCase):
 
 
 class FirstStartTests(ProcessCase):
+    """Starts as a user's: a new interpreter that imports what it needs."""
+
+    reactor = reactor
+
     async def test_keys_and_kubeconfig(self) -> None:
         """The first start makes keys, certificates and the administrator's file, private ones mode 0600."""
         server = self.server()

@@ -15,10 +15,10 @@ from twisted.internet.utils import getProcessOutputAndValue
 
 import orchtw
 from orchtw.testing.process import ServerProcess
-from tests.end_to_end.case import reactor
 from tests.end_to_end.client import Client
 from tests.end_to_end.test_encryption import SECRETS, WORDS, EncryptionCase, key
 from tests.end_to_end.test_start import ProcessCase
+from tests.forked import forking
 from tests.storage.encryption.key_service import KeyService
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -29,7 +29,7 @@ async def orch_store(*arguments: str | os.PathLike[str]) -> tuple[int, str, str]
     """Exit status, output and errors of the command."""
     environment = {**os.environ, "PYTHONPATH": ROOT}
     words = ["-m", "orchtw.commands.store", *map(os.fspath, arguments)]
-    output, errors, status = await getProcessOutputAndValue(sys.executable, words, environment, reactor=reactor)
+    output, errors, status = await getProcessOutputAndValue(sys.executable, words, environment, reactor=forking)
     return status, output.decode(), errors.decode()
 
 

@@ -20,6 +20,7 @@ from orchtw.testing.webhook import Asked, WebhookServer
 from tests.authn.issuer import Issuer, signed
 from tests.end_to_end.case import TRACEBACKS, reactor
 from tests.end_to_end.client import Client, tls_context
+from tests.forked import forking
 from tests.rules.test_bootstrap_tokens import token_secret
 
 BOOTSTRAP = "abcdef.0123456789abcdef"
@@ -43,7 +44,7 @@ class TokenCase(TestCase):
         (folder / "issuer.pem").write_bytes(self.issuer.server.ca_pem)
         (folder / "webhook.yaml").write_text(json.dumps(self.webhook_config()))
         self.server = ServerProcess(
-            reactor,
+            forking,
             folder / "data",
             f"--vocabulary={self.vocabulary}",
             "--enable-bootstrap-token-auth",

@@ -14,9 +14,10 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.threads import deferToThread
 
 from orchtw.objects import Object
-from tests.end_to_end.case import ServerCase, full_size, reactor, surface
+from tests.end_to_end.case import ServerCase, full_size, surface
 from tests.end_to_end.children import Child
 from tests.end_to_end.client import Watch
+from tests.forked import forking
 from tests.schema.codec.envelopes import opened
 
 WATCHERS = 1000
@@ -36,7 +37,7 @@ class FanOutTests(ServerCase):
     def watchers(self, accept: str, file: str) -> Child:
         """Half of the watchers, with one Accept header."""
         child = Child(
-            reactor,
+            forking,
             "tests.end_to_end.watch_child",
             str(self.server.port),
             str(self.server.kubeconfig),

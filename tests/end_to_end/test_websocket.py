@@ -18,6 +18,7 @@ from orchtw.testing.process import ServerProcess
 from tests.end_to_end.case import ServerCase, reactor, shared_server
 from tests.end_to_end.client import PATIENCE_S, Client, raw_exchange, tls_context
 from tests.end_to_end.websocket_client import Closed, Rejected, WebSocketClient, bearer
+from tests.forked import forking
 
 TOKEN = "a-token/with?signs"
 ALLOWED = "https://console.example.com"
@@ -245,7 +246,7 @@ class ShutdownTests(TestCase):
     timeout = 120
 
     async def server(self, *flags: str) -> ServerProcess:
-        server = ServerProcess(reactor, self.mktemp(), *flags)
+        server = ServerProcess(forking, self.mktemp(), *flags)
         await server.start()
         self.addCleanup(server.kill9)
         return server

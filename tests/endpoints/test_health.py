@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.endpoints.checks import LOG_BLOCKED_S, READYZ, CheckFailed, Checks, LogFlow, store_check
+from orchtw.endpoints.checks import LOG_BLOCKED_S, READYZ, CheckFailed, Checks, Condition, LogFlow, store_check
 from orchtw.endpoints.health import Health
 from orchtw.endpoints.paths import Paths
 from orchtw.naming import Naming
@@ -113,6 +113,17 @@ class HealthTests(SynchronousTestCase):
         self.assertEqual(self.get("/healthz").code, 500)
         hook.met = True
         self.assertEqual(self.get("/healthz").code, 200)
+
+    def test_hook_after(self) -> None:
+        """`/livez` asks nothing of a step that cannot have begun (reference OPS-13)."""
+        filled = Condition("caches are not filled yet")
+        hook = self.checks.hook("rbac/bootstrap-roles", filled)
+        path = "poststarthook/rbac/bootstrap-roles"
+        self.assertEqual([self.answer(f"/{endpoint}/{path}")[0] for endpoint in ("livez", "readyz")], [200, 500])
+        filled.met = True
+        self.assertEqual(self.answer(f"/livez/{path}")[0], 500)
+        hook.ended(done=False)
+        self.assertEqual(self.answer(f"/livez/{path}")[0], 200)
 
     def test_hook_names(self) -> None:
         """Steps are named in the vocabulary that is served (reference OPS-12)."""

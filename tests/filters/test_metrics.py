@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -82,6 +83,15 @@ class StageTests(SynchronousTestCase):
         self.assertEqual(self.codes(), ["200"])
         [[_, durations]] = [pair for pair in self.metrics.durations.series()]
         self.assertEqual(durations.total, 7)
+
+    def test_holds_nothing(self) -> None:
+        """Until the end of a watch neither its request nor its answer is held here."""
+        stream: Any = object()
+        self.answer.callback(Response(stream=stream))
+        request = asked("GET", f"{MAPS}?watch=1")
+        before = sys.getrefcount(request)
+        response = self.successResultOf(self.handle(request))
+        self.assertEqual((len(response.listeners or ()), sys.getrefcount(request)), (1, before))
 
     def test_client_gone(self) -> None:
         """A read whose client leaves has no answer: it is an abort."""

@@ -22,6 +22,7 @@ from orchtw.filters.common_headers import CommonHeaders
 from orchtw.filters.cors import CORS
 from orchtw.filters.refusals import Refusals
 from orchtw.filters.screen import Screen
+from orchtw.filters.shutting_down import Doors
 from orchtw.metrics.authentication import Attempts
 from orchtw.metrics.registry import Registry
 from orchtw.request import Peer, Request, RequestInfo, Response, UserInfo
@@ -71,7 +72,7 @@ class ScreenTests(SynchronousTestCase):
             Placed("refusals", Refusals(refuse)),
             Placed("authentication", AuthenticationStage(self.union, Attempts(Registry(), ()))),
         ]
-        self.screen = Screen(self.union, self.authorizer, partial(refused, stages))
+        self.screen = Screen(self.union, self.authorizer, partial(refused, stages), Doors(open=True))
 
     def see(self, path: str = "/x", **headers: str) -> Response | bool:
         given: dict[str, Any] = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -15,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from orchtw.metrics.exposition import PART_BYTES, parts
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.series import STABLE, counters, gauges, histograms
+from tests.properties import examples
 
 
 def text_of(registry: Registry, *, open_metrics: bool = False) -> str:
@@ -81,6 +82,7 @@ class ExpositionTests(SynchronousTestCase):
         self.assertTrue(text.endswith("\n# EOF\n"))
         self.assertEqual(samples(text, open_metrics=True)["attempts_total", ()], 3)
 
+    @examples(100)
     @given(st.dictionaries(st.tuples(st.text(max_size=20), st.text(max_size=20)), st.floats(allow_nan=False)))
     def test_read_again(self, values: dict[tuple[str, str], float]) -> None:
         """Whatever the labels are, a reader finds the same values in both forms."""

@@ -9,7 +9,7 @@ from orchtw.objects import Object
 from orchtw.registry.deletion import FOREGROUND, LONGEST_GRACE_S, ORPHAN, Deletion
 from orchtw.registry.system_metadata import rfc3339
 from orchtw.rules.options import DeleteOptions
-from orchtw.storage.cache_resource import DamagedObject
+from orchtw.storage.resource import DamagedObject
 from tests.registry.unchecked import without_rules
 from tests.registry.writing import Rival, WriteTestCase
 

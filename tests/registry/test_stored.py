@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import orjson
 from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.objects import Object
-from orchtw.registry.stored import Stored
+from orchtw.registry.stored import STORED, Stored
 from orchtw.registry.system_metadata import ordered
 from orchtw.registry.target import Target
 from orchtw.registry.targets import Targets
+from orchtw.storage.resource import DamagedObject
+from orchtw.watch.entry import Entry, Packed
+from orchtw.watch.room import Room
 from tests.client.world import surface
 
 NAMING, CATALOGUE, CODECS = surface("orch")
@@ -86,6 +91,77 @@ class StoredTests(SynchronousTestCase):
         self.assertEqual((entry.key, entry.revision), ("a/x", 7))
         self.assertEqual(meta, {"name": "x", "namespace": "a", "resourceVersion": "7", "creationTimestamp": None})
         self.assertEqual(target("nodes").stored.placeholder("", "x", 7).key, "x")
+
+
+class RoomTests(SynchronousTestCase):
+    """Forms that are kept with entries, while there is room (reference LIMIT-18)."""
+
+    def setUp(self) -> None:
+        self.target = target("pods")
+        self.stored: Stored = Stored(
+            self.target.resource, self.target.codec, self.target.strategy, "/registry/pods/", ()
+        )
+        self.counted = [0, 0, 0]
+        self.stored.made = self.note
+        prepared = self.stored.prepare(pod(labels={"a": "b"}))
+        self.entry = self.stored.build("a/x", prepared.value, 7)
+        self.whole = orjson.dumps(self.stored.codec.decode_protobuf(self.entry.raw))
+        self.tail = self.whole[len(self.stored.codec.type_prefix) :]
+
+    def note(self, entry: Entry, *forms: int) -> None:
+        self.counted = [count + form for count, form in zip(self.counted, forms, strict=True)]
+
+    def check(self, form: type | None) -> None:
+        """What the entry keeps, and what has been counted."""
+        self.assertEqual(type(self.entry.json) if self.entry.json is not None else None, form)
+        self.assertEqual(tuple(self.counted), self.entry.forms())
+
+    def test_kept(self) -> None:
+        """JSON that was made is kept."""
+        for make in (self.stored.listed_tail, self.stored.json_tail):
+            self.assertEqual(make(self.entry), self.tail)
+            self.check(bytes)
+
+    def test_packed(self) -> None:
+        """Packed JSON stays so for lists, and is plain again for who asks for the object."""
+        self.stored.json_tail(self.entry)
+        self.stored.spare(self.entry, drop=False)
+        self.assertLess(len(self.entry.json or b""), len(self.tail))
+        self.assertEqual(self.stored.listed_tail(self.entry), self.tail)
+        self.assertEqual(type(self.entry.json), Packed)
+        self.counted = list(self.entry.forms())
+        self.assertEqual(self.stored.load(self.entry), orjson.loads(self.whole))
+        self.check(bytes)
+
+    def test_no_room(self) -> None:
+        """What a list makes when there is no room is packed at once."""
+        self.stored.room = Room(1, plain=2)
+        self.assertEqual(self.stored.listed_tail(self.entry), self.tail)
+        self.check(Packed)
+
+    def test_spared(self) -> None:
+        """All that can be made again goes; that the object is stored in another form does not."""
+        self.stored.json_tail(self.entry)
+        self.entry.other = {STORED: "v0", ("cells",): ([], 1)}
+        self.stored.spare(self.entry, drop=True)
+        self.assertEqual((self.entry.json, self.entry.other), (None, {STORED: "v0"}))
+        self.assertEqual(self.entry.forms(), (0, 0, 0))
+
+    def test_no_object(self) -> None:
+        """An entry whose bytes turn out to be none is damaged, and the cache is told (reference STORE-23)."""
+        told: list[Entry] = []
+
+        class Told:
+            def spoilt(self, entry: Entry, _error: Exception) -> DamagedObject:
+                told.append(entry)
+                return DamagedObject("/registry/pods/a/x", entry.revision)
+
+        self.stored.cache = cast(Any, Told())
+        self.entry.raw += b"\x12\x7f"
+        for make in (self.stored.json_tail, self.stored.load, self.target.json_tail, self.target.listed_json):
+            self.target.stored.cache = self.stored.cache
+            self.assertRaises(DamagedObject, make, self.entry)
+        self.assertEqual(told, [self.entry] * 4)
 
 
 class TargetTests(SynchronousTestCase):

@@ -65,7 +65,7 @@ class OddRequestTests(SynchronousTestCase):
         found = read_request(builder.sign(KEY, SHA256()).public_bytes(Encoding.PEM))
         self.assertEqual(found.common_name, "admin")
 
-    @examples(2000)
+    @examples(500)
     @given(st.lists(st.tuples(st.integers(0, len(DER) - 1), st.integers(0, 255)), min_size=1, max_size=4))
     def test_any(self, changes: list[tuple[int, int]]) -> None:
         """Whatever bytes somebody signs: the request is read and signed, or refused with a ValueError."""

@@ -51,7 +51,7 @@ PRAGMA user_version = 2;
 class FileCase(TestCase):
     """A folder for store files, and stores that are stopped at the end."""
 
-    timeout = 60
+    timeout = 180
 
     def setUp(self) -> None:
         """Choose the file."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.internet.task import Clock
@@ -12,14 +13,28 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Expired, NotFound, Timeout
 from orchtw.rules.selectors import parse_fields, parse_labels
-from orchtw.storage import cache
-from orchtw.storage.cache import LATER_PAGE_ITEMS, PAGE_ITEMS, Cacher
-from orchtw.storage.cache_resource import DamagedObject, ResourceCache
-from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Outcome, Page, Store, Subscription
-from orchtw.watch.entry import Entry
+from orchtw.storage import interface
+from orchtw.storage.cache import STRIDE, Cacher
+from orchtw.storage.cache_resource import ResourceCache
+from orchtw.storage.interface import (
+    SCAN_ITEMS,
+    Change,
+    Damaged,
+    KeyValue,
+    Op,
+    Outcome,
+    Page,
+    Store,
+    Subscription,
+)
+from orchtw.storage.loading import LOG_INTERVAL_S
+from orchtw.storage.ordered import Entries
+from orchtw.storage.resource import DamagedObject
+from orchtw.watch.entry import Entry, Glance
 from orchtw.watch.log import Event
 from orchtw.watch.selection import Selection
 from orchtw.watch.timer_wheel import RESOLUTION_S
+from orchtw.watch.turns import SLICE_S
 from tests.watch.watching import RecordingSink, TextWire
 
 
@@ -107,10 +122,29 @@ class Resource:
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self.built = 0
+        self.built_one: Callable[[], None] = lambda: None
+        self.glances: list[bytes] = []
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
         self.built += 1
+        self.built_one()
         return make_entry(key, value, revision)
+
+    def is_plain(self, value: bytes) -> bool:
+        return value.startswith(b"plain")
+
+    def glance(self, value: bytes, revision: int) -> Glance:
+        self.glances.append(value)
+        if value.endswith(b"bad"):
+            raise ValueError("not an object")
+        entry = make_entry("", value, revision)
+        return entry.labels, entry.fields, value.upper()
+
+    def spare(self, entry: Entry, *, drop: bool) -> None:
+        """Nothing."""
+
+    def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
+        return Entry(f"{namespace}/{name}", namespace, name, revision, {}, ("",), b"nameplate", b"nameplate")
 
 
 class Prepared:
@@ -147,13 +181,17 @@ def make_entry(key: str, value: bytes, revision: int) -> Entry:
 
 def past(cache: ResourceCache, revision: int, namespace: str = "", start: str = "") -> Sequence[Entry]:
     """A resource as it was at a revision."""
-    steps = cache.past(revision, namespace, start).steps()
+    found: Entries = result(cache.past(revision, Selection(namespace)).steps())
+    return found.between(start)
+
+
+def result(steps: Generator[None, None, Any]) -> Any:
+    """What steps lead to."""
     while True:
         try:
             next(steps)
         except StopIteration as done:
-            found: Sequence[Entry] = done.value
-            return found
+            return done.value
 
 
 class CacheTestCase(SynchronousTestCase):
@@ -167,9 +205,9 @@ class CacheTestCase(SynchronousTestCase):
         self.deployments = Resource("/registry/apps/deployments/")
         self.nodes = Resource("/registry/nodes/")
 
-    def start(self) -> ResourceCache:
+    def start(self, **options: int) -> ResourceCache:
         """Start; returns the cache of pods."""
-        self.cacher = Cacher(self.store, self.clock, self.soon.append)
+        self.cacher = Cacher(self.store, self.clock, self.soon.append, **options)
         self.successResultOf(ensureDeferred(self.cacher.start([self.pods, self.deployments, self.nodes])))
         self.addCleanup(lambda: self.successResultOf(ensureDeferred(self.cacher.stop())))
         return self.cacher.of(self.pods)
@@ -195,10 +233,10 @@ class StartTests(CacheTestCase):
 
     def test_pages(self) -> None:
         """Loading goes page by page and misses nothing at the seams."""
-        for number in range(2 * PAGE_ITEMS + 1):
+        for number in range(2 * SCAN_ITEMS + 1):
             self.store.put(f"/registry/pods/a/{number:05}")
         pods = self.start()
-        self.assertEqual((len(pods), self.store.pages), (2 * PAGE_ITEMS + 1, 3))
+        self.assertEqual((len(pods), self.store.pages), (2 * SCAN_ITEMS + 1, 3))
 
     def test_damaged_object(self) -> None:
         """A stored value that cannot be decoded is set aside: the others are served, and its key is in the log."""
@@ -216,7 +254,7 @@ class StartTests(CacheTestCase):
 
     def test_damaged_value(self) -> None:
         """What the store itself calls damaged is set aside, also on the last place of a page."""
-        self.patch(cache, "PAGE_ITEMS", 2)
+        self.patch(interface, "SCAN_ITEMS", 2)
         for name in "abcd":
             self.store.put(f"/registry/pods/a/{name}")
         self.store.damaged = {"/registry/pods/a/b", "/registry/pods/a/d"}
@@ -235,6 +273,74 @@ class StartTests(CacheTestCase):
         self.store.write([Op("/registry/pods/a/b", None)])
         self.assertEqual(([entry.key for entry in pods.snapshot()], pods.damaged), (["a/a"], {}))
         self.assertIsNone(pods.get("a/b"))
+
+    def test_left_unread(self) -> None:
+        """Plain values are not looked into until somebody asks, and then once (reference STORE-23)."""
+        self.store.put("/registry/pods/a/a", b"plain n")
+        self.store.put("/registry/pods/a/b", b"other n")
+        pods = self.start()
+        found = pods.snapshot()[0]
+        self.assertEqual((found.key, found.namespace, found.name, found.revision), ("a/a", "a", "a", 2))
+        self.assertEqual((self.pods.glances, self.pods.built, pods.loaded, pods.raw_bytes), ([], 1, 2, 14))
+        self.assertEqual((found.labels, found.fields, found.raw), ({"l": "plain"}, ("n",), b"PLAIN N"))
+        self.assertEqual((self.pods.glances, type(found)), ([b"plain n"], Entry))
+        self.assertIs(pods.get("a/a"), found)
+
+    def test_damage_found_later(self) -> None:
+        """What cannot be read when somebody asks for it is damaged from then on, and deleted to watches."""
+        for name in "abc":
+            self.store.put(f"/registry/pods/a/{name}", b"plain" + b" bad" * (name != "c"))
+        pods = self.start()
+        follower = RecordingFollower()
+        pods.follow(follower)
+        first, second, _ = pods.snapshot()
+        with capturedLogs() as logs:
+            self.assertEqual((first.labels, first.fields, first.raw), ({}, ("",), b"nameplate"))
+            self.assertRaises(DamagedObject, pods.get, "a/a")
+            self.assertRaises(DamagedObject, pods.get, "a/b")
+        self.assertEqual([formatEvent(each) for each in logs], [
+            f"/registry/pods/a/{name} at {revision} is damaged and set aside: it cannot be decoded (not an object)"
+            for name, revision in (("a", 2), ("b", 3))
+        ])
+        self.clock.advance(RESOLUTION_S)
+        self.assertEqual([entry.key for entry in pods.snapshot()], ["a/c"])
+        self.assertEqual((pods.damaged, follower.seen), ({"a/a": 2, "a/b": 3}, ["a/a", "a/b"]))
+        self.assertRaises(DamagedObject, pods.get, "a/a")
+        self.assertEqual(pods.raw_bytes, len(b"plain"))
+        self.store.put("/registry/pods/a/a", b"good")
+        self.assertEqual((pods.damaged, second.raw), ({"a/b": 3}, b"nameplate"))
+
+    def test_replaced_before_it_is_set_aside(self) -> None:
+        """A write over an object that has just turned out to be damaged puts it right."""
+        self.store.put("/registry/pods/a/a", b"plain bad")
+        pods = self.start()
+        with capturedLogs():
+            self.assertRaises(DamagedObject, pods.get, "a/a")
+        self.store.put("/registry/pods/a/a", b"good")
+        self.clock.advance(RESOLUTION_S)
+        found = pods.get("a/a")
+        assert found is not None
+        self.assertEqual((found.raw, pods.damaged, pods.raw_bytes), (b"good", {}, 4))
+
+    def test_progress(self) -> None:
+        """While the caches are filled it can be asked how far that is (reference OPS-13)."""
+        for number in range(SCAN_ITEMS + 1):
+            self.store.put(f"/registry/pods/a/{number:05}")
+        self.store.gate = first = Deferred()
+        self.cacher = Cacher(self.store, self.clock, self.soon.append)
+        starting = Deferred.fromCoroutine(self.cacher.start([self.pods]))
+        self.assertEqual(str(self.cacher.loading), "the store is being opened")
+        self.store.gate = second = Deferred()
+        with capturedLogs() as logs:
+            self.clock.advance(LOG_INTERVAL_S)
+            first.callback(None)
+            self.turn()
+        said = f"{SCAN_ITEMS} objects have been read, at /registry/pods/"
+        self.assertEqual(str(self.cacher.loading), said)
+        self.assertEqual([formatEvent(each) for each in logs], [f"filling the caches: {said}"])
+        second.callback(None)
+        self.successResultOf(starting)
+        self.successResultOf(ensureDeferred(self.cacher.stop()))
 
     def test_unknown_resource(self) -> None:
         """A resource that was never added is not found."""
@@ -340,13 +446,13 @@ class ReadTests(CacheTestCase):
         self.assertEqual(self.keys(past(pods, 4, "a")), ["a/x@2", "a/z@4"])
         self.assertEqual(self.keys(past(pods, 5)), ["a/z@4", "b/y@3"])
         self.assertEqual(self.keys(past(pods, 7)), ["a/new@7", "a/z@4", "b/y@6"])
-        self.assertRaises(Timeout, pods.past, 8)
+        self.assertRaises(Timeout, pods.past, 8, Selection())
 
     def test_expired_revision(self) -> None:
         """A revision before the log raises Expired for lists (410)."""
         self.store.put("/registry/pods/a/x")
         pods = self.start()
-        error = self.assertRaises(Expired, pods.past, 1)
+        error = self.assertRaises(Expired, pods.past, 1, Selection())
         self.assertEqual(error.message, Expired.list().message)
 
     def test_pages(self) -> None:
@@ -375,7 +481,20 @@ class ReadTests(CacheTestCase):
             (Selection("a", None, parse_fields("metadata.name=none", ())), []),
         ]
         for selection, expected in table:
-            self.assertEqual(self.keys(pods.select(selection)), expected, f"{selection}")
+            self.assertEqual(self.keys(result(pods.select(selection))), expected, f"{selection}")
+            present = result(pods.past(pods.revision - 1, selection).steps())
+            older = [key for key in expected if key != "b/x@4"]
+            self.assertEqual(self.keys([each for each in present if selection.matches(each)]), older, f"{selection}")
+
+    def test_by_name(self) -> None:
+        """Of a kind without namespaces one object is looked up by its name; of others it is searched for."""
+        pods, nodes = self.start(), self.cacher.of(self.nodes)
+        named = Selection("", None, parse_fields("metadata.name=x", ()))
+        self.assertEqual((len(nodes.candidates(named)), len(pods.candidates(named))), (0, 0))
+        for key in ("nodes/w", "nodes/x", "pods/a/w", "pods/a/x", "pods/b/x"):
+            self.store.put(f"/registry/{key}")
+        self.assertEqual((self.keys(nodes.candidates(named)), len(pods.candidates(named))), (["x@3"], 3))
+        self.assertEqual(self.keys(result(pods.select(named))), ["a/x@5", "b/x@6"])
 
 
 class WaitTests(CacheTestCase):
@@ -517,13 +636,13 @@ class RunTimeResourceTests(CacheTestCase):
         """When the list fails, the resource has not been added, and counts for nothing."""
         self.start()
         widgets = Resource("/registry/example.com/widgets/")
-        logs = len(self.cacher._shared.superseded._logs)
+        logs = len(self.cacher.room.history._logs)
         gate = self.store.gate = Deferred()
         adding = ensureDeferred(self.cacher.add(widgets))
         gate.errback(Failure(OSError()))
         self.failureResultOf(adding, OSError)
         self.assertRaises(NotFound, self.cacher.of, widgets)
-        self.assertEqual(len(self.cacher._shared.superseded._logs), logs)
+        self.assertEqual(len(self.cacher.room.history._logs), logs)
 
     def test_store_ahead_of_the_feed(self) -> None:
         """It is listed at the revision that the cache has reached, wherever the store is, and goes on from there."""
@@ -560,11 +679,17 @@ class RunTimeResourceTests(CacheTestCase):
         self.assertIs(self.cacher.of(self.pods), cache)
         self.assertEqual(([entry.key for entry in cache.snapshot()], sink.finished), (["a/x", "a/y"], 1))
 
-    def test_small_pages(self) -> None:
+    def test_slices(self) -> None:
         """At run time a large resource is taken over in many small steps: others have their turn between them."""
         self.start()
-        for number in range(3 * LATER_PAGE_ITEMS):
+        for number in range(5 * STRIDE):
             self.store.put(f"/registry/example.com/widgets/{number}")
-        pages = self.store.pages
-        self.successResultOf(ensureDeferred(self.cacher.add(Resource("/registry/example.com/widgets/"))))
-        self.assertEqual(self.store.pages - pages, 3)
+        widgets = Resource("/registry/example.com/widgets/")
+        widgets.built_one = lambda: self.clock.advance(SLICE_S / STRIDE)
+        adding = Deferred.fromCoroutine(self.cacher.add(widgets))
+        turns = 0
+        while not adding.called:
+            self.turn()
+            turns += 1
+        self.assertEqual(len(self.successResultOf(adding)), 5 * STRIDE)
+        self.assertGreaterEqual(turns, 4)

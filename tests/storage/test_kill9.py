@@ -18,12 +18,13 @@ from twisted.trial.unittest import TestCase
 from orchtw import errors
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.storage.testing import Recorder
+from tests.forked import forking
 
 reactor: Any = installed_reactor
 
 ROUNDS = 16
 ACKNOWLEDGED = (0, 300)  # how many writes are acknowledged before the kill
-START_S = (0.2, 0.6)  # after the process began, in every fourth round: it may not have come to open the store
+START_S = (0.01, 0.2)  # after the process began, in every fourth round: it may not have come to open the store
 
 
 class Child(ProcessProtocol):
@@ -90,7 +91,7 @@ class Kill9Tests(TestCase):
         """A child that wrote a random number of values, then was killed without notice."""
         child = Child(1 + self.choose.randint(*ACKNOWLEDGED))
         command = [sys.executable, "-m", "tests.storage.kill9_child", self.path, seed]
-        process = reactor.spawnProcess(child, sys.executable, command, env={**os.environ, "PYTHONPATH": _path()})
+        process = forking.spawnProcess(child, sys.executable, command, env={**os.environ, "PYTHONPATH": _path()})
         try:
             if while_starting:
                 child.living.addErrback(lambda failure: None)

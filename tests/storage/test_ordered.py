@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 from random import Random
+from typing import Any, cast
 
+from hypothesis import given, settings, strategies
 from twisted.trial.unittest import SynchronousTestCase
 
+from orchtw.storage import ordered as module
 from orchtw.storage.ordered import BLOCK, Entries, Ordered
 from orchtw.storage.past import STRIDE, Past
 from orchtw.storage.pins import Pins
@@ -22,71 +25,125 @@ def keys(entries: Entries) -> list[str]:
     return [each.key for each in entries]
 
 
+class Touched:
+    """Stands for an entry, and counts how often the key of any is looked at."""
+
+    __slots__ = ("name",)
+
+    looks = 0
+
+    def __init__(self, number: int) -> None:
+        self.name = f"k{number:07}"
+
+    @property
+    def key(self) -> str:
+        Touched.looks += 1
+        return self.name
+
+
+def touched(count: int) -> list[Any]:
+    return [Touched(number) for number in range(count)]
+
+
+def small(case: SynchronousTestCase) -> None:
+    """Blocks and chunks of a few entries, so that a few writes split and join them."""
+    case.patch(module, "BLOCK", 4)
+    case.patch(module, "CHUNK", 4)
+
+
+KEYS = strategies.integers(0, 60).map(lambda number: f"k{number:03}")
+WRITES = strategies.lists(strategies.tuples(strategies.sampled_from(["put", "put", "remove", "look"]), KEYS))
+CALM = settings(max_examples=60, deadline=None)
+
+
 class OrderedTests(SynchronousTestCase):
-    def test_like_a_dict(self) -> None:
+    @CALM
+    @given(strategies.sets(KEYS), WRITES, KEYS, KEYS)
+    def test_like_a_dict(self, first: set[str], writes: list[tuple[str, str]], low: str, high: str) -> None:
         """After any puts and removals a snapshot is the sorted values; older snapshots stay as they were."""
-        random = Random(1)
-        model = {f"k{i:05}": entry(f"k{i:05}") for i in range(0, 3 * BLOCK, 2)}
+        small(self)
+        model = {key: entry(key) for key in first}
         ordered = Ordered(model.values())
         taken: list[tuple[Entries, list[Entry]]] = []
-        for step in range(6000):
-            key = f"k{random.randrange(4 * BLOCK):05}"
-            if random.random() < (0.4 if step < 3000 else 0.8) and model:
-                key = random.choice(list(model)) if step % 7 == 0 else key
-                if key in model:
-                    del model[key]
-                    ordered.remove(key)
-            else:
-                model[key] = entry(key, step)
-                ordered.put(model[key])
-            if step % 100 == 0:
+        for step, (what, key) in enumerate(writes):
+            if what == "put":
+                self.assertEqual(ordered.put(made := entry(key, step)), key not in model)
+                model[key] = made
+            elif what == "look":
                 taken.append((ordered.snapshot(), [model[key] for key in sorted(model)]))
+            elif model.pop(key, None) is None:
+                self.assertRaises(KeyError, ordered.remove, key)
+            else:
+                ordered.remove(key)
+            self.assertEqual(ordered.empty, not model)
+        taken.append((ordered.snapshot(), [model[key] for key in sorted(model)]))
         for snapshot, expected in taken:
-            self.assertEqual((list(snapshot), len(snapshot)), (expected, len(expected)))
-        self.assertRaises(KeyError, ordered.remove, "none")
+            self.alike(snapshot, expected)
+            self.alike(snapshot.between(low), [each for each in expected if each.key >= low])
+            self.alike(snapshot.between(low, high), [each for each in expected if low <= each.key < high])
+            self.alike(snapshot.between("", high).between(low), [each for each in expected if low <= each.key < high])
 
-    def test_emptied(self) -> None:
-        """The last entry may go, and others come."""
-        ordered = Ordered()
-        self.assertEqual(keys(ordered.snapshot()), [])
-        ordered.put(entry("a"))
-        ordered.remove("a")
-        self.assertEqual(keys(ordered.snapshot()), [])
-        ordered.put(entry("b"))
-        self.assertEqual(keys(ordered.snapshot()), ["b"])
+    def alike(self, entries: Entries, expected: list[Entry]) -> None:
+        """The sequence is the list, in whatever way it is read."""
+        self.assertEqual((list(entries), len(entries)), (expected, len(expected)))
+        self.assertEqual([each for block in entries.blocks() for each in block], expected)
+        self.assertEqual([entries[place] for place in range(-len(expected), len(expected))], 2 * expected)
+        for part in (slice(0, 3), slice(2, 9), slice(3, None), slice(None, None, 4), slice(9, 4), slice(-2, None)):
+            self.assertEqual(entries[part], expected[part])
+        self.assertRaises(IndexError, lambda: entries[len(expected)])
+
+    @CALM
+    @given(strategies.sets(KEYS), WRITES)
+    def test_two_of_one(self, first: set[str], writes: list[tuple[str, str]]) -> None:
+        """What is made of a snapshot goes its own way: neither sees what is written to the other."""
+        small(self)
+        ordered = Ordered(map(entry, first))
+        other, model = Ordered.of(ordered.snapshot()), {key: 1 for key in first}
+        for number, (what, key) in enumerate(writes):
+            if what == "put":
+                other.put(entry(key, number))
+                model[key] = number
+            elif model.pop(key, None) is not None:
+                other.remove(key)
+        self.assertEqual(keys(ordered.snapshot()), sorted(first))
+        self.assertEqual({each.key: each.revision for each in other.snapshot()}, model)
 
     def test_a_write_copies_one_block(self) -> None:
-        """What a snapshot costs does not grow with the number of objects but by their blocks
-        (reference DESIGN-18).
+        """What a snapshot costs does not grow with the number of objects: a list after a write copies the blocks that
+        were written, and references to a few others (reference STORE-6, DESIGN-18).
         """
-        ordered = Ordered(entry(f"k{i:06}") for i in range(100_000))
+        ordered = Ordered(touched(200_000))
         before = ordered.snapshot()
-        ordered.put(entry("k050000", 2))
+        Touched.looks = 0
+        ordered.put(cast(Entry, Touched(100_000)))
         after = ordered.snapshot()
-        changed = [old for old, new in zip(before.blocks, after.blocks, strict=True) if old is not new]
-        self.assertEqual(len(changed), 1)
-        self.assertLess(len(after.blocks), 300)
+        self.assertLess(Touched.looks, 100)
+        self.assertLess(len(after.chunks), 20)
+        chunks = [(old, new) for old, new in zip(before.chunks, after.chunks, strict=True) if old is not new]
+        self.assertEqual(len(chunks), 1)
+        old, new = chunks[0]
+        self.assertEqual(sum(a is not b for a, b in zip(old.blocks, new.blocks, strict=True)), 1)
         self.assertIs(ordered.snapshot(), after)
 
-    def test_sequence(self) -> None:
-        """Positions and slices are those of the list."""
-        entries = Ordered(entry(f"k{i:05}") for i in range(3 * BLOCK + 7)).snapshot()
-        whole = list(entries)
-        for index in (0, 1, BLOCK - 1, BLOCK, 2 * BLOCK, len(whole) - 1, -1):
-            self.assertIs(entries[index], whole[index])
-        for part in (slice(0, 3), slice(500, 1300), slice(BLOCK, None), slice(None, None, 100), slice(9, 4)):
-            self.assertEqual(entries[part], whole[part])
-        self.assertRaises(IndexError, lambda: entries[len(whole)])
+    def test_a_page_touches_what_it_gives(self) -> None:
+        """A page, the length of a range and what is beyond are found without a look at others (reference STORE-6)."""
+        entries = Ordered(touched(200_000)).snapshot()
+        Touched.looks = 0
+        some = entries.between("k0100000", "k0150000")
+        self.assertEqual((len(some), len(some[:500])), (50_000, 500))
+        self.assertLess(Touched.looks, 100)
 
-    def test_between(self) -> None:
-        """A range of keys, from its start on and up to its end."""
-        entries = Ordered(entry(f"k{i:05}") for i in range(0, 4 * BLOCK, 2)).snapshot()
-        whole = keys(entries)
-        random = Random(2)
-        for _ in range(300):
-            low, high = (f"k{random.randrange(-5, 4 * BLOCK + 9):05}" for _ in range(2))
-            self.assertEqual(keys(entries.between(low, high)), [key for key in whole if low <= key < high])
-            self.assertEqual(keys(entries.between(low)), [key for key in whole if low <= key])
+    def test_chunks_stay_whole(self) -> None:
+        """However entries come and go, there are not many more blocks than they need."""
+        random = Random(4)
+        ordered, live = Ordered(), list[str]()
+        for number in range(40_000):
+            live.append(f"k{random.random():.12f}")
+            ordered.put(entry(live[-1]))
+            if number > 20_000:
+                ordered.remove(live.pop(random.randrange(len(live))))
+        blocks = sum(len(chunk.blocks) for chunk in ordered.snapshot().chunks)
+        self.assertLess(blocks, 4 * len(live) // BLOCK)
 
 
 class PastTests(SynchronousTestCase):
@@ -106,10 +163,38 @@ class PastTests(SynchronousTestCase):
                     events.append(Event(revision, key, old, new))
             now = Ordered(model.values()).snapshot()
             for low, high in (("", ""), ("k00500", ""), ("k00100", "k00900")):
-                steps = Past(now.between(low, high), events, low, high).steps()
-                turns, found = run(steps)
+                turns, found = run(Past(now, events, low, high, lambda entry: True).steps())
                 self.assertEqual(list(found), [then[key] for key in sorted(then) if low <= key < (high or "z")])
                 self.assertGreater(turns, 2)
+
+    def test_selected(self) -> None:
+        """Of what an index found now, the events of selected objects are taken back (reference READ-5)."""
+        random = Random(5)
+        then = {f"k{i:03}": entry(f"k{i:03}", random.randrange(2)) for i in range(300)}
+        model, events = dict(then), list[Event]()
+        for number in range(400):
+            key = f"k{random.randrange(400):03}"
+            old, new = model.pop(key, None), random.choice([None, entry(key, 0), entry(key, 1)])
+            if new is not None:
+                model[key] = new
+            events.append(Event(number + 2, key, old, new))
+
+        def odd(each: Entry) -> bool:
+            return each.revision == 1
+
+        _, found = run(Past(Ordered(filter(odd, model.values())).snapshot(), events, "", "", odd).steps())
+        self.assertEqual(list(found), [then[key] for key in sorted(then) if odd(then[key])])
+
+    def test_cost_of_few_events(self) -> None:
+        """A state some writes ago is had without a look at what has not changed (reference STORE-6)."""
+        entries = touched(200_000)
+        now = Ordered(entries).snapshot()
+        events = [Event(number, "x", entries[number], entries[number]) for number in range(0, 1000, 100)]
+        Touched.looks = 0
+        for event in events:
+            event.key = f"k{event.revision:07}"
+        run(Past(now, events, "", "", lambda entry: True).steps())
+        self.assertLess(Touched.looks, 500)
 
 
 def run(steps: object) -> tuple[int, Entries]:

@@ -12,13 +12,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, gatherResults
-from twisted.internet.task import Clock
+from twisted.internet.task import Clock, deferLater
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from orchtw import errors
 from orchtw.config import Config
 from orchtw.errors import ConfigError
-from orchtw.storage import STORES, sqlite_reader
+from orchtw.storage import STORES, sqlite_reader, sqlite_writer
 from orchtw.storage.interface import Change, Host, KeyValue, Op, Store, Translation
 from orchtw.storage.sqlite import SqliteStore
 from orchtw.storage.sqlite_reader import prefix_end
@@ -222,6 +222,16 @@ class CompactionTests(FileCase):
         await store.stop()
         self.assertEqual(self.query("SELECT count(*) FROM history"), [(50,)])
         self.assertEqual(self.query("SELECT count(DISTINCT key) FROM history"), [(50,)])
+
+    async def test_log_is_cut_back(self) -> None:
+        """After a compaction the log is cut to nothing, once nobody has written for a while."""
+        self.patch(sqlite_writer, "IDLE_S", 0.02)
+        store = await self.open()
+        await gatherResults([store.commit(Op("/a", b"v" * 2000)) for _ in range(100)])
+        await store.compact(await store.revision())
+        log = Path(f"{self.path}-wal")
+        while log.stat().st_size:
+            await deferLater(reactor, 0.01)
 
     async def test_stop_during_a_timed_sweep_is_quiet(self) -> None:
         """A store that closes while the timer's compaction runs logs no failure."""

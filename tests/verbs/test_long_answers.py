@@ -17,6 +17,7 @@ from orchtw.schema.codec import yaml_codec
 from orchtw.schema.codec.envelope import unwrap
 from orchtw.schema.codec.yaml_codec import encode_yaml, yaml_parts
 from orchtw.testing.in_process import TOKEN, InProcessServer
+from orchtw.verbs import representation
 from orchtw.verbs.pieces import Held, Items, JsonForm, ProtobufForm, items_of
 from orchtw.verbs.text_forms import list_parts
 from orchtw.watch.entry import LARGE_BYTES, NO_LABELS, Entry
@@ -84,6 +85,16 @@ class SlicedTests(TestCase):
         finally:
             turns.seconds = seconds
         self.assertGreater(lazy, 10)
+
+    async def test_much_to_encode(self) -> None:
+        """A list whose JSON takes long to make begins before all of it is made; the bytes are the same."""
+        expected = bytes_of(await self.ask(MAPS))
+        self.patch(representation, "MEASURING_SLICES", 1)
+        turns = self.server.instance.resources.cacher.turns
+        self.patch(turns, "seconds", Stepping(turns.seconds()))
+        response = await self.ask(MAPS)
+        self.assertIsNot(response.parts, None)
+        self.assertEqual(bytes_of(response), expected)
 
     async def test_selected_past(self) -> None:
         """Exact versions are put together in slices."""

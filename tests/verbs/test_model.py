@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 import orjson
@@ -12,6 +13,7 @@ from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
 from orchtw.request import Ending, Peer, Request, chunks
+from orchtw.storage import indexes
 from orchtw.testing.in_process import TOKEN, InProcessServer
 from tests.properties import examples
 
@@ -27,6 +29,7 @@ STEPS = st.one_of(
     st.tuples(st.just("begin"), st.sampled_from(["1", "2"])),
     st.tuples(st.just("continue"), st.just("")),
     st.tuples(st.just("exact"), st.sampled_from(["0", "1", "5"])),
+    st.tuples(st.just("selected"), st.sampled_from(["", "1", "5"])),
     st.tuples(st.just("watch"), st.sampled_from(["0", "1", "5"])),
     st.tuples(st.just("compact"), st.sampled_from(["1", "3"])),
 )
@@ -83,6 +86,7 @@ class Run:
         self.test = test
         self.server = server
         self.history = history
+        self.labels: dict[str, str] = {}
         self.events: list[tuple[int, str, str]] = []
         self.watches: list[tuple[int, Recorder]] = []
         self.chunk: tuple[int, str, list[str]] | None = None
@@ -105,13 +109,15 @@ class Run:
     async def put(self, name: str) -> None:
         """Create, or update."""
         old = self.state.get(name)
-        body = {"metadata": {"name": name}, "data": {"n": str(len(self.history))}}
+        number = str(len(self.history))
+        body = {"metadata": {"name": name, "labels": {"digit": number[-1]}}, "data": {"n": number}}
         if old is None:
             answer = await self.server.request("POST", CONFIG_MAPS, body)
         else:
             answer = await self.server.request("PUT", f"{CONFIG_MAPS}/{name}", body)
         self.test.assertIn(answer.code, (200, 201), answer.body)
         version = answer.json["metadata"]["resourceVersion"]
+        self.labels[version] = number[-1]
         self.history[int(version)] = {**self.state, name: version}
         self.events.append((int(version), "ADDED" if old is None else "MODIFIED", name))
 
@@ -180,6 +186,23 @@ class Run:
             self.test.assertEqual(answer.code, 200, answer.body)
             self.compare(answer.json["items"], self.history[revision])
 
+    async def selected(self, back: str) -> None:
+        """What has a label's value, now or at a past revision, in one list and in pages."""
+        revision = self.past(back or "0")
+        exactly = f"&resourceVersion={revision}&resourceVersionMatch=Exact" if back else ""
+        for value in "12":
+            expected = {key: each for key, each in self.history[revision].items() if self.labels[each] == value}
+            url = f"{CONFIG_MAPS}?labelSelector=digit={value}"
+            for limit in (0, 1):
+                answer = await self.server.request("GET", f"{url}&limit={limit}{exactly}")
+                if exactly and revision < self.compacted and answer.code == 410:
+                    continue
+                items = answer.json["items"]
+                while token := answer.json["metadata"].get("continue"):
+                    answer = await self.server.request("GET", f"{url}&limit=1&continue={token}")
+                    items += answer.json["items"]
+                self.compare(items, expected)
+
     async def watch(self, back: str) -> None:
         """Watch from a past revision."""
         revision = self.past(back)
@@ -209,6 +232,7 @@ class Run:
         self.compacted = revision
         cache = self.server.instance.resources.targets.stored_target("", "v1", "configmaps").stored.cache
         cache.log.oldest = max(cache.log.oldest, revision)
+        cache.kept.trim(inf)
         await self.server.instance.resources.store.compact(revision)
 
     async def end(self) -> None:
@@ -229,6 +253,7 @@ class ModelTests(TestCase):
 
     async def test_model(self) -> None:
         """Whatever is written, deleted and compacted in between, lists and watches show what the model says."""
+        self.patch(indexes, "MIN_ENTRIES", 1)
         for script in scripts(25):
             server = InProcessServer(reactor, self.mktemp(), etcd_compaction_interval_s=0.0, controllers=())
             await server.start()

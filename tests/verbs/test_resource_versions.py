@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from math import inf
 from typing import Any
 
 import orjson
@@ -188,6 +189,7 @@ class ChunkTests(Case):
         await self.put("bb")
         cache = next(cache for cache in self.server.instance.resources.cacher.caches if cache.get("default/a"))
         cache.log.oldest = version + 1
+        cache.kept.trim(inf)
         await self.server.instance.resources.store.compact(version + 1)
         status = await self.refused(f"limit=9&continue={meta['continue']}", 410, "inconsistent list")
         fresh = status["metadata"]["continue"]

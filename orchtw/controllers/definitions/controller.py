@@ -22,7 +22,7 @@ from orchtw.controllers.definitions.statuses import Statuses
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
 from orchtw.registry.target import Target
-from orchtw.storage.cache_resource import DamagedObject
+from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import Entry
 
 CONCURRENCY: Final = 8

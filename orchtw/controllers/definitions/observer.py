@@ -20,11 +20,14 @@ from orchtw.registry.offload import Offload
 ESTABLISHING_DELAY_S = 5.0
 """Where there are several servers: by then all of them have seen that the names are accepted."""
 
+WORKERS_DELAY_S = 0.5
+"""The same for workers of one server, who are told in the turn in which it happens."""
+
 
 class Observer:
     """Finds out what there is to say. It keeps no more of a definition than what would be slow to find out again.
 
-    `several` says whether other servers are alive.
+    `delay_s` says how long other processes, if there are any, take to see what this one has written.
     """
 
     def __init__(
@@ -33,13 +36,13 @@ class Observer:
         naming: Naming,
         clock: IReactorTime,
         offload: Offload,
-        several: Callable[[], Awaitable[bool]],
+        delay_s: Callable[[], Awaitable[float]],
     ) -> None:
         self._index = index
         self._naming = naming
         self._clock = clock
         self._offload = offload
-        self._several = several
+        self._delay_s = delay_s
         self._structures: dict[str, tuple[int, Finding | None]] = {}
         self._due: dict[str, float] = {}
 
@@ -80,7 +83,8 @@ class Observer:
 
     async def _establishing_s(self, definition: Definition) -> float:
         """How long a definition whose names are accepted is not yet to be served."""
-        if not await self._several():
+        delay_s = await self._delay_s()
+        if not delay_s:
             return 0.0
         now = self._clock.seconds()
-        return max(0.0, self._due.setdefault(definition.uid, now + ESTABLISHING_DELAY_S) - now)
+        return max(0.0, self._due.setdefault(definition.uid, now + delay_s) - now)

@@ -22,7 +22,7 @@ from orchtw.registry.aggregation.services import ApiService, Backend
 from orchtw.registry.stored import Stored
 from orchtw.registry.targets import Targets
 from orchtw.request import UserInfo
-from orchtw.storage.cache_resource import DamagedObject
+from orchtw.storage.resource import DamagedObject
 
 CHECK_S: Final = 5.0
 

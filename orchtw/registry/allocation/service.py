@@ -23,9 +23,9 @@ from orchtw.registry.allocation.repair import Repair
 from orchtw.registry.reservations import NOTHING, Hold, Host, Reservation
 from orchtw.registry.stored import Stored
 from orchtw.registry.system_metadata import ordered
-from orchtw.storage.cache_resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import Op
+from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import Entry
 
 RECORDS = "/registry/ranges/"

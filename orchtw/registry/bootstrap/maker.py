@@ -17,8 +17,8 @@ from orchtw.registry.targets import Targets
 from orchtw.registry.write import Write
 from orchtw.registry.write_path import WritePath
 from orchtw.request import UserInfo
-from orchtw.storage.cache_resource import DamagedObject
 from orchtw.storage.freshness import MOST_RECENT
+from orchtw.storage.resource import DamagedObject
 
 
 def system_user(naming: Naming) -> UserInfo:

@@ -27,12 +27,13 @@ class Place:
 class ServerLeases:
     """The record of the server at `place`, and a view of those of others.
 
-    On a store that nobody shares this server is the only one, and nothing is written.
+    On a store that nobody shares this server is the only one, and nothing is written. The same goes for one whose
+    other processes are workers of this server, `alone` together: they serve at the same place.
     """
 
-    def __init__(self, store: Store, clock: IReactorTime, place: Place) -> None:
+    def __init__(self, store: Store, clock: IReactorTime, place: Place, *, alone: bool = False) -> None:
         self.place = place
-        self.shared = store.shared
+        self.shared = store.shared and not alone
         self._store = store
         self._clock = clock
         self._key = f"{LEASES}{place.address}:{place.port}"

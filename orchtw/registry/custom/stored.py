@@ -56,6 +56,13 @@ class CustomStored(Stored):
         obj: dict[str, Any] = load_json(self.text(entry))
         return obj
 
+    def spare(self, entry: Entry, *, drop: bool) -> None:
+        """Nothing: the JSON is what is stored, and other versions may be a webhook's, which others wait for."""
+
+    def is_plain(self, value: bytes) -> bool:
+        """Never: its schema may have changed since the value was written."""
+        return False
+
     def build(self, key: str, value: bytes, revision: int) -> Entry:
         """See `Stored`. Raises ValueError for an object of another kind or scope: of a former definition."""
         obj = load_json(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from orchtw.schema.codec.refusals import unrecognized
-from orchtw.schema.codec.wire import delimited, fields_of, varint
+from orchtw.schema.codec.wire import delimited, fields_of, read_varint, varint
 
 PREFIX = b"k8s\x00"
 ENVELOPE_END = b"\x1a\x00\x22\x00"  # contentEncoding and contentType: written, empty
@@ -22,6 +22,18 @@ def envelope_head(api_version: str, kind: str) -> bytes:
 def wrap(api_version: str, kind: str, raw: bytes) -> bytes:
     """The envelope around an inner message."""
     return b"%b%b%b%b" % (envelope_head(api_version, kind), varint(len(raw)), raw, ENVELOPE_END)
+
+
+def content(body: bytes, start: int) -> bytes | None:
+    """The inner message of an envelope as `wrap` makes it, whose length is at `start`; None for any other bytes."""
+    if not body.endswith(ENVELOPE_END):
+        return None
+    try:
+        length, first = read_varint(body, start)
+    except (IndexError, ValueError):
+        return None
+    end = first + length
+    return body[first:end] if end + len(ENVELOPE_END) == len(body) else None
 
 
 def unwrap(body: bytes, must_be: str = "") -> tuple[str, str, bytes]:

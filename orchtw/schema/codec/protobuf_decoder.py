@@ -86,6 +86,7 @@ def _write(schema: StructSchema, w: Writer) -> None:
                 for field in fields:
                     _write_field(field, long_tags, schema.recursive, w)
                 w("if t < 0: break")
+                _write_pass(known, long_tags, w)
                 tags = frozenset(_tag(field) for field in fields)
                 w(f"p = s if t in {w.constant(tags)} else skip(b, s, e, {known})")
             with w.block("if p != e:"):
@@ -96,6 +97,13 @@ def _write(schema: StructSchema, w: Writer) -> None:
         for field in schema.fields:
             _write_result(field, w)
         w("return out")
+
+
+def _write_pass(known: str, long_tags: bool, w: Writer) -> None:
+    """Pass over an unknown field of the usual kind on the spot: where a schema is a part of one, most are unknown."""
+    with w.block(f"if t & 7 == {LENGTH} and 7 < t < {1 << 14 if long_tags else 1 << 7} and t >> 3 not in {known}:"):
+        w("n = b[p]", "p += 1", "if n > 127: n, p = read_varint(b, p - 1)", "p += n")
+        w("if p > e: raise SchemaError('truncated')", "continue")
 
 
 def _tag(field: Field) -> int:

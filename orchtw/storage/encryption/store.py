@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -58,6 +58,9 @@ class EncryptedStore(Store):
         """See `Store`, as all of these."""
         return self._store.shared
 
+    def current(self) -> bool:
+        return self._store.current() and not any(each.busy for each in self._deliveries)
+
     @property
     def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
         return {**self._store.dependencies, **self._services}
@@ -107,7 +110,13 @@ class EncryptedStore(Store):
         return attrs.evolve(found, value=opened.value)
 
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
-        page = await self._store.list(prefix, revision=revision, limit=limit, start=start)
+        return await self._opened_page(await self._store.list(prefix, revision=revision, limit=limit, start=start))
+
+    async def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+        async for page in self._store.scan(prefix, revision=revision):
+            yield await self._opened_page(page)
+
+    async def _opened_page(self, page: Page) -> Page:
         items, closed = [], []
         for item in page.items:
             try:
@@ -116,7 +125,7 @@ class EncryptedStore(Store):
                 closed.append(Damaged(item.key, item.revision, str(problem)))
             else:
                 self._note(item.key, opened)
-                items.append(attrs.evolve(item, value=opened.value))
+                items.append(item if opened.value is item.value else attrs.evolve(item, value=opened.value))
         return attrs.evolve(page, items=items, damaged=(*page.damaged, *closed))
 
     def commit(self, op: Op) -> Deferred[Outcome]:

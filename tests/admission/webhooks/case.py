@@ -20,7 +20,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 class WebhookCase(TestCase):
     """`settings` are fields of the server's configuration."""
 
-    timeout = 60
+    timeout = 180
     settings: dict[str, Any] = {"controllers": ("-*",)}
 
     async def setUp(self) -> None:  # type: ignore[override]

@@ -45,7 +45,7 @@ def objects(naming: Naming) -> dict[str, Object]:
 
 
 class CommandCase(TestCase):
-    timeout = 60
+    timeout = 180
 
     def setUp(self) -> None:
         self.folder = Path(self.mktemp()).absolute()

@@ -6,6 +6,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
+from orchtw.controllers.definitions.observer import ESTABLISHING_DELAY_S
 from orchtw.errors import Forbidden
 from orchtw.testing.in_process import InProcessServer
 from orchtw.testing.in_process_watch import WatchEnded
@@ -355,12 +356,12 @@ class ManyServersTests(LookedAfterCase):
     def setUp(self) -> None:
         super().setUp()
 
-        async def several() -> bool:
-            return True
+        async def delay_s() -> float:
+            return ESTABLISHING_DELAY_S
 
         definitions = self.server.instance.definitions
         assert definitions is not None
-        self.patch(definitions._parts.observer, "_several", several)
+        self.patch(definitions._parts.observer, "_delay_s", delay_s)
 
     def test_delay(self) -> None:
         """Where there are other servers, five seconds pass from the names to the paths."""

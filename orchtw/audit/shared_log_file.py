@@ -1,0 +1,82 @@
+"""The audit log of a server with several processes: all append to one file, and whoever comes to its end rotates it.
+
+A process takes a lock for each write, in which it looks whether the file is still the one at the path.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from orchtw.audit.log_file import LogFile, LogSettings
+
+_TRIES: Final = 50
+_TRY_S: Final = 0.001
+"""A process that stands still with the lock holds up the others for that long; then they go on without it."""
+
+_MODE: Final = 0o600
+
+
+class SharedLogFile(LogFile):
+    """See `LogFile`. `lock` is the path of a file that the processes of this server lock."""
+
+    def __init__(
+        self, settings: LogSettings, seconds: Callable[[], float], say: Callable[[str], None], lock: Path
+    ) -> None:
+        self._lock = lock
+        self._locked = False
+        self._lock_fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        super().__init__(settings, seconds, say)
+        self._keeper.alone = self._alone
+
+    def write(self, data: bytes) -> None:
+        """See `LogFile.write`."""
+        self._locked = self._take()
+        try:
+            self._follow()
+            super().write(data)
+        finally:
+            if self._locked:
+                fcntl.flock(self._lock_fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """See `LogFile.close`."""
+        super().close()
+        os.close(self._lock_fd)
+
+    def _take(self) -> bool:
+        for _ in range(_TRIES):
+            try:
+                fcntl.flock(self._lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_TRY_S)
+            else:
+                return True
+        return False
+
+    def _follow(self) -> None:
+        """Write on where the others do."""
+        if self._limit:
+            if not self._is_ours():
+                self._open_again()
+            self._size = os.fstat(self._fd).st_size
+
+    def _rotate(self) -> None:
+        """Only one process at a time."""
+        if self._locked:
+            super()._rotate()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """For a thread that looks after old files: only one process does at a time."""
+        fd = os.open(self._lock.with_name(f"{self._lock.name}.old"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)

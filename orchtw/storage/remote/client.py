@@ -1,0 +1,283 @@
+"""A worker's side: the store that another process owns, as a `Store` of this one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IProtocol
+
+from orchtw import errors
+from orchtw.storage.feed import Feed
+from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.remote import messages
+from orchtw.storage.remote.frames import Malformed
+from orchtw.storage.remote.link import Answer, Link, Questions, unanswerable
+from orchtw.storage.remote.messages import NUMBER, PAIR, Kind
+
+MAX_WAITING_WRITES: Final = 20_000
+MAX_WAITING_BYTES: Final = 64 << 20
+MAX_REVISION: Final = (1 << 63) - 1
+
+
+class RemoteStore(Store):
+    """`connect` opens the stream to the owner for a protocol; `lost` is told when that has gone.
+
+    `end` is called when the owner wants this process to end; `answer` knows what it asks beside the store.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[IProtocol], object],
+        lost: Callable[[str], None],
+        end: Callable[[], None] = lambda: None,
+        answer: Answer = unanswerable,
+    ) -> None:
+        self._connect = connect
+        self._tell_lost = lost
+        self._link = Link(self._take, self._lost)
+        self._feed = Feed()
+        self._worker = self._received = self._number = 0
+        self._unreleased: deque[list[Change]] = deque()
+        self._greeted: Deferred[None] = Deferred()
+        self._admitted: Deferred[None] = Deferred()
+        self._idle: Deferred[None] | None = None
+        self._open = False
+        self._writes: dict[int, Op] = {}
+        self._outcomes: dict[int, Deferred[Outcome]] = {}
+        self._waiting_bytes = 0
+        self._asked: dict[int, Deferred[Any]] = {}
+        self._parts: dict[int, Any] = {}
+        self.questions = Questions(answer)
+        self._kinds: dict[int, Callable[[bytes], None]] = {
+            Kind.BATCH: self._batch,
+            Kind.RELEASE: self._release,
+            Kind.OUTCOME: self._outcome,
+            Kind.FAILED: self._failed,
+            Kind.STATE: lambda data: self._found(*messages.read_state(data)),
+            Kind.PAGE: self._page,
+            Kind.PAST: self._past,
+            Kind.DONE: lambda data: self._found(messages.read_number(data), None),
+            Kind.PING: lambda data: self._confirm(),
+            Kind.GREETING: self._greeting,
+            Kind.ADMITTED: lambda data: self._admitted.callback(None),
+            Kind.ASK: lambda data: self.questions.asked(self._link, data),
+            Kind.TOLD: self.questions.told,
+            Kind.END: lambda data: end(),
+        }
+
+    @property
+    def shared(self) -> bool:
+        """See `Store`, as all of these."""
+        return True
+
+    def current(self) -> bool:
+        """The owner acknowledges no write before we have it."""
+        return self._feed.revision == self._received
+
+    async def start(self) -> None:
+        self._connect(self._link)
+        await self._greeted
+        self._open = True
+
+    async def ready(self) -> None:
+        """Return when this process may serve: no write is acknowledged from now on without its knowing."""
+        self._link.send(Kind.READY)
+        await self._admitted
+
+    @property
+    def admitted(self) -> bool:
+        """Whether this process may serve."""
+        return self._admitted.called
+
+    def ask(self, question: bytes) -> Deferred[bytes]:
+        """What the owner answers."""
+        return self.questions.ask(self._link, question)
+
+    async def stop(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        if self._outcomes:
+            self._idle = Deferred()
+            await self._idle
+        self._link.close()
+        self._give_up(_closed())
+
+    async def get(self, key: str, revision: int = 0) -> KeyValue | None:
+        self._refuse_if_closed()
+        try:
+            self._number += 1
+            question = messages.get(self._number, key, self._told(revision))
+        except UnicodeEncodeError:
+            return None
+        found: KeyValue | None = await self._ask(Kind.GET, question)
+        return found
+
+    async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
+        self._refuse_if_closed()
+        try:
+            self._number += 1
+            question = messages.list_of(self._number, prefix, self._told(revision), limit, start)
+        except UnicodeEncodeError:
+            raise errors.BadRequest("the key is not valid text") from None
+        found: Page = await self._ask(Kind.LIST, question)
+        return found
+
+    def commit(self, op: Op) -> Deferred[Outcome]:
+        waiting: Deferred[Outcome] = Deferred()
+        if not self._open:
+            waiting.errback(_closed())
+            return waiting
+        if len(self._outcomes) >= MAX_WAITING_WRITES or self._waiting_bytes >= MAX_WAITING_BYTES:
+            waiting.errback(
+                errors.TooManyRequests("too many writes are waiting for the store", {"retryAfterSeconds": 1})
+            )
+            return waiting
+        self._number += 1
+        try:
+            content = messages.commit(self._number, op)
+        except UnicodeEncodeError:
+            waiting.errback(errors.BadRequest("the key is not valid text"))
+            return waiting
+        self._writes[self._number] = op
+        self._outcomes[self._number] = waiting
+        self._waiting_bytes += len(op.value or b"")
+        self._link.send(Kind.COMMIT, content)
+        return waiting
+
+    async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
+        self._refuse_if_closed()
+        return await self._feed.follow(after_revision, deliver, self._history)
+
+    async def revision(self) -> int:
+        """What has come, though followers may yet have to wait for it: no write was acknowledged that has not."""
+        self._refuse_if_closed()
+        return self._received
+
+    async def compact(self, revision: int) -> None:
+        self._refuse_if_closed()
+        self._number += 1
+        await self._ask(Kind.COMPACT, PAIR.pack(self._number, self._told(revision)))
+
+    async def check(self) -> None:
+        await self._checked(Kind.CHECK)
+
+    async def alive(self) -> None:
+        await self._checked(Kind.ALIVE)
+
+    async def _checked(self, kind: Kind) -> None:
+        self._refuse_if_closed()
+        self._number += 1
+        await self._ask(kind, NUMBER.pack(self._number))
+
+    async def _history(self, after: int, upto: int) -> Sequence[Change]:
+        self._number += 1
+        found: Sequence[Change] = await self._ask(Kind.HISTORY, messages.history(self._number, after, upto))
+        return found
+
+    def _ask(self, kind: Kind, question: bytes) -> Deferred[Any]:
+        """Send the question that has the latest number."""
+        waiting = self._asked[self._number] = Deferred()
+        self._link.send(kind, question)
+        return waiting
+
+    def _told(self, revision: int) -> int:
+        """The revision as it can be told; larger ones are not known to anybody."""
+        if revision > MAX_REVISION:
+            raise errors.Timeout.future_version(revision, self._received)
+        return revision
+
+    def _refuse_if_closed(self) -> None:
+        if not self._open:
+            raise _closed()
+
+    # What the owner says
+
+    def _take(self, kind: int, data: bytes) -> None:
+        handle = self._kinds.get(kind)
+        if handle is None:
+            raise Malformed(f"a message of kind {kind}")
+        handle(data)
+
+    def _greeting(self, data: bytes) -> None:
+        self._worker, revision = messages.read_pair(data)
+        self._received = self._feed.revision = revision
+        self._greeted.callback(None)
+
+    def _batch(self, data: bytes) -> None:
+        """Followers have to wait for its release; reads that must be fresh wait with them."""
+        changes = messages.read_changes(data, self._worker, self._writes)
+        if not changes or changes[0].revision != self._received + 1:
+            raise Malformed(f"a batch that does not follow revision {self._received}")
+        self._received = changes[-1].revision
+        self._unreleased.append(changes)
+        self._confirm()
+
+    def _confirm(self) -> None:
+        self._link.send(Kind.RECEIVED, NUMBER.pack(self._received))
+
+    def _release(self, data: bytes) -> None:
+        revision = messages.read_number(data)
+        waiting = self._unreleased
+        while waiting and waiting[0][-1].revision <= revision:
+            self._feed.publish(waiting.popleft())
+
+    def _outcome(self, data: bytes) -> None:
+        number, outcome = messages.read_outcome(data)
+        self._written(number).callback(outcome)
+        self._look_idle()
+
+    def _failed(self, data: bytes) -> None:
+        number, problem = messages.read_failed(data)
+        waiting = self._written(number) if number in self._outcomes else self._asked.pop(number)
+        self._parts.pop(number, None)
+        waiting.errback(problem)
+        self._look_idle()
+
+    def _written(self, number: int) -> Deferred[Any]:
+        self._waiting_bytes -= len(self._writes.pop(number).value or b"")
+        return self._outcomes.pop(number)
+
+    def _look_idle(self) -> None:
+        if self._idle is not None and not self._outcomes:
+            idle, self._idle = self._idle, None
+            idle.callback(None)
+
+    def _found(self, number: int, result: object) -> None:
+        self._asked.pop(number).callback(result)
+
+    def _page(self, data: bytes) -> None:
+        number, last, page = messages.read_page(data)
+        items = self._parts.setdefault(number, [])
+        items += page.items
+        if last:
+            del self._parts[number]
+            self._found(number, Page(items, page.revision, page.more, page.remaining, page.damaged))
+
+    def _past(self, data: bytes) -> None:
+        number, last, changes = messages.read_past(data)
+        found = self._parts.setdefault(number, [])
+        found += changes
+        if last:
+            self._found(number, self._parts.pop(number))
+
+    def _lost(self, why: str) -> None:
+        self._open = False
+        self._tell_lost(why)
+        self._give_up(errors.InternalError.of("the process that owns the store has ended"))
+        self._look_idle()
+
+    def _give_up(self, problem: errors.StatusError) -> None:
+        waiting: list[Deferred[Any]] = [*self._asked.values(), *self._outcomes.values()]
+        self._asked, self._outcomes, self._writes = {}, {}, {}
+        self._waiting_bytes = 0
+        for each in waiting:
+            each.errback(problem)
+        self.questions.give_up()
+
+
+def _closed() -> errors.ServiceUnavailable:
+    return errors.ServiceUnavailable("the store is not open")

@@ -1,0 +1,251 @@
+"""The owner's side: a store that several processes work on as if each had it alone.
+
+A batch that the store has committed goes to all workers at once. Only when each has said that it has it, it is
+*released*: now followers are told of it, here and there, and its writers are answered. So whatever anybody has been
+shown or told is known to be coming in every process, and a read that must not be older waits for what has come but is
+not released yet (`Store.current`); without writes that is nothing. A process that does not confirm in time is fenced:
+its process is ended, and only then is it no longer waited for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, Final, Protocol
+
+import attrs
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import LoopingCall
+
+from orchtw import errors
+from orchtw.metrics.series import GAUGE, Read, Shown, one
+from orchtw.storage.feed import Feed
+from orchtw.storage.interface import Change, KeyValue, Op, Outcome, Page, Store, Subscription
+from orchtw.storage.remote import messages
+from orchtw.storage.remote.frames import framed
+from orchtw.storage.remote.messages import Kind, Origin
+
+MAX_HELD: Final = 20_000
+"""Answers that wait for workers; more writes are refused."""
+
+TICK_S: Final = 0.5
+
+
+class Member(Protocol):
+    """A worker as the hub sees it: `received` is the revision that it has confirmed, `admitted` whether it serves."""
+
+    received: int
+    admitted: bool
+
+    def tell(self, frame: bytes, revision: int) -> None:
+        """Send a part of a batch, whose last revision is `revision`."""
+
+    def release(self, frame: bytes) -> None:
+        """Send a release."""
+
+    def gathering(self) -> AbstractContextManager[None]:
+        """What it is sent meanwhile goes together."""
+
+    def tick(self) -> None:
+        """See whether it is well; called from time to time."""
+
+    def close(self) -> None:
+        """Part from it: the store is closed."""
+
+
+@attrs.frozen(slots=True)
+class _Held:
+    """Somebody who waits until a revision has been released, and what for."""
+
+    revision: int
+    waiting: Deferred[Any]
+    result: object
+
+
+class Hub(Store):
+    """`store` is nobody's but ours. `shared` says what those who keep account of a cluster go by."""
+
+    def __init__(self, store: Store, clock: IReactorTime) -> None:
+        self._store = store
+        self._feed = Feed()
+        self._received = 0
+        self._members: list[Member] = []
+        self._pending: deque[tuple[int, Sequence[Change]]] = deque()
+        self._held: deque[_Held] = deque()
+        self._subscription: Subscription | None = None
+        self._ticking = LoopingCall(self._tick)
+        self._ticking.clock = clock
+
+    @property
+    def shared(self) -> bool:
+        """See `Store`, as all of these: the workers write too."""
+        return True
+
+    def current(self) -> bool:
+        return self._feed.revision == self._received
+
+    @property
+    def dependencies(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        return self._store.dependencies
+
+    def probe(self) -> None:
+        self._store.probe()
+
+    def release(self) -> None:
+        self._store.release()
+
+    def size_bytes(self) -> int:
+        return self._store.size_bytes()
+
+    def metrics(self) -> Iterable[Shown[Any]]:
+        return (
+            *self._store.metrics(),
+            Read(one(lambda: len(self._members)), "orchtw_workers", GAUGE, "Worker processes that follow the store."),
+            Read(one(lambda: self._received - self._feed.revision), "orchtw_store_unreleased_writes", GAUGE,
+                 "Writes that are on disk but not yet with every worker."),
+        )  # fmt: skip
+
+    async def start(self) -> None:
+        await self._store.start()
+        self._received = self._feed.revision = await self._store.revision()
+        self._subscription = await self._store.subscribe(self._received, self._take)
+        self._ticking.start(TICK_S, now=False)
+
+    async def stop(self) -> None:
+        if self._ticking.running:
+            self._ticking.stop()
+        await self._store.stop()
+        members, self._members = self._members, []
+        self._advance()
+        for member in members:
+            member.close()
+
+    async def check(self) -> None:
+        await self._store.check()
+
+    async def alive(self) -> None:
+        await self._store.alive()
+
+    async def compact(self, revision: int) -> None:
+        await self._store.compact(revision)
+
+    async def revision(self) -> int:
+        await self._store.revision()
+        return self._received
+
+    async def get(self, key: str, revision: int = 0) -> KeyValue | None:
+        found = await self._store.get(key, revision)
+        await self._settled(self._received if found is None else found.revision)
+        return found
+
+    async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
+        found = await self._store.list(prefix, revision=revision, limit=limit, start=start)
+        await self._settled(found.revision)
+        return found
+
+    def commit(self, op: Op) -> Deferred[Outcome]:
+        if len(self._held) >= MAX_HELD:
+            waiting: Deferred[Outcome] = Deferred()
+            waiting.errback(
+                errors.TooManyRequests("too many writes are waiting for the workers", {"retryAfterSeconds": 1})
+            )
+            return waiting
+        return self._store.commit(op).addCallback(self._hold)
+
+    async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
+        await self._store.revision()  # raises where the store is closed
+        return await self._feed.follow(after_revision, deliver, self.history)
+
+    async def history(self, after: int, upto: int) -> Sequence[Change]:
+        """The changes after one revision up to another. Raises as `subscribe` does."""
+        found: list[Change] = []
+        # A store that nobody shares has told a follower of all there is when it is live.
+        (await self._store.subscribe(after, found.extend)).stop()
+        return _without_origins([change for change in found if change.revision <= upto])
+
+    # Workers
+
+    @property
+    def received(self) -> int:
+        """The revision that everybody is about to be told of."""
+        return self._received
+
+    def join(self, member: Member) -> None:
+        """Send this member what is committed from now on. It is waited for when it is admitted, not before."""
+        self._members.append(member)
+
+    def leave(self, member: Member) -> None:
+        """Wait for this member no more: it serves nobody."""
+        if member in self._members:
+            self._members.remove(member)
+            self._advance()
+
+    def confirmed(self) -> None:
+        """A member has more than before."""
+        self._advance()
+
+    def _tick(self) -> None:
+        for member in tuple(self._members):
+            member.tick()
+
+    # Batches
+
+    def _take(self, changes: Sequence[Change]) -> None:
+        """A batch is on disk; the store answers its writers when this returns."""
+        self._received = changes[-1].revision
+        for part in messages.changes(changes) if self._members else ():
+            frame = framed(Kind.BATCH, part)
+            for member in tuple(self._members):
+                member.tell(frame, self._received)
+        self._pending.append((self._received, _without_origins(changes)))
+        self._advance()
+
+    def _advance(self) -> None:
+        """Release what every admitted member has: followers first, then those who wait for an answer."""
+        confirmed = min((each.received for each in self._members if each.admitted), default=self._received)
+        pending = self._pending
+        if not pending or pending[0][0] > confirmed:
+            self._answer()
+            return
+        while pending and pending[0][0] <= confirmed:
+            self._feed.publish(pending.popleft()[1])
+        frame = framed(Kind.RELEASE, messages.NUMBER.pack(self._feed.revision))
+        with ExitStack() as gathering:
+            for member in self._members:
+                gathering.enter_context(member.gathering())
+                member.release(frame)
+            self._answer()
+
+    def _answer(self) -> None:
+        held = self._held
+        while held and held[0].revision <= self._feed.revision:
+            first = held.popleft()
+            first.waiting.callback(first.result)
+
+    def _hold(self, outcome: Outcome) -> Outcome | Deferred[Outcome]:
+        """Also a refusal shows what is there."""
+        return outcome if self.current() else self._until(self._received, outcome)
+
+    async def _settled(self, revision: int) -> None:
+        """What was read may be ahead of what others know."""
+        if revision > self._feed.revision:
+            await self._until(revision, None)
+
+    def _until(self, revision: int, result: Any) -> Deferred[Any]:
+        """Fires once a revision has been released, behind those who wait already."""
+        waiting: Deferred[Any] = Deferred()
+        last = self._held[-1].revision if self._held else 0
+        self._held.append(_Held(max(revision, last), waiting, result))
+        return waiting
+
+
+def _without_origins(changes: Sequence[Change]) -> Sequence[Change]:
+    """The notes of workers mean nothing to followers here."""
+    if not any(type(change.note) is Origin for change in changes):
+        return changes
+    return [
+        Change(change.revision, change.key, change.value, change.previous) if type(change.note) is Origin else change
+        for change in changes
+    ]

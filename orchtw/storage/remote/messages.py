@@ -1,0 +1,332 @@
+"""What owner and workers say to each other about the store, as bytes.
+
+Changes, states and pages are packed by hand: fixed numbers first, then key and values as they are. Each function that
+reads raises Malformed for what cannot have been written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from struct import Struct, error
+from typing import Any, Final, ParamSpec, TypeVar
+
+import attrs
+import orjson
+
+from orchtw import errors
+from orchtw.storage.interface import Change, Damaged, KeyValue, Op, Outcome, Page
+from orchtw.storage.remote.frames import Malformed
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PART_BYTES: Final = 4 << 20
+"""What is long goes in several messages, of this size and one value."""
+
+
+class Kind(IntEnum):
+    """What a message is: up to GREETING a worker's, the others the owner's."""
+
+    COMMIT = 1
+    GET = 2
+    LIST = 3
+    HISTORY = 4
+    COMPACT = 5
+    CHECK = 6
+    ALIVE = 7
+    RECEIVED = 8
+    READY = 9
+    ASK = 10
+
+    GREETING = 32
+    BATCH = 33
+    RELEASE = 34
+    OUTCOME = 35
+    FAILED = 36
+    STATE = 37
+    PAGE = 38
+    PAST = 39
+    DONE = 40
+    ADMITTED = 41
+    PING = 42
+    TOLD = 43
+    QUESTION = 44
+    END = 45
+
+
+NUMBER: Final = Struct("<Q")
+PAIR: Final = Struct("<QQ")
+_COMMIT: Final = Struct("<QqdIi")  # id, expected (-1: anything goes), time to live, length of the key and the value
+_LIST: Final = Struct("<QQQI")  # id, revision, limit, length of the prefix
+_HISTORY: Final = Struct("<QQQ")
+_CHANGE: Final = Struct("<QIiQQiIQ")  # revision, key, value; what it replaced; whose it is
+_STATE: Final = Struct("<QQII")  # revision, creation, length of key and value
+_PAGE: Final = Struct("<QQQBII")  # id, revision, remaining, flags, numbers of items and of damaged ones
+_DAMAGED: Final = Struct("<QII")
+_OUTCOME: Final = Struct("<QQB")
+_MORE, _LAST = 1, 2
+_NONE: Final = -1
+
+
+@attrs.frozen(slots=True)
+class Origin:
+    """The note of a write that a worker has made: which worker's, and its number there."""
+
+    worker: int
+    write: int
+
+
+def reading(function: Callable[P, T]) -> Callable[P, T]:
+    """Has a function that takes a message apart raise Malformed, whatever is wrong."""
+
+    def read(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except (error, ValueError, KeyError, IndexError, TypeError) as problem:
+            raise Malformed(str(problem)) from problem
+
+    return read
+
+
+def commit(number: int, op: Op) -> bytes:
+    """A write. Raises UnicodeEncodeError for a key that is no text."""
+    key, value = op.key.encode(), op.value
+    expected = _NONE if op.expected is None else op.expected
+    length = _NONE if value is None else len(value)
+    return b"".join((_COMMIT.pack(number, expected, op.ttl_s, len(key), length), key, value or b""))
+
+
+@reading
+def read_commit(data: bytes, worker: int) -> tuple[int, Op]:
+    """Its number and the write."""
+    number, expected, ttl_s, key_length, length = _COMMIT.unpack_from(data)
+    middle = _COMMIT.size + key_length
+    end = middle + max(length, 0)
+    _ends(data, end)
+    value = None if length == _NONE else data[middle:end]
+    key = data[_COMMIT.size : middle].decode()
+    return number, Op(key, value, None if expected == _NONE else expected, Origin(worker, number), ttl_s)
+
+
+def get(number: int, key: str, revision: int) -> bytes:
+    """A question for one key. Raises UnicodeEncodeError."""
+    return PAIR.pack(number, revision) + key.encode()
+
+
+@reading
+def read_get(data: bytes) -> tuple[int, str, int]:
+    """Number, key and revision."""
+    number, revision = PAIR.unpack_from(data)
+    return number, data[PAIR.size :].decode(), revision
+
+
+def list_of(number: int, prefix: str, revision: int, limit: int, start: str) -> bytes:
+    """A question for a page. Raises UnicodeEncodeError."""
+    head = prefix.encode()
+    return b"".join((_LIST.pack(number, revision, limit, len(head)), head, start.encode()))
+
+
+@reading
+def read_list(data: bytes) -> tuple[int, str, int, int, str]:
+    """Number, prefix, revision, limit and start."""
+    number, revision, limit, length = _LIST.unpack_from(data)
+    middle = _LIST.size + length
+    if middle > len(data):
+        raise Malformed("a list without its prefix")
+    return number, data[_LIST.size : middle].decode(), revision, limit, data[middle:].decode()
+
+
+def history(number: int, after: int, upto: int) -> bytes:
+    """A question for changes of the past."""
+    return _HISTORY.pack(number, after, upto)
+
+
+@reading
+def read_history(data: bytes) -> tuple[int, int, int]:
+    """Number, after which revision and up to which."""
+    number, after, upto = _HISTORY.unpack(data)
+    return number, after, upto
+
+
+@reading
+def read_number(data: bytes) -> int:
+    """A message that is one number."""
+    found: int = NUMBER.unpack(data)[0]
+    return found
+
+
+@reading
+def read_pair(data: bytes) -> tuple[int, int]:
+    """A message that is two numbers."""
+    first, second = PAIR.unpack(data)
+    return first, second
+
+
+@reading
+def read_numbered(data: bytes) -> tuple[int, bytes]:
+    """A number and what follows."""
+    return NUMBER.unpack_from(data)[0], data[NUMBER.size :]
+
+
+def changes(batch: Sequence[Change]) -> Iterator[bytes]:
+    """Changes in their order, in as many parts as their size asks for."""
+    parts: list[bytes] = []
+    size = 0
+    for change in batch:
+        key, value, before, note = change.key.encode(), change.value, change.previous, change.note
+        origin = (note.worker, note.write) if type(note) is Origin else (0, 0)
+        was = (0, 0, _NONE) if before is None else (before.revision, before.create_revision, len(before.value))
+        length = _NONE if value is None else len(value)
+        parts += (_CHANGE.pack(change.revision, len(key), length, *was, *origin), key)
+        if value:
+            parts.append(value)
+        if before is not None:
+            parts.append(before.value)
+        size += len(key) + max(length, 0) + max(was[2], 0)
+        if size >= PART_BYTES:
+            yield b"".join(parts)
+            parts, size = [], 0
+    if parts:
+        yield b"".join(parts)
+
+
+@reading
+def read_changes(data: bytes, worker: int, own: Mapping[int, Op], start: int = 0) -> list[Change]:
+    """The changes from position `start` on; those of this `worker` with the notes and values of its `own` writes."""
+    found = []
+    at, size = start, _CHANGE.size
+    while at < len(data):
+        revision, key_length, length, was, created, was_length, origin, write = _CHANGE.unpack_from(data, at)
+        begin = at + size
+        middle = begin + key_length
+        end = middle + max(length, 0)
+        at = end + max(was_length, 0)
+        key = data[begin:middle].decode()
+        previous = None if was_length == _NONE else KeyValue(key, data[end:at], was, created)
+        op = own.get(write) if origin == worker else None
+        if op is not None:
+            found.append(Change(revision, op.key, op.value, previous, op.note))
+        else:
+            found.append(Change(revision, key, None if length == _NONE else data[middle:end], previous))
+    _ends(data, at)
+    return found
+
+
+def past(number: int, part: bytes, *, last: bool) -> bytes:
+    """A part of the answer to `history`."""
+    return b"".join((NUMBER.pack(number), b"\1" if last else b"\0", part))
+
+
+@reading
+def read_past(data: bytes) -> tuple[int, bool, list[Change]]:
+    """Number, whether it is the last part, and the changes; whose they were does not matter any more."""
+    return NUMBER.unpack_from(data)[0], data[NUMBER.size] == 1, read_changes(data, 0, {}, NUMBER.size + 1)
+
+
+def _state(item: KeyValue) -> tuple[bytes, bytes, bytes]:
+    key = item.key.encode()
+    return _STATE.pack(item.revision, item.create_revision, len(key), len(item.value)), key, item.value
+
+
+def _read_state(data: bytes, at: int) -> tuple[KeyValue, int]:
+    revision, created, key_length, length = _STATE.unpack_from(data, at)
+    begin = at + _STATE.size
+    middle = begin + key_length
+    end = middle + length
+    return KeyValue(data[begin:middle].decode(), data[middle:end], revision, created), end
+
+
+def state(number: int, item: KeyValue | None) -> bytes:
+    """The answer to `get`."""
+    return NUMBER.pack(number) + (b"" if item is None else b"".join(_state(item)))
+
+
+@reading
+def read_state(data: bytes) -> tuple[int, KeyValue | None]:
+    """Number and what was found."""
+    number = NUMBER.unpack_from(data)[0]
+    if len(data) == NUMBER.size:
+        return number, None
+    item, end = _read_state(data, NUMBER.size)
+    _ends(data, end)
+    return number, item
+
+
+def outcome(number: int, result: Outcome) -> bytes:
+    """The answer to `commit`."""
+    current = result.current
+    head = _OUTCOME.pack(number, result.revision, current is not None)
+    return head if current is None else b"".join((head, *_state(current)))
+
+
+@reading
+def read_outcome(data: bytes) -> tuple[int, Outcome]:
+    """Number and outcome."""
+    number, revision, found = _OUTCOME.unpack_from(data)
+    current, end = _read_state(data, _OUTCOME.size) if found else (None, _OUTCOME.size)
+    _ends(data, end)
+    return number, Outcome(revision, current)
+
+
+def page(number: int, found: Page) -> Iterator[bytes]:
+    """The answer to `list_of`, in parts; the last one says so and names what is damaged."""
+    parts: list[bytes] = []
+    size = count = 0
+    head = (number, found.revision, found.remaining)
+    for item in found.items:
+        parts += _state(item)
+        count += 1
+        size += len(item.value)
+        if size >= PART_BYTES:
+            yield b"".join((_PAGE.pack(*head, 0, count, 0), *parts))
+            parts, size, count = [], 0, 0
+    for lost in found.damaged:
+        key, locked = lost.key.encode(), lost.locked.encode()
+        parts += (_DAMAGED.pack(lost.revision, len(key), len(locked)), key, locked)
+    flags = _LAST | (_MORE if found.more else 0)
+    yield b"".join((_PAGE.pack(*head, flags, count, len(found.damaged)), *parts))
+
+
+@reading
+def read_page(data: bytes) -> tuple[int, bool, Page]:
+    """Number, whether it is the last part, and what it has."""
+    number, revision, remaining, flags, count, lost = _PAGE.unpack_from(data)
+    items, damaged = [], []
+    at = _PAGE.size
+    for _ in range(count):
+        item, at = _read_state(data, at)
+        items.append(item)
+    for _ in range(lost):
+        at_revision, key_length, length = _DAMAGED.unpack_from(data, at)
+        middle = at + _DAMAGED.size + key_length
+        key, locked = data[at + _DAMAGED.size : middle].decode(), data[middle : middle + length].decode()
+        damaged.append(Damaged(key, at_revision, locked))
+        at = middle + length
+    _ends(data, at)
+    return number, bool(flags & _LAST), Page(items, revision, bool(flags & _MORE), remaining, damaged)
+
+
+def failed(number: int, problem: BaseException) -> bytes:
+    """Why there is no answer."""
+    if not isinstance(problem, errors.StatusError):
+        problem = errors.InternalError.of(f"{type(problem).__name__}: {problem}")
+    said = [type(problem).__name__, problem.message, problem.details, problem.metadata]
+    return NUMBER.pack(number) + orjson.dumps(said)
+
+
+@reading
+def read_failed(data: bytes) -> tuple[int, errors.StatusError]:
+    """Number and the refusal, as the owner had it."""
+    name, message, details, metadata = orjson.loads(data[NUMBER.size :])
+    kind: Any = getattr(errors, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, errors.StatusError)):
+        raise Malformed(f"no refusal is named {name}")
+    made = kind.__new__(kind)
+    errors.StatusError.__init__(made, message, details, metadata)
+    return NUMBER.unpack_from(data)[0], made
+
+
+def _ends(data: bytes, at: int) -> None:
+    if at != len(data):
+        raise Malformed(f"{len(data)} bytes where {at} belong")

@@ -1,0 +1,213 @@
+"""One worker, seen from the owner: answers what it asks of the store, and sends it what happens."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from orchtw.storage.interface import Outcome
+from orchtw.storage.remote import messages
+from orchtw.storage.remote.frames import Malformed
+from orchtw.storage.remote.hub import TICK_S, Hub
+from orchtw.storage.remote.link import Answer, Link, Questions, unanswerable
+from orchtw.storage.remote.messages import NUMBER, PAIR, Kind
+
+MAX_UNCONFIRMED_BYTES: Final = 64 << 20
+"""Of changes on their way to a worker; one that takes them more slowly than they come is parted from."""
+
+PATIENCE_S: Final = 5.0
+"""How long a worker that serves may say nothing: so long a write may have to wait for one that hangs."""
+
+LOADING_PATIENCE_S: Final = 60.0
+"""The same for one that does not serve yet, so that nobody waits for it."""
+
+Fence = Callable[[], Deferred[None]]
+"""Ends a worker's process; fires when that serves nobody any more."""
+
+
+class StoreServer:
+    """`link` is the protocol of its stream. `fence` is called when the worker is parted from, once.
+
+    `worker` tells it apart from all others that there have been. `answer` knows what it asks beside the store;
+    `served` is called when it begins to serve.
+    """
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        hub: Hub,
+        worker: int,
+        fence: Fence,
+        answer: Answer = unanswerable,
+        served: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._hub = hub
+        self._served = served
+        self._worker = worker
+        self._fence = fence
+        self.link = Link(self._take, self.part)
+        self.admitted = False
+        self.received = hub.received
+        self._unconfirmed: deque[tuple[int, int]] = deque()
+        self._unconfirmed_bytes = 0
+        self._silent_ticks = 0
+        self._questions = Questions(answer)
+        self._left = self._ending = False
+        self._kinds: dict[int, Callable[[bytes], None]] = {
+            Kind.COMMIT: self._commit,
+            Kind.RECEIVED: self._confirmed,
+            Kind.GET: self._get,
+            Kind.LIST: self._list,
+            Kind.HISTORY: self._history,
+            Kind.COMPACT: self._compact,
+            Kind.CHECK: lambda data: self._do(messages.read_number(data), hub.check()),
+            Kind.ALIVE: lambda data: self._do(messages.read_number(data), hub.alive()),
+            Kind.READY: self._ready,
+            Kind.ASK: lambda data: self._questions.asked(self.link, data),
+            Kind.TOLD: self._questions.told,
+        }
+
+    def begin(self) -> None:
+        """Greet the worker, whose stream is open, and let it follow from here."""
+        self.received = self._hub.received
+        self.link.send(Kind.GREETING, PAIR.pack(self._worker, self.received))
+        self._hub.join(self)
+
+    def end(self) -> None:
+        """Tell the worker to end in good order: when it closes the stream it serves nobody any more."""
+        self._ending = True
+        self.link.send(Kind.END)
+
+    def ask(self, question: bytes) -> Deferred[bytes]:
+        """What the worker answers. Fails with ServiceUnavailable when it goes."""
+        return self._questions.ask(self.link, question)
+
+    def part(self, why: str) -> None:
+        """Part from the worker: its process is ended, and waited for until it has."""
+        if self._left:
+            return
+        self._left = True
+        self.link.abort()
+        self._questions.give_up()
+        if self._ending:
+            self._hub.leave(self)
+            return
+        self._log.warn("a worker is parted from: {why}", why=why)
+        self._fence().addCallback(lambda _: self._hub.leave(self))
+
+    # What the hub says
+
+    def tell(self, frame: bytes, revision: int) -> None:
+        """See `Member`, as all of these."""
+        self._unconfirmed.append((revision, len(frame)))
+        self._unconfirmed_bytes += len(frame)
+        self.link.send_frame(frame)
+        if self._unconfirmed_bytes > MAX_UNCONFIRMED_BYTES + len(frame):
+            self.part(f"it has yet to take {self._unconfirmed_bytes >> 20} MiB of changes")
+
+    def release(self, frame: bytes) -> None:
+        self.link.send_frame(frame)
+
+    def gathering(self) -> AbstractContextManager[None]:
+        return self.link.gathering()
+
+    def tick(self) -> None:
+        """Turns of ours are counted, not seconds: while this process stands still nobody is silent."""
+        if self.link.heard:
+            self._silent_ticks, self.link.heard = 0, False
+        self._silent_ticks += 1
+        patience_s = PATIENCE_S if self.admitted else LOADING_PATIENCE_S
+        if self._silent_ticks > patience_s / TICK_S:
+            self.part(f"it has said nothing for {patience_s:.0f} s")
+        else:
+            self.link.send(Kind.PING)
+
+    def close(self) -> None:
+        self._left = True
+        self._questions.give_up()
+        self.link.close()
+
+    # What the worker says
+
+    def _take(self, kind: int, data: bytes) -> None:
+        handle = self._kinds.get(kind)
+        if handle is None:
+            raise Malformed(f"a message of kind {kind}")
+        handle(data)
+
+    def _confirmed(self, data: bytes) -> None:
+        received = messages.read_number(data)
+        if received > self._hub.received:
+            raise Malformed(f"revision {received} is confirmed before it was told")
+        if received <= self.received:
+            return
+        self.received = received
+        while self._unconfirmed and self._unconfirmed[0][0] <= received:
+            self._unconfirmed_bytes -= self._unconfirmed.popleft()[1]
+        self._hub.confirmed()
+
+    def _ready(self, data: bytes) -> None:
+        """From now on it is waited for. What was released before was sent before, so it knows all when it hears."""
+        self.admitted = True
+        self.link.send(Kind.ADMITTED)
+        self._served()
+
+    def _commit(self, data: bytes) -> None:
+        number, op = messages.read_commit(data, self._worker)
+
+        def answered(outcome: Outcome) -> None:
+            self.link.send(Kind.OUTCOME, messages.outcome(number, outcome))
+
+        self._hub.commit(op).addCallback(answered).addErrback(self._failed, number)
+
+    def _get(self, data: bytes) -> None:
+        number, key, revision = messages.read_get(data)
+
+        async def found() -> None:
+            item = await self._hub.get(key, revision)
+            self.link.send(Kind.STATE, messages.state(number, item))
+
+        self._do(number, found(), told=False)
+
+    def _list(self, data: bytes) -> None:
+        number, prefix, revision, limit, start = messages.read_list(data)
+
+        async def found() -> None:
+            page = await self._hub.list(prefix, revision=revision, limit=limit, start=start)
+            for part in messages.page(number, page):
+                self.link.send(Kind.PAGE, part)
+
+        self._do(number, found(), told=False)
+
+    def _history(self, data: bytes) -> None:
+        number, after, upto = messages.read_history(data)
+
+        async def found() -> None:
+            parts = messages.changes(await self._hub.history(after, upto))
+            for part in parts:
+                self.link.send(Kind.PAST, messages.past(number, part, last=False))
+            self.link.send(Kind.PAST, messages.past(number, b"", last=True))
+
+        self._do(number, found(), told=False)
+
+    def _compact(self, data: bytes) -> None:
+        number, revision = messages.read_pair(data)
+        self._do(number, self._hub.compact(revision))
+
+    def _do(self, number: int, work: Coroutine[Any, Any, None], *, told: bool = True) -> None:
+        """Do what was asked; `told`: the end of it is the answer."""
+        done = Deferred.fromCoroutine(work)
+        if told:
+            done.addCallback(lambda _: self.link.send(Kind.DONE, NUMBER.pack(number)))
+        done.addErrback(self._failed, number)
+
+    def _failed(self, failure: Failure, number: int) -> None:
+        assert failure.value is not None
+        self.link.send(Kind.FAILED, messages.failed(number, failure.value))

@@ -1,0 +1,58 @@
+"""What a worker is told when it is started: it comes first on the stream to the owner."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import signal
+import socket
+from struct import Struct
+from typing import Final
+
+import attrs
+
+from orchtw.config import Config
+from orchtw.verbosity import Verbosity
+
+_LENGTH: Final = Struct("<I")
+_PR_SET_PDEATHSIG: Final = 1
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Handover:
+    """`config` says which worker it is; `owner` is the process that it must not outlive."""
+
+    config: Config
+    verbosity: Verbosity
+    owner: int
+
+    def send(self, stream: socket.socket) -> None:
+        """For a stream on which nothing has been sent: what this takes fits into its buffer."""
+        made = pickle.dumps(self)
+        stream.sendall(_LENGTH.pack(len(made)) + made)
+
+
+def receive(stream: socket.socket) -> Handover:
+    """What `send` has sent. The stream is a pair of sockets that nobody but the owner has the other end of."""
+    length = _LENGTH.unpack(_exactly(stream, _LENGTH.size))[0]
+    found = pickle.loads(_exactly(stream, length))  # noqa: S301 - from the process that has started this one
+    assert isinstance(found, Handover)
+    return found
+
+
+def end_with(owner: int) -> None:
+    """Have the system end this process at once when `owner` ends: its store may be another's then."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) or os.getppid() != owner:
+        os._exit(1)
+
+
+def _exactly(stream: socket.socket, length: int) -> bytes:
+    found = bytearray()
+    while len(found) < length:
+        part = stream.recv(length - len(found))
+        if not part:
+            os._exit(1)
+        found += part
+    return bytes(found)

@@ -1,0 +1,247 @@
+"""The owner's side of processes: starts workers, replaces those that end, and ends all with itself."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import TimeoutError as DeferredTimeout
+from twisted.internet.error import ProcessExitedAlready
+from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.protocol import ProcessProtocol
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+import orchtw
+from orchtw.config import Config
+from orchtw.start import relay_log
+from orchtw.storage.interface import Store
+from orchtw.storage.remote.hub import Hub
+from orchtw.storage.remote.link import adopt
+from orchtw.storage.remote.server import StoreServer
+from orchtw.verbosity import Verbosity
+from orchtw.workers.exchange import Exchange
+from orchtw.workers.handover import Handover
+
+FIRST_S: Final = 60.0
+"""How long the start waits for the workers to serve; later they are as welcome."""
+
+STEADY_S: Final = 30.0
+"""A worker that has run for so long is replaced at once; the others after delays that grow."""
+
+MOST_DELAY_S: Final = 30.0
+END_GRACE_S: Final = 10.0
+"""Beside the time that requests may take: then a worker that has not ended is ended."""
+
+_STREAM_FD: Final = 3
+_LINE_BYTES: Final = 64 << 10
+
+
+class Workers:
+    """`--workers` less one processes. `over` is the store that they share with this process."""
+
+    _log = Logger()
+
+    def __init__(self, config: Config, verbosity: Verbosity, reactor: Any) -> None:
+        self._config = config
+        self._verbosity = verbosity
+        self._reactor = reactor
+        self._ending = False
+        self._begun = 0
+        self._slots: list[_Slot] = []
+        self._hub: Hub | None = None
+        self.exchange = Exchange(0, reactor)
+        self.exchange.others = lambda: [each.ask for each in self._slots if each.serves]
+
+    def over(self, store: Store) -> Store:
+        """The store as it is from now on."""
+        self._hub = Hub(store, self._reactor)
+        return self._hub
+
+    async def start(self, port: int) -> None:
+        """Start them all, for `port`; returns when each serves or has failed once."""
+        self._slots = [_Slot(self, number, port) for number in range(1, self._config.workers)]
+        tried = gatherResults([each.start() for each in self._slots])
+        try:
+            await tried.addTimeout(FIRST_S, self._reactor)
+        except DeferredTimeout:
+            self._log.warn("not all workers serve yet")
+
+    def reload(self) -> None:
+        """Have them read files again."""
+        for each in self._slots:
+            each.signal("HUP")
+
+    def begin_end(self) -> None:
+        """Tell them to end in good order; from now on none is replaced."""
+        self._ending = True
+        for each in self._slots:
+            each.end()
+
+    async def ended(self) -> None:
+        """Return when they have ended; those that take too long are made to."""
+        waiting = gatherResults([each.gone for each in self._slots])
+        limit_s = self._config.shutdown_delay_duration_s + self._config.request_timeout_s + END_GRACE_S
+        try:
+            await waiting.addTimeout(limit_s, self._reactor)
+        except DeferredTimeout:
+            for each in self._slots:
+                each.signal("KILL")
+
+    @property
+    def ending(self) -> bool:
+        """Whether none is replaced any more."""
+        return self._ending
+
+    def begin(self, slot: _Slot, port: int) -> tuple[StoreServer, _Process]:
+        """A process for a slot, joined to the store."""
+        assert self._hub is not None
+        self._begun += 1
+        here, there = socket.socketpair()
+        with here, there:
+            config = self._config.for_worker(slot.number, port)
+            Handover(config=config, verbosity=self._verbosity, owner=os.getpid()).send(here)
+            process = _Process(slot.exited)
+            command = (sys.executable, "-m", "orchtw.workers", str(_STREAM_FD))
+            files = {0: 0, 1: 1, 2: "r", _STREAM_FD: there.fileno()}
+            self._reactor.spawnProcess(process, sys.executable, command, env=_environment(), childFDs=files)
+            server = StoreServer(self._hub, self._begun, process.kill, self.exchange.answer, slot.served)
+            adopt(self._reactor, here, server.link)
+        server.begin()
+        return server, process
+
+
+class _Slot:
+    """One worker and those that take its place."""
+
+    _log = Logger()
+
+    def __init__(self, workers: Workers, number: int, port: int) -> None:
+        self.number = number
+        self._workers = workers
+        self._port = port
+        self._reactor = workers._reactor
+        self._server: StoreServer | None = None
+        self._process: _Process | None = None
+        self._began_s = self._delay_s = 0.0
+        self._next: IDelayedCall | None = None
+        self._tried: Deferred[None] | None = None
+        self.gone: Deferred[None] = Deferred()
+
+    def start(self) -> Deferred[None]:
+        """Begin; fires when it serves, or has ended instead."""
+        tried = self._tried = Deferred()
+        self._begin()
+        return tried
+
+    @property
+    def serves(self) -> bool:
+        """Whether it can be asked."""
+        return self._server is not None and self._server.admitted
+
+    def ask(self, question: bytes) -> Deferred[bytes]:
+        """What the worker answers."""
+        assert self._server is not None
+        return self._server.ask(question)
+
+    def served(self) -> None:
+        """It serves from now on."""
+        self._told()
+
+    def end(self) -> None:
+        """Have it end in good order."""
+        if self._next is not None and self._next.active():
+            self._next.cancel()
+        if self._process is None:
+            self.gone.callback(None)
+        elif self._server is not None:
+            self._server.end()
+
+    def signal(self, name: str) -> None:
+        """Send it a signal, if it is there."""
+        if self._process is not None:
+            self._process.signal(name)
+
+    def exited(self, why: str) -> None:
+        """The process has gone: another takes its place."""
+        server, self._server, self._process = self._server, None, None
+        if server is not None:
+            server.part("its process has ended")
+        self._told()
+        if self._workers.ending:
+            self.gone.callback(None)
+            return
+        now = self._reactor.seconds()
+        steady = now - self._began_s >= STEADY_S
+        self._delay_s = 0.0 if steady else min(MOST_DELAY_S, max(0.5, 2 * self._delay_s))
+        text = "worker {number} has ended ({why}); another takes its place in {delay_s} s"
+        self._log.error(text, number=self.number, why=why, delay_s=self._delay_s)
+        self._next = self._reactor.callLater(self._delay_s, self._begin)
+
+    def _begin(self) -> None:
+        self._began_s = self._reactor.seconds()
+        self._server, self._process = self._workers.begin(self, self._port)
+
+    def _told(self) -> None:
+        tried, self._tried = self._tried, None
+        if tried is not None:
+            tried.callback(None)
+
+
+class _Process(ProcessProtocol):
+    """What the system says of a worker, and what the worker logs. `exited` is told how it has ended."""
+
+    def __init__(self, exited: Callable[[str], None]) -> None:
+        self._exited = exited
+        self._rest = b""
+        self._is_over = False
+        self._over: list[Deferred[None]] = []
+
+    def kill(self) -> Deferred[None]:
+        """End it at once; fires when it has ended."""
+        over: Deferred[None] = Deferred()
+        if self._is_over:
+            over.callback(None)
+        else:
+            self._over.append(over)
+            self.signal("KILL")
+        return over
+
+    def signal(self, name: str) -> None:
+        """Send a signal."""
+        transport: Any = self.transport
+        try:
+            transport.signalProcess(name)
+        except ProcessExitedAlready:
+            pass
+
+    def childDataReceived(self, childFD: int, data: bytes) -> None:
+        """Whole lines go into our log as they are."""
+        whole, end, rest = (self._rest + data).rpartition(b"\n")
+        if len(rest) > _LINE_BYTES:
+            whole, end, rest = whole + end + rest, b"\n", b""
+        self._rest = rest
+        if end:
+            relay_log((whole + end).decode(errors="replace"))
+
+    def processExited(self, reason: Failure) -> None:
+        """It serves nobody any more."""
+        self._is_over = True
+        over, self._over = self._over, []
+        for each in over:
+            each.callback(None)
+        value: Any = reason.value
+        number = getattr(value, "signal", None)
+        self._exited(f"signal {number}" if number else f"status {getattr(value, 'exitCode', 0)}")
+
+
+def _environment() -> dict[str, str]:
+    """A worker finds the same orchtw, however this process has."""
+    root = str(Path(orchtw.__file__).resolve().parent.parent)
+    paths: Sequence[str] = [root, *filter(None, [os.environ.get("PYTHONPATH", "")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,0 +1,42 @@
+"""The metrics of several processes in one text."""
+
+from __future__ import annotations
+
+from prometheus_client.parser import text_string_to_metric_families
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.metrics.exposition import parts
+from orchtw.metrics.registry import Registry
+from orchtw.metrics.series import counters, gauges, histograms
+from orchtw.metrics.several import labelled, merged
+
+
+def text(worker: int, *, open_metrics: bool = False) -> bytes:
+    """What a process shows that has counted to its own number."""
+    registry = Registry()
+    registry.add(counters("a_total", "Counts.", ("verb",))).of('GE"T}\n{').value = worker
+    if worker:
+        registry.add(gauges("b", "Of some only.")).of().value = worker
+    registry.add(histograms("c", "Sizes.", (1.0,))).of().observe(worker)
+    return b"".join(labelled(parts(registry.families(), open_metrics=open_metrics), worker))
+
+
+class SeveralTests(SynchronousTestCase):
+    """Labels and families (reference METRIC-16)."""
+
+    def test_labels(self) -> None:
+        """Each series says whose it is, whatever its other labels have in them."""
+        found = b"".join(merged([text(0), text(2)], open_metrics=False)).decode()
+        families = {each.name: each for each in text_string_to_metric_families(found)}
+        self.assertEqual(
+            [(sample.labels, sample.value) for sample in families["a"].samples],
+            [({"worker": "0", "verb": 'GE"T}\n{'}, 0), ({"worker": "2", "verb": 'GE"T}\n{'}, 2)],
+        )
+        self.assertEqual([sample.labels for sample in families["b"].samples], [{"worker": "2"}])
+        self.assertEqual({sample.labels["worker"] for sample in families["c"].samples}, {"0", "2"})
+
+    def test_one_place(self) -> None:
+        """A family is in one place and has one head; the open form ends once."""
+        found = b"".join(merged([text(0, open_metrics=True), text(1, open_metrics=True)], open_metrics=True))
+        self.assertEqual((found.count(b"# HELP a "), found.count(b"# TYPE c "), found.count(b"# EOF\n")), (1, 1, 1))
+        self.assertTrue(found.endswith(b"# EOF\n"))
