@@ -117,7 +117,7 @@ class ParseTests(SynchronousTestCase):
             ("--secure-port=65536", "--secure-port: 65536 must be between 0 and 65535"),
             ("--bind-address=localhost", '--bind-address: "localhost" is not an IP address'),
             ("--advertise-address=x", '--advertise-address: "x" is not an IP address'),
-            ("--storage-backend=etcd3", '--storage-backend: "etcd3" is not one of sqlite'),
+            ("--storage-backend=bolt", '--storage-backend: "bolt" is not one of sqlite, etcd3'),
             ("--tls-min-version=VersionTLS10", "is not one of VersionTLS12, VersionTLS13"),
             ("--tls-cipher-suites=TLS_NULL", '--tls-cipher-suites: "TLS_NULL" is not one of'),
             ("--request-timeout=0s", "--request-timeout: must be greater than 0"),

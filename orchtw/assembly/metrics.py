@@ -85,7 +85,7 @@ class Instruments:
         add(Read(self._watchers, "apiserver_registered_watchers", GAUGE, "Watches that are open, by kind.", KIND,
                  since="1.23.0"))  # fmt: skip
         show_caches(self.registry, resources.cacher)
-        show_store(self.registry, resources.store, config.storage_backend)
+        show_store(self.registry, resources.store, config.backend)
         self._show_threads(resources)
         show_process(self.registry)
         build_info(self.registry, naming)

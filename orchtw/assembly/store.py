@@ -41,7 +41,7 @@ def claim_store(
         translation=partial(_other_names, naming, NOTHING if sealed is None else sealed.transformers),
         check_path=refuse_link,
     )
-    store = STORES[config.storage_backend](host, config) if remote is None else remote
+    store = STORES[config.backend](host, config) if remote is None else remote
     if over is not None:
         store = over(store)
     if sealed is not None:

@@ -1,9 +1,9 @@
-"""Compile `protos/` into `api.binpb`, `openapi.binpb` and `descriptions.json`: `python -m orchtw.commands.generate`.
+"""Compile `protos/` into what the packages load, descriptors and descriptions: `python -m orchtw.commands.generate`.
 
 It runs from a checkout, with the `dev` extra.
 Run it after every change to a .proto file and commit the lot. `--check` writes nothing and exits 1, with one line a
-file, when a committed file is not what the protos say. OpenAPI's own messages, and the texts that its documents show,
-are files of their own: a server that is never asked for them does not load them.
+file, when a committed file is not what the protos say. OpenAPI's own messages, the texts that its documents show, and
+etcd's messages are files of their own: a server that is never asked for them does not load them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from google.protobuf import descriptor_pb2
 
 from orchtw.errors import ConfigError
 from orchtw.schema import comments, descriptors
+from orchtw.storage import etcd
 
 PACKAGE = Path(descriptors.__file__).resolve().parent
 PROTOS = PACKAGE.parent.parent / "protos"
 OUTPUT = PACKAGE / "api.binpb"
 OPENAPI_OUTPUT = PACKAGE / "openapi.binpb"
 DESCRIPTIONS_OUTPUT = PACKAGE / "descriptions.json"
+ETCD_OUTPUT = Path(etcd.__file__).resolve().parent / "etcd.binpb"
 API_FOLDERS = ("orch", "orchtw")
 OPENAPI_FOLDERS = ("openapi",)
+ETCD_FOLDERS = ("etcd",)
 
 
 def compile_protos(protos: Path, folders: Sequence[str] = API_FOLDERS) -> descriptor_pb2.FileDescriptorSet:
@@ -76,6 +79,7 @@ def generated() -> dict[Path, bytes]:
     return {
         OUTPUT: stripped(api),
         OPENAPI_OUTPUT: stripped(compile_protos(PROTOS, OPENAPI_FOLDERS)),
+        ETCD_OUTPUT: stripped(compile_protos(PROTOS, ETCD_FOLDERS)),
         DESCRIPTIONS_OUTPUT: comments.encoded(comments.descriptions(api)),
     }
 

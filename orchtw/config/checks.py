@@ -16,6 +16,7 @@ from orchtw import gates
 from orchtw.cipher_suites import CIPHER_SUITES
 from orchtw.config import metrics
 from orchtw.config.audit_checks import audit_problems
+from orchtw.config.etcd_checks import etcd_problems
 from orchtw.rules.ports import HIGHEST
 
 if TYPE_CHECKING:
@@ -57,10 +58,11 @@ def check(config: Config, choices: Choices) -> list[str]:
         _one_of("vocabulary", config.vocabulary, VOCABULARIES),
         _one_of("logging-format", config.logging_format, LOG_FORMATS),
         _one_of("tls-min-version", config.tls_min_version, TLS_VERSIONS),
-        _one_of("storage-backend", config.storage_backend, choices.stores),
+        _one_of("storage-backend", config.backend, choices.stores),
         _address("bind-address", config.bind_address),
         _address("advertise-address", config.advertise_address or "::1"),
         *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
+        *etcd_problems(config),
         *_numbers(config),
         *(f"--feature-gates: {problem}" for problem in gates.resolve(config.feature_gates)[1]),
         *_origins(config.cors_allowed_origins),
@@ -142,7 +144,7 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and {HIGHEST}")
     if not 1 <= config.workers <= MAX_WORKERS:
         problems.append(f"--workers: must be between 1 and {MAX_WORKERS}")
-    elif config.workers > 1 and config.storage_backend != "sqlite":
+    elif config.workers > 1 and config.backend != "sqlite":
         problems.append("--workers: only with --storage-backend sqlite; on another start several servers")
     elif config.workers > 1 and sys.platform != "linux":
         problems.append("--workers: only on Linux, which spreads the connections to one port")
@@ -155,6 +157,7 @@ def _numbers(config: Config) -> list[str]:
     problems += _in_flight(config)
     positive = (
         ("request-timeout", config.request_timeout_s),
+        ("lease-reuse-duration-seconds", config.lease_reuse_duration_seconds),
         ("etcd-healthcheck-timeout", config.etcd_healthcheck_timeout_s),
         ("min-request-timeout", config.min_request_timeout),
         ("max-connections", config.max_connections),

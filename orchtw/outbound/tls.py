@@ -30,13 +30,14 @@ class ClientTLS:
 
     `certificates` is the chain that is shown, the server's own first; empty: none is. Without `authorities` nobody is
     verified: pods and services have certificates of their own making, and so do node agents by default. With `system`
-    the authorities of the machine are believed.
+    the authorities of the machine are believed. `protocols` are offered for what is spoken over it.
     """
 
     certificates: tuple[x509.Certificate, ...] = ()
     key: PrivateKeyTypes | None = None
     authorities: tuple[x509.Certificate, ...] = ()
     system: bool = False
+    protocols: tuple[bytes, ...] = ()
 
     @property
     def unverified(self) -> ClientTLS:
@@ -57,7 +58,7 @@ class ClientTLS:
         """As `creator`, a new one. Raises what OpenSSL does."""
         options = self._shown()
         if not self.authorities and not self.system:
-            return _Creator(CertificateOptions(**options).getContext(), host)
+            return _Creator(self._offering(CertificateOptions(**options).getContext()), host)
         roots = [Certificate(crypto.X509.from_cryptography(each)) for each in self.authorities]
         options["trustRoot"] = trustRootFromCertificates(roots) if roots else platformTrust()
         context = CertificateOptions(**options).getContext()
@@ -65,7 +66,12 @@ class ClientTLS:
         store: Any = context.get_cert_store()
         store.set_flags(crypto.X509StoreFlags.PARTIAL_CHAIN)
         context.set_verify(SSL.VERIFY_PEER, Verifier(host))
-        return _Creator(context, host)
+        return _Creator(self._offering(context), host)
+
+    def _offering(self, context: Any) -> Any:
+        if self.protocols:
+            context.set_alpn_protos(list(self.protocols))
+        return context
 
     def _shown(self) -> dict[str, Any]:
         """The certificate and its key, as options of Twisted's."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from orchtw.config import Config
+from orchtw.errors import ConfigError
 from orchtw.storage.interface import Host, Store
 
 
@@ -19,5 +20,13 @@ def _sqlite(host: Host, config: Config) -> Store:
     return in_folder(host, config)
 
 
-STORES: Mapping[str, Callable[[Host, Config], Store]] = MappingProxyType({"sqlite": _sqlite})
+def _etcd(host: Host, config: Config) -> Store:
+    try:
+        from orchtw.storage.etcd.opening import in_cluster
+    except ImportError:
+        raise ConfigError("--storage-backend=etcd3 needs hpack: pip install 'orchtw[etcd]'") from None
+    return in_cluster(host, config)
+
+
+STORES: Mapping[str, Callable[[Host, Config], Store]] = MappingProxyType({"sqlite": _sqlite, "etcd3": _etcd})
 """Factories by name: each makes the store that the flags ask for, yet to be probed and started."""

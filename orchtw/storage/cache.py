@@ -6,7 +6,7 @@ The `Cacher` lists the store once at one revision and then follows its changes; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -129,9 +129,15 @@ class Cacher:
         for cache in self._caches.values():
             cache.begin(revision)
         self._head.revision = revision
+        self._store.remembers(self._keys)
         self._subscription = await self._store.subscribe(revision, self._deliver)
         self.ready = True
         self._tick()
+
+    def _keys(self) -> Iterator[str]:
+        """The keys of everything that is held or set aside."""
+        for cache in list(self._caches.values()):
+            yield from cache.keys()
 
     async def stop(self) -> None:
         """End all watches and stop following the store."""

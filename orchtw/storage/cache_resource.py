@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from math import inf
 
 import attrs
@@ -110,6 +110,10 @@ class ResourceCache:
         if entry is None and key in self.locked:
             raise InternalError.unreadable(self._prefix + key, self.locked[key])
         return entry
+
+    def keys(self) -> Iterator[str]:
+        """The store's keys of all objects, also of those that are set aside."""
+        return (self._prefix + key for held in (self._entries, self.damaged, self.locked) for key in held)
 
     def check_unlocked(self, namespace: str = "") -> None:
         """Raises InternalError (500) where an object, or one of that namespace, is locked."""

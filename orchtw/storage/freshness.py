@@ -46,7 +46,7 @@ class Freshness:
         """
         if wanted is None:
             return None if self._store.current() else self._most_recent()
-        return self._reach(wanted) if wanted > self._head.revision else None
+        return self._come_to(wanted) if wanted > self._head.revision else None
 
     async def exactly(self, revision: int) -> None:
         """Return once the cache has come to `revision`, which another process may have told the client.
@@ -55,7 +55,7 @@ class Freshness:
         """
         if not self._shared and revision > self._head.revision:
             raise Timeout.future_version(revision, self._head.revision)
-        await self._reach(revision)
+        await self._come_to(revision)
 
     def advanced(self) -> None:
         """Answer those who waited for what the cache has reached now."""
@@ -73,6 +73,12 @@ class Freshness:
 
     async def _most_recent(self) -> None:
         await self._reach(await self._store.revision())
+
+    async def _come_to(self, revision: int) -> None:
+        """As `_reach`; whoever asks a shared store has the cache come to what others may have written elsewhere."""
+        if self._shared and revision > self._head.revision:
+            Deferred.fromCoroutine(self._store.revision()).addErrback(lambda failure: None)
+        await self._reach(revision)
 
     async def _reach(self, revision: int) -> None:
         if revision <= self._head.revision:

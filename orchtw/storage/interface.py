@@ -40,6 +40,9 @@ class Change:
     `value` is None for a delete. `previous` is what the write replaced; None for a create; its value is empty if it
     was damaged. `note` is the `Op.note` of a write that this process made while the subscriber was live, or `Locked`,
     else None.
+
+    With an empty key it is no write: the store has come to `revision`, and nothing has happened since the Change
+    before. Shared stores tell so when others write where no subscriber looks.
     """
 
     revision: int
@@ -184,6 +187,10 @@ class Store(abc.ABC):
         """What the store takes on this machine's disk."""
         return 0
 
+    def sizes(self) -> Mapping[str, int]:
+        """What it takes elsewhere, in bytes, by where that is."""
+        return {}
+
     def metrics(self) -> Iterable[Shown[Any]]:
         """What the store measures of itself."""
         return ()
@@ -243,10 +250,11 @@ class Store(abc.ABC):
     def commit(self, op: Op) -> Deferred[Outcome]:
         """Write `op` if its precondition holds; the answer fires when the write is durable.
 
-        Writes are decided in the order of the calls. Every live subscriber has been given the write's Change before
-        the answer fires. Fails with TooManyRequests (429) when too much is queued, BadRequest (400) for a key that is
-        not valid text, InternalError (500) when the write could not be made durable: whether it is there after
-        the next start is then open. Cancelling the Deferred gives up the answer, not the write.
+        Writes of one key are decided in the order of the calls; all writes are if the store is not shared. Every live
+        subscriber has been given the write's Change before the answer fires; a shared store that cannot tell them so
+        within seconds answers all the same. Fails with TooManyRequests (429) when too much is queued, BadRequest
+        (400) for a key that is not valid text, InternalError (500) when the write could not be made durable: whether
+        it is there after the next start is then open. Cancelling the Deferred gives up the answer, not the write.
         """
 
     @abc.abstractmethod
@@ -256,6 +264,14 @@ class Store(abc.ABC):
         Changes come in revision order, in non-empty batches, on the reactor thread. `deliver` may be called before
         this returns. Raises Expired (410) when `after_revision` is compacted, Timeout (504) when it has
         not happened yet.
+        """
+
+    def remembers(self, known: Callable[[], Iterable[str]]) -> None:  # noqa: B027 - most have no gaps
+        """Tell the store which keys are known to its subscribers, so that it can make up for a gap in the history.
+
+        A shared store whose history was compacted while it could not be reached gives the changes between what was
+        delivered and what stands there now: what has been written since, in its latest state only and with nothing
+        as `previous`, then deletions of known keys that are gone.
         """
 
     @abc.abstractmethod

@@ -45,8 +45,12 @@ class StoreTimes:
 
 def show_store(registry: Registry, store: Store, backend: str) -> None:
     """Show what a store says of itself."""
+    def sizes() -> list[tuple[Values, float]]:
+        taken = store.sizes() or {backend: store.size_bytes()}
+        return [((where,), size) for where, size in taken.items()]
+
     registry.add(Read(
-        lambda: [((backend,), store.size_bytes())], "etcd_db_total_size_in_bytes", GAUGE,
+        sizes, "etcd_db_total_size_in_bytes", GAUGE,
         "Bytes that the store takes on disk.", ("endpoint",)))  # fmt: skip
     for family in store.metrics():
         registry.add(family)

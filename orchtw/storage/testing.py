@@ -483,9 +483,9 @@ class StoreConformance(_Base):
         waiting = self.store.commit(Op("/a", b"1"))
         waiting.addErrback(lambda failure: None)
         waiting.cancel()
-        last = await self.put("/b")
+        last = await self.put("/a", b"2")
         await recorder.reached(last)
-        self.assertEqual([change.key for change in recorder.changes], ["/a", "/b"])
+        self.assertEqual([change.value for change in recorder.changes], [b"1", b"2"])
 
     # Values that end by themselves
 

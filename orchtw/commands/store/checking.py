@@ -10,6 +10,7 @@ from pathlib import Path
 import attrs
 
 from orchtw.commands.store.opening import Opening, is_sealed
+from orchtw.commands.store.source import Source
 from orchtw.commands.store.values import Values
 from orchtw.storage.interface import Damaged, KeyValue
 from orchtw.storage.sqlite_check import findings
@@ -34,11 +35,11 @@ def wrong_with_file(path: Path) -> list[str]:
     return list(findings(str(path)))
 
 
-async def look(snapshot: Snapshot, opening: Opening, values: Values) -> Found:
+async def look(source: Source, opening: Opening, values: Values) -> Found:
     """Read every live object."""
     found = Found()
     try:
-        for item in snapshot.live():
+        async for item in source.live():
             found.objects[values.resource(item.key)] += 1
             if isinstance(item, Damaged):
                 continue  # the file's own check has said so
@@ -60,8 +61,8 @@ async def _look_at(item: KeyValue, opening: Opening, values: Values, found: Foun
     found.outdated += opened.stale or not values.is_current(item.key, opened.value)
 
 
-def summary(snapshot: Snapshot, found: Found) -> Iterator[str]:
-    """What is in the store, in lines."""
+def file_summary(snapshot: Snapshot, found: Found) -> Iterator[str]:
+    """What is in the store's file, in lines."""
     sizes = snapshot.sizes()
     yield (
         f"{snapshot.path}: vocabulary {snapshot.vocabulary}, revision {snapshot.revision}, history since "
@@ -69,6 +70,11 @@ def summary(snapshot: Snapshot, found: Found) -> Iterator[str]:
         f"{sizes.log / MIB:.1f} MiB"
     )
     yield f"{sum(found.objects.values())} objects, {sizes.states} states of them"
+    yield from summary(found)
+
+
+def summary(found: Found) -> Iterator[str]:
+    """What there is of each resource, in lines."""
     for resource, count in sorted(found.objects.items()):
         yield f"  {count:>8}  {resource}"
     if found.outdated:

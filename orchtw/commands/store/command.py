@@ -81,15 +81,20 @@ def _store(options: argparse.Namespace) -> Path:
 async def _check(options: argparse.Namespace, reactor: Any) -> int:
     from orchtw.commands.store import checking
     from orchtw.commands.store.opening import Opening
+    from orchtw.commands.store.source import FileSource
     from orchtw.commands.store.values import Values
 
+    if options.etcd_servers:
+        from orchtw.commands.store.on_cluster import check
+
+        return await check(options, reactor, complain)
     path = _store(options)
     with closing(Snapshot(path)) as snapshot:
         wrong = checking.wrong_with_file(path)
         naming = Naming.of(snapshot.vocabulary)
         opening = Opening(options.encryption_provider_config, naming, reactor)
-        found = await checking.look(snapshot, opening, Values(naming))
-        print(*checking.summary(snapshot, found), sep="\n")
+        found = await checking.look(FileSource(snapshot), opening, Values(naming))
+        print(*checking.file_summary(snapshot, found), sep="\n")
     for problem in (*wrong, *found.wrong):
         complain(problem)
     return 1 if wrong or found.wrong else 0
@@ -113,6 +118,10 @@ async def _restore(options: argparse.Namespace, reactor: Any) -> int:
 
 
 async def _compact(options: argparse.Namespace, reactor: Any) -> int:
+    if options.etcd_servers:
+        from orchtw.commands.store.on_cluster import compact as compact_cluster
+
+        return await compact_cluster(options, reactor)
     from orchtw.commands.store.compacting import compact
 
     path = _store(options)
@@ -124,13 +133,23 @@ async def _compact(options: argparse.Namespace, reactor: Any) -> int:
 async def _export(options: argparse.Namespace, reactor: Any) -> int:
     from orchtw.commands.store.exporting import export
     from orchtw.commands.store.opening import Opening
+    from orchtw.commands.store.source import FileSource
     from orchtw.commands.store.values import Values
 
+    if options.etcd_servers:
+        from orchtw.commands.store.on_cluster import export as export_cluster
+
+        with _output(options.target) as output:
+            return _say_missing(await export_cluster(options, reactor, output, complain))
     with closing(Snapshot(_store(options))) as snapshot:
         naming = Naming.of(snapshot.vocabulary)
         opening = Opening(options.encryption_provider_config, naming, reactor)
         with _output(options.target) as output:
-            failed = await export(snapshot, opening, Values(naming), output, complain)
+            failed = await export(FileSource(snapshot), opening, Values(naming), output, complain)
+    return _say_missing(failed)
+
+
+def _say_missing(failed: int) -> int:
     if failed:
         complain(f"{failed} objects are missing in what was written")
     return 1 if failed else 0
@@ -156,6 +175,11 @@ def _output(target: str) -> Iterator[BinaryIO]:
 async def _import(options: argparse.Namespace, reactor: Any) -> int:
     from orchtw.commands.store.importing import import_lines
 
+    if options.etcd_servers:
+        from orchtw.commands.store.on_cluster import import_lines as import_cluster
+
+        with _input(options.source) as source:
+            return await import_cluster(options, reactor, source)
     path = _store(options)
     with _input(options.source) as source:
         sealing = options.encryption_provider_config
@@ -174,13 +198,18 @@ async def _migrate(options: argparse.Namespace, reactor: Any) -> int:
 
         naming = Naming.of(options.vocabulary or Naming.orch().vocabulary)
         result = await migrate_online(options.kubeconfig, naming, reactor, complain)
+    elif options.etcd_servers:
+        from orchtw.commands.store.on_cluster import migrate as migrate_cluster
+
+        result = await migrate_cluster(options, reactor, complain)
     else:
         from orchtw.commands.store.migrating import migrate
 
         with closing(Snapshot(_store(options))) as snapshot:
             vocabulary = snapshot.vocabulary
         sealing = options.encryption_provider_config
-        result = await migrate(options.data_dir, vocabulary, sealing, reactor, complain)
+        folder = [f"--data-dir={options.data_dir}"]
+        result = await migrate(folder, vocabulary, sealing, reactor, complain)
     return _say(result)
 
 
@@ -210,23 +239,27 @@ def _parser() -> argparse.ArgumentParser:
     folder.add_argument("--data-dir", type=Path, default=default, metavar="DIR", help="the server's data folder")
     keys = argparse.ArgumentParser(add_help=False)
     keys.add_argument("--encryption-provider-config", type=Path, metavar="FILE", help=KEYS_HELP)
-    words = argparse.ArgumentParser(add_help=False)
+    cluster = argparse.ArgumentParser(add_help=False)
+    cluster.add_argument("--etcd-servers", metavar="URLS", help="members of the etcd cluster that is the store")
+    cluster.add_argument("--etcd-prefix", metavar="PREFIX", help="what its keys begin with")
+    for name in ("cafile", "certfile", "keyfile"):
+        cluster.add_argument(f"--etcd-{name}", metavar="FILE", help="as the server has it")
     names = ("", Naming.orch().vocabulary, Naming.kubernetes().vocabulary)
-    words.add_argument("--vocabulary", choices=names, default="", metavar="NAME", help="if nothing else says it")
+    cluster.add_argument("--vocabulary", choices=names, default="", metavar="NAME", help="if nothing else says it")
     parser = argparse.ArgumentParser(prog="orch-store", description="Cares for the store of a server.")
     add = parser.add_subparsers(dest="command", required=True).add_parser
-    check = add("check", parents=[folder, keys], help="is everything what was written? also while a server runs")
+    check = add("check", parents=[folder, cluster, keys], help="is everything what was written? also beside a server")
     check.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a backup, in place of the folder's store")
     backup = add("backup", parents=[folder], help="one consistent copy, also while a server runs")
     backup.add_argument("target", type=Path, metavar="FILE", help="where the copy goes; must not be there")
     restore = add("restore", parents=[folder], help="put a backup where there is no store")
     restore.add_argument("source", type=Path, metavar="FILE")
-    add("compact", parents=[folder], help="drop the history and give all free pages back")
-    out = add("export", parents=[folder, keys], help="a line of JSON for each object, also while a server runs")
+    add("compact", parents=[folder, cluster], help="drop the history and give all free pages back")
+    out = add("export", parents=[folder, cluster, keys], help="a line of JSON for each object, also beside a server")
     out.add_argument("target", nargs="?", default=STDIO, metavar="FILE", help="a new file; - is standard output")
-    into = add("import", parents=[folder, keys, words], help="fill an empty store with such lines")
+    into = add("import", parents=[folder, cluster, keys], help="fill an empty store with such lines")
     into.add_argument("source", nargs="?", default=STDIO, metavar="FILE", help="- is standard input")
-    move = add("migrate", parents=[folder, keys, words], help="rewrite what is kept in an older form")
+    move = add("migrate", parents=[folder, cluster, keys], help="rewrite what is kept in an older form")
     move.add_argument("--kubeconfig", type=Path, metavar="FILE", help="ask a running server, in place of the folder")
     return parser
 

@@ -7,19 +7,19 @@ from typing import BinaryIO
 
 from orchtw.commands.store.lines import Head, Item
 from orchtw.commands.store.opening import Opening
+from orchtw.commands.store.source import Source
 from orchtw.commands.store.values import Values
 from orchtw.storage.interface import Damaged
-from orchtw.storage.sqlite_snapshot import Snapshot
 
 
 async def export(
-    snapshot: Snapshot, opening: Opening, values: Values, output: BinaryIO, complain: Callable[[str], None]
+    source: Source, opening: Opening, values: Values, output: BinaryIO, complain: Callable[[str], None]
 ) -> int:
     """Write all lines; the number of keys that could not be read, of which `complain` is told."""
-    ends = snapshot.ends()
-    output.write(Head(snapshot.vocabulary, snapshot.revision).line() + b"\n")
+    ends = await source.ends()
+    output.write(Head(source.vocabulary, source.revision).line() + b"\n")
     failed = 0
-    for item in snapshot.live():
+    async for item in source.live():
         try:
             if isinstance(item, Damaged):
                 raise ValueError("its checksum is wrong")

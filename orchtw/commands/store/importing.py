@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,15 +25,7 @@ async def import_lines(path: Path, source: BinaryIO, vocabulary: str, sealing: P
     Their vocabulary is what the first line says, or `vocabulary` where there is no such line. Raises ConfigError with
     one line, and the store is then what it was.
     """
-    lines = _lines(source)
-    first = next(lines, None)
-    head = first[1] if first is not None and isinstance(first[1], Head) else None
-    if head is None and not vocabulary:
-        raise ConfigError("the first line does not say of which store the lines are; --vocabulary can say it")
-    if head is not None and vocabulary not in ("", head.vocabulary):
-        raise ConfigError(
-            f"the lines are of --vocabulary {head.vocabulary}; a server of another one rewrites the store"
-        )
+    head, items = lines_of(source, vocabulary)
     naming = Naming.of(head.vocabulary if head is not None else vocabulary)
     opening, values = Opening(sealing, naming, reactor), Values(naming)
     make_folder(path.parent)
@@ -42,11 +35,7 @@ async def import_lines(path: Path, source: BinaryIO, vocabulary: str, sealing: P
     try:
         load = _load(path, connection, head)
         try:
-            if first is not None and isinstance(first[1], Item):
-                await _put(load, first[0], first[1], opening, values)
-            for number, item in lines:
-                if isinstance(item, Head):
-                    raise ConfigError(f"line {number}: a second export begins here")
+            for number, item in items:
                 await _put(load, number, item, opening, values)
             count = load.commit()
         except BaseException:
@@ -69,11 +58,44 @@ def _load(path: Path, connection: Any, head: Head | None) -> Load:
 
 
 async def _put(load: Load, number: int, item: Item, opening: Opening, values: Values) -> None:
+    value = await item_value(number, item, values, opening)
     try:
-        value = item.value if item.object is None else values.value(item.key, item.object)
-        load.put(item.key, await opening.seal(item.key, value), item.expires)
+        load.put(item.key, value, item.expires)
     except (ValueError, ConfigError) as problem:
         raise ConfigError(f"line {number}: {item.key}: {problem}") from None
+
+
+async def item_value(number: int, item: Item, values: Values, opening: Opening) -> bytes:
+    """What the store is to keep of a line. Raises ConfigError, which names the line."""
+    try:
+        value = item.value if item.object is None else values.value(item.key, item.object)
+        return await opening.seal(item.key, value)
+    except (ValueError, ConfigError) as problem:
+        raise ConfigError(f"line {number}: {item.key}: {problem}") from None
+
+
+def lines_of(source: BinaryIO, vocabulary: str) -> tuple[Head | None, Iterator[tuple[int, Item]]]:
+    """What the first line says of the store, if it does, and the items with the numbers of their lines.
+
+    Raises ConfigError if neither the first line nor `vocabulary` says which names are used, or they differ.
+    """
+    lines = _lines(source)
+    first = next(lines, None)
+    head = first[1] if first is not None and isinstance(first[1], Head) else None
+    if head is None and not vocabulary:
+        raise ConfigError("the first line does not say of which store the lines are; --vocabulary can say it")
+    if head is not None and vocabulary not in ("", head.vocabulary):
+        raise ConfigError(
+            f"the lines are of --vocabulary {head.vocabulary}; a server of another one rewrites the store"
+        )
+    return head, _items(lines if head is not None or first is None else chain([first], lines))
+
+
+def _items(lines: Iterable[tuple[int, Head | Item]]) -> Iterator[tuple[int, Item]]:
+    for number, item in lines:
+        if isinstance(item, Head):
+            raise ConfigError(f"line {number}: a second export begins here")
+        yield number, item
 
 
 def _lines(source: BinaryIO) -> Iterator[tuple[int, Head | Item]]:

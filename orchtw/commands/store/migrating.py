@@ -7,7 +7,7 @@ are those that a client's write would pass.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,13 @@ PORT = 6443
 
 
 async def migrate(
-    folder: Path, vocabulary: str, sealing: Path | None, reactor: Any, complain: Callable[[str], None]
+    where: Sequence[str], vocabulary: str, sealing: Path | None, reactor: Any, complain: Callable[[str], None]
 ) -> Migrated:
-    """Rewrite the store in a data folder; `complain` is told of each object that could not be.
+    """Rewrite the store that the flags `where` name; `complain` is told of each object that could not be.
 
     Raises ConfigError for a store that cannot be used.
     """
-    flags = [f"--data-dir={folder}", f"--vocabulary={vocabulary}", "--bootstrap=false", "--controllers=-*"]
+    flags = [*where, f"--vocabulary={vocabulary}", "--bootstrap=false", "--controllers=-*"]
     if sealing is not None:
         flags.append(f"--encryption-provider-config={sealing}")
     config = parse(flags)

@@ -77,11 +77,17 @@ class EncryptedStore(Store):
     def size_bytes(self) -> int:
         return self._store.size_bytes()
 
+    def sizes(self) -> Mapping[str, int]:
+        return self._store.sizes()
+
     async def start(self) -> None:
         await self._store.start()
 
     async def stop(self) -> None:
         await self._store.stop()
+
+    def remembers(self, known: Callable[[], Iterable[str]]) -> None:
+        self._store.remembers(known)
 
     async def revision(self) -> int:
         return await self._store.revision()

@@ -1,0 +1,137 @@
+"""`orch-store` on an etcd cluster, which `--etcd-servers` names (reference STORE-34)."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, BinaryIO, Final
+
+from twisted.internet.defer import DeferredList
+from twisted.python.failure import Failure
+
+from orchtw.assembly.flags import parse
+from orchtw.commands.store.importing import item_value, lines_of
+from orchtw.commands.store.lines import Item
+from orchtw.commands.store.opening import Opening
+from orchtw.commands.store.values import Values
+from orchtw.config import Config
+from orchtw.errors import ConfigError, StatusError
+from orchtw.naming import Naming
+from orchtw.storage.etcd.opening import in_cluster
+from orchtw.storage.etcd.store import EtcdStore
+from orchtw.storage.interface import Damaged, Host, KeyValue, Op
+
+ROOT: Final = "/registry/"
+PAGE_ITEMS: Final = 500
+AT_ONCE: Final = 200
+FLAGS: Final = ("etcd-servers", "etcd-prefix", "etcd-cafile", "etcd-certfile", "etcd-keyfile")
+
+
+def cluster_flags(options: argparse.Namespace) -> list[str]:
+    """The server's flags that name the cluster; none: the store is a file."""
+    found = {name: getattr(options, name.replace("-", "_"), None) for name in FLAGS}
+    return [f"--{name}={value}" for name, value in found.items() if value]
+
+
+def cluster_config(options: argparse.Namespace) -> Config:
+    """The settings of the cluster. Raises ConfigError."""
+    return parse([*cluster_flags(options), "--etcd-compaction-interval=0"])
+
+
+class ClusterSource:
+    """The state of a cluster when this was made."""
+
+    def __init__(self, store: EtcdStore, vocabulary: str, revision: int) -> None:
+        self._store = store
+        self.vocabulary = vocabulary
+        self.revision = revision
+
+    async def ends(self) -> Mapping[int, int]:
+        """See `Source`."""
+        now = time.time()
+        left = await self._store.seconds_left(self.revision)
+        return {revision: round((now + seconds) * 1000) for revision, seconds in left.items()}
+
+    async def live(self) -> AsyncIterator[KeyValue | Damaged]:
+        """See `Source`."""
+        start, more = "", True
+        while more:
+            page = await self._store.list(ROOT, revision=self.revision, limit=PAGE_ITEMS, start=start)
+            more = page.more
+            for item in page.items:
+                yield item
+            if page.items:
+                start = page.items[-1].key + "\0"
+
+
+@asynccontextmanager
+async def opened(options: argparse.Namespace, vocabulary: str, reactor: Any) -> AsyncIterator[EtcdStore]:
+    """The store in the cluster, started. Raises ConfigError."""
+    host = Host(reactor=reactor, vocabulary=vocabulary, translation=_refuse, check_path=lambda path: None)
+    store = in_cluster(host, cluster_config(options))
+    await store.start()
+    try:
+        yield store
+    finally:
+        await store.stop()
+
+
+def vocabulary_of(options: argparse.Namespace) -> str:
+    """The vocabulary that was asked for, or the usual one."""
+    return getattr(options, "vocabulary", "") or Naming.orch().vocabulary
+
+
+async def import_into(
+    store: EtcdStore, source: BinaryIO, vocabulary: str, opening: Callable[[Naming], Opening]
+) -> int:
+    """Fill an empty cluster with lines, all or none; the number of objects. Raises ConfigError."""
+    if (await store.list(ROOT, limit=1)).items:
+        raise ConfigError("the cluster holds objects below that prefix: only an empty one can be filled")
+    head, items = lines_of(source, vocabulary)
+    naming = Naming.of(head.vocabulary if head is not None else vocabulary)
+    values, sealing = Values(naming), opening(naming)
+    written: list[Op] = []  # what takes it back
+    batch: list[Op] = []
+    try:
+        for number, item in items:
+            op = await _op(number, item, values, sealing)
+            if op is not None:
+                batch.append(op)
+            if len(batch) >= AT_ONCE:
+                await _put(store, batch, written)
+                batch = []
+        await _put(store, batch, written)
+    except BaseException:
+        for begin in range(0, len(written), AT_ONCE):
+            await DeferredList([store.commit(op) for op in written[begin : begin + AT_ONCE]], consumeErrors=True)
+        raise
+    return len(written)
+
+
+async def _op(number: int, item: Item, values: Values, sealing: Opening) -> Op | None:
+    """The write of a line; None: its value has ended by now."""
+    ttl_s = item.expires / 1000 - time.time() if item.expires else 0.0
+    if ttl_s < 0:
+        return None
+    value = await item_value(number, item, values, sealing)
+    return Op(item.key, value, 0, ttl_s=ttl_s)
+
+
+async def _put(store: EtcdStore, batch: Sequence[Op], written: list[Op]) -> None:
+    results = await DeferredList([store.commit(op) for op in batch], consumeErrors=True)
+    wrong: Exception | None = None
+    for op, (_, outcome) in zip(batch, results, strict=True):
+        if isinstance(outcome, Failure):
+            wrong = outcome.value if isinstance(outcome.value, StatusError) else wrong
+        elif outcome.revision:
+            written.append(Op(op.key, None, outcome.revision))
+        else:
+            wrong = ConfigError(f"{op.key} is there twice, or somebody else writes to the cluster")
+    if wrong is not None:
+        raise wrong
+
+
+def _refuse(vocabulary: str) -> Any:
+    raise ConfigError(f"the cluster holds objects of --vocabulary {vocabulary}")

@@ -1,0 +1,67 @@
+"""The subcommands of `orch-store` where the store is an etcd cluster (reference STORE-34)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from orchtw.commands.store import checking, exporting, migrating
+from orchtw.commands.store.cluster import ClusterSource, cluster_flags, import_into, opened, vocabulary_of
+from orchtw.commands.store.opening import Opening
+from orchtw.commands.store.outcome import Migrated
+from orchtw.commands.store.values import Values
+from orchtw.naming import Naming
+
+Complain = Callable[[str], None]
+
+
+async def check(options: argparse.Namespace, reactor: Any, complain: Complain) -> int:
+    """Read everything; the exit status."""
+    vocabulary = vocabulary_of(options)
+    async with opened(options, vocabulary, reactor) as store:
+        revision = await store.revision()
+        naming = Naming.of(vocabulary)
+        opening = Opening(options.encryption_provider_config, naming, reactor)
+        found = await checking.look(ClusterSource(store, vocabulary, revision), opening, Values(naming))
+    print(f"{options.etcd_servers}: vocabulary {vocabulary}, revision {revision}")
+    print(f"{sum(found.objects.values())} objects", *checking.summary(found), sep="\n")
+    for problem in found.wrong:
+        complain(problem)
+    return 1 if found.wrong else 0
+
+
+async def compact(options: argparse.Namespace, reactor: Any) -> int:
+    """Drop the history; the exit status."""
+    async with opened(options, vocabulary_of(options), reactor) as store:
+        revision = await store.revision()
+        await store.compact(revision)
+    print(f"{options.etcd_servers}: history since {revision}")
+    return 0
+
+
+async def export(options: argparse.Namespace, reactor: Any, output: BinaryIO, complain: Complain) -> int:
+    """Write a line for each object; the number of those that could not be read."""
+    vocabulary = vocabulary_of(options)
+    async with opened(options, vocabulary, reactor) as store:
+        naming = Naming.of(vocabulary)
+        opening = Opening(options.encryption_provider_config, naming, reactor)
+        source = ClusterSource(store, vocabulary, await store.revision())
+        return await exporting.export(source, opening, Values(naming), output, complain)
+
+
+async def import_lines(options: argparse.Namespace, reactor: Any, source: BinaryIO) -> int:
+    """Fill an empty cluster; the exit status."""
+    sealing = options.encryption_provider_config
+    async with opened(options, vocabulary_of(options), reactor) as store:
+        count = await import_into(
+            store, source, options.vocabulary, lambda naming: Opening(sealing, naming, reactor)
+        )
+    print(f"{options.etcd_servers}: {count} objects")
+    return 0
+
+
+async def migrate(options: argparse.Namespace, reactor: Any, complain: Complain) -> Migrated:
+    """Rewrite what is kept in an older form."""
+    sealing = options.encryption_provider_config
+    return await migrating.migrate(cluster_flags(options), vocabulary_of(options), sealing, reactor, complain)

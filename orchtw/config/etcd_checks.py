@@ -1,0 +1,44 @@
+"""Whether the settings of the etcd store are possible and fit together (reference FLAG-16)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from orchtw.config import Config
+
+SCHEMES = ("http", "https")
+
+
+def etcd_problems(config: Config) -> list[str]:
+    """What is wrong: a line each, naming the flag."""
+    if config.backend != "etcd3":
+        given = [f"--etcd-{name}" for name in ("servers", "cafile", "certfile", "keyfile") if _given(config, name)]
+        return [f"{', '.join(given)}: only for --storage-backend=etcd3"] if given else []
+    problems = [] if config.etcd_servers else ["--etcd-servers must be specified"]
+    problems += [f'--etcd-servers: "{url}" is not a URL such as https://host:2379'
+                 for url in config.etcd_servers if not _is_endpoint(url)]  # fmt: skip
+    if config.etcd_servers_overrides:
+        problems.append(
+            "--etcd-servers-overrides: all objects have one order of revisions and are kept in one cluster"
+        )
+    if (config.etcd_certfile is None) != (config.etcd_keyfile is None):
+        problems.append("--etcd-certfile and --etcd-keyfile must be given together")
+    if not config.etcd_prefix.strip("/"):
+        problems.append("--etcd-prefix: must not be empty")
+    return problems
+
+
+def _given(config: Config, name: str) -> bool:
+    return bool(getattr(config, f"etcd_{name}"))
+
+
+def _is_endpoint(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError:
+        return False
+    plain = not (url.username or url.password or url.query or url.fragment or url.path.strip("/"))
+    return url.scheme in SCHEMES and bool(url.hostname) and port != 0 and plain

@@ -1,0 +1,119 @@
+"""HTTP/2 as bytes: the frames that a client of gRPC sends, and the fields of a request (RFC 9113, RFC 7541)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import Final
+
+PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+HEAD: Final = Struct(">HBBBI")
+"""Length (its upper two bytes, its lowest), type, flags, stream."""
+HEAD_BYTES: Final = HEAD.size
+PREFIX: Final = Struct(">BI")
+"""What stands before each message: whether it is compressed, its length."""
+
+_SETTING: Final = Struct(">HI")
+_WORD: Final = Struct(">I")
+
+
+class Kind:
+    """Types of frames: plain numbers, which cost less than members of an enumeration."""
+
+    DATA: Final = 0
+    HEADERS: Final = 1
+    RST_STREAM: Final = 3
+    SETTINGS: Final = 4
+    PING: Final = 6
+    GOAWAY: Final = 7
+    WINDOW_UPDATE: Final = 8
+    CONTINUATION: Final = 9
+
+
+class Flag:
+    """What a frame's flags say; the first means ACK for settings and pings."""
+
+    END_STREAM: Final = 1
+    ACK: Final = 1
+    END_HEADERS: Final = 4
+    PADDED: Final = 8
+    PRIORITY: Final = 32
+
+
+class Setting:
+    """Numbers of settings."""
+
+    HEADER_TABLE_SIZE: Final = 1
+    ENABLE_PUSH: Final = 2
+    MAX_CONCURRENT_STREAMS: Final = 3
+    INITIAL_WINDOW_SIZE: Final = 4
+    MAX_FRAME_SIZE: Final = 5
+
+
+CANCEL: Final = 8
+REFUSED_STREAM: Final = 7
+
+
+def head(length: int, kind: int, flags: int, stream: int) -> bytes:
+    """The nine bytes before a frame's content."""
+    return HEAD.pack(length >> 8, length & 255, kind, flags, stream)
+
+
+def settings(values: Iterable[tuple[int, int]]) -> bytes:
+    """A frame that tells the other side our settings."""
+    content = b"".join(_SETTING.pack(number, value) for number, value in values)
+    return head(len(content), Kind.SETTINGS, 0, 0) + content
+
+
+def read_settings(content: bytes) -> Iterable[tuple[int, int]]:
+    """Number and value of each setting."""
+    return _SETTING.iter_unpack(content[: len(content) // _SETTING.size * _SETTING.size])
+
+
+def window_update(stream: int, more: int) -> bytes:
+    """A frame that lets the other side send so much more."""
+    return head(4, Kind.WINDOW_UPDATE, 0, stream) + _WORD.pack(more)
+
+
+def reset(stream: int, code: int = CANCEL) -> bytes:
+    """A frame that gives a stream up."""
+    return head(4, Kind.RST_STREAM, 0, stream) + _WORD.pack(code)
+
+
+def read_word(content: bytes) -> int:
+    """The number that a window update, a reset or the end of a connection begins with."""
+    return int.from_bytes(content[:4]) & 0x7FFFFFFF
+
+
+def fields(scheme: str, authority: str, path: str, more: Iterable[tuple[str, str]]) -> bytes:
+    """The field block of a request, which needs no table: it is the same for all requests of a method."""
+    block = [b"\x83", b"\x87" if scheme == "https" else b"\x86"]  # of the static table: POST, and the scheme
+    block += [b"\x04", _text(path), b"\x01", _text(authority)]
+    for name, value in more:
+        block += [b"\x00", _text(name), _text(value)]
+    return b"".join(block)
+
+
+def _text(text: str) -> bytes:
+    """A string literal, not compressed."""
+    raw = text.encode("ascii")
+    if len(raw) < 127:
+        return bytes((len(raw),)) + raw
+    rest, length = len(raw) - 127, bytearray((127,))
+    while rest >= 128:
+        length.append(rest & 127 | 128)
+        rest >>= 7
+    length.append(rest)
+    return bytes(length) + raw
+
+
+def without_padding(content: bytes, flags: int) -> bytes:
+    """What a frame of data or fields holds beside padding and priority."""
+    if not flags & (Flag.PADDED | Flag.PRIORITY):
+        return content
+    begin, end = 0, len(content)
+    if flags & Flag.PADDED:
+        begin, end = 1, end - content[0]
+    if flags & Flag.PRIORITY:
+        begin += 5
+    return content[begin:end]

@@ -1,0 +1,65 @@
+"""Where keys lie in the cluster: `/registry/pods/x` below another prefix, and the ends of ranges."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchtw.errors import BadRequest
+
+SENTINEL: Final = b"~revision"
+"""Directly below the prefix: written when the revision has to be seen by watches and nothing else is written."""
+
+
+class Keys:
+    """Puts `below` in the place of `root`, with which every key must begin; both without the slash at their end."""
+
+    def __init__(self, below: str, root: str) -> None:
+        self._below = below.rstrip("/").encode()
+        self._root = root.rstrip("/").encode()
+        self.first = self._below + b"/"
+        self.end = after(self.first)
+        self.sentinel = self.first + SENTINEL
+        self._same = self._below == self._root
+        self._cut = len(self._below)
+
+    def stored(self, key: str) -> bytes:
+        """The key in the cluster. Raises BadRequest (400) for a key that is not valid text or elsewhere."""
+        try:
+            raw = key.encode()
+        except UnicodeEncodeError:
+            raise BadRequest("the key is not valid text") from None
+        if not key or b"\0" in raw or not raw.startswith(self._root + b"/"):
+            raise BadRequest("the key is not valid text")
+        return raw if self._same else self._below + raw[len(self._root) :]
+
+    def shown(self, raw: bytes) -> str:
+        """The key of one in the cluster; what is not valid text keeps its bytes."""
+        if not self._same:
+            raw = self._root + raw[self._cut :]
+        return raw.decode("utf-8", "surrogateescape")
+
+    def range(self, prefix: str, start: str) -> tuple[bytes, bytes]:
+        """The first key, and the one after the last, of those with a prefix from `start` on."""
+        first, end = self._prefixed(prefix)
+        raw = start.encode()
+        if raw > self._root + b"/":
+            first = max(first, self._below + raw[len(self._root) :])
+        return first, end
+
+    def _prefixed(self, prefix: str) -> tuple[bytes, bytes]:
+        try:
+            raw, root = prefix.encode(), self._root + b"/"
+        except UnicodeEncodeError:
+            raise BadRequest("the key is not valid text") from None
+        if raw.startswith(root):
+            first = self._below + raw[len(self._root) :]
+            return first, after(first)
+        if root.startswith(raw):
+            return self.first, self.end
+        return self.end, self.end  # nothing has this prefix
+
+
+def after(prefix: bytes) -> bytes:
+    """The first key after all with a prefix; a zero byte, which means the end of all, if there is none."""
+    cut = prefix.rstrip(b"\xff")
+    return cut[:-1] + bytes((cut[-1] + 1,)) if cut else b"\0"

@@ -1,0 +1,75 @@
+"""Leases, which end values: many values share one that ends a little later than each of them (reference STORE-15)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from twisted.internet.defer import Deferred
+
+from orchtw.metrics.series import Histogram
+from orchtw.storage.etcd.calls import Calls
+
+SHARE: Final = 0.05
+"""Of a value's time: so much later it may end, so that it can share a lease."""
+
+LEAST_S: Final = 1.0
+COUNT_BOUNDS: Final = (10, 50, 100, 500, 1000, 2500, 5000)
+
+
+class Leases:
+    """Hands out leases; values that are written within `reuse_s` seconds share one, `most` at most."""
+
+    def __init__(self, calls: Calls, seconds: Callable[[], float], reuse_s: float, most: int) -> None:
+        self._calls = calls
+        self._seconds = seconds
+        self._reuse_s = reuse_s
+        self._most = most
+        self._lease = 0
+        self._ends = 0.0
+        self._used = 0
+        self._granting = False
+        self.counts = Histogram(COUNT_BOUNDS)
+        self._waiting: list[Deferred[None]] = []  # for the grant that is under way
+
+    def held(self, ttl_s: float) -> int:
+        """A lease that fits a value of so many seconds; 0 if one must be granted first."""
+        left = self._ends - self._seconds()
+        if not self._lease or self._used >= self._most or not ttl_s <= left <= ttl_s + self._slack_s(ttl_s) + 1:
+            return 0
+        self._used += 1
+        return self._lease
+
+    async def lease(self, ttl_s: float) -> int:
+        """A lease that fits, granted if need be. Raises RpcError."""
+        while self._granting:
+            granted: Deferred[None] = Deferred()
+            self._waiting.append(granted)
+            await granted
+            if found := self.held(ttl_s):
+                return found
+        self._granting = True
+        try:
+            return await self._grant(ttl_s)
+        finally:
+            self._granting = False
+            waiting, self._waiting = self._waiting, []
+            for granted in waiting:
+                granted.callback(None)
+
+    def forget(self, lease: int) -> None:
+        """The cluster does not know this lease any more."""
+        if lease == self._lease:
+            self._lease = 0
+
+    async def _grant(self, ttl_s: float) -> int:
+        if self._lease:
+            self.counts.observe(self._used)
+        asked = self._seconds()
+        granted = await self._calls.grant(math.ceil(ttl_s + self._slack_s(ttl_s)))
+        self._lease, self._ends, self._used = granted.ID, asked + granted.TTL, 1
+        return self._lease
+
+    def _slack_s(self, ttl_s: float) -> float:
+        return max(LEAST_S, min(self._reuse_s, ttl_s * SHARE))

@@ -1,0 +1,76 @@
+"""The store that the flags ask for."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from orchtw.config import Config
+from orchtw.errors import ConfigError
+from orchtw.naming import Naming
+from orchtw.outbound.destination import Destination, default_port
+from orchtw.outbound.policy import BadTLS, TLSPolicy
+from orchtw.outbound.tls import ClientTLS
+from orchtw.storage.etcd.store import EtcdStore, Settings
+from orchtw.storage.interface import Host
+
+DIAL_S = 3.0
+GROUPS = ("apiregistration.orch.io", "rbac.authorization.orch.io")
+
+
+def in_cluster(host: Host, config: Config) -> EtcdStore:
+    """The store in the cluster of `--etcd-servers`. Raises ConfigError for files that cannot be used."""
+    tls = _tls(config)
+    settings = Settings(
+        endpoints=[_destination(url, tls) for url in config.etcd_servers],
+        prefix="/" + config.etcd_prefix.strip("/"),
+        compaction_interval_s=config.etcd_compaction_interval_s,
+        lease_reuse_s=config.lease_reuse_duration_seconds,
+        size_interval_s=config.etcd_db_metric_poll_interval_s,
+        renewed=partial(_renewed, config),
+        foreign=_foreign(Naming.of(host.vocabulary).counterpart),
+    )
+    return EtcdStore(settings, host.reactor)
+
+
+def _foreign(other: Naming) -> list[tuple[str, str]]:
+    """Keys that a server of the other vocabulary has made at its first start."""
+    return [(f"/registry/{other.group(group)}/", other.vocabulary) for group in GROUPS]
+
+
+def _destination(url: str, tls: ClientTLS) -> Destination:
+    parts = urlsplit(url)
+    scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
+    port = parts.port or default_port(scheme)
+    return Destination(scheme=scheme, host=parts.hostname or "", port=port, tls=tls, timeout_s=DIAL_S)
+
+
+def _tls(config: Config) -> ClientTLS:
+    policy = TLSPolicy(
+        authorities=_read("--etcd-cafile", config.etcd_cafile),
+        certificate=_read("--etcd-certfile", config.etcd_certfile),
+        key=_read("--etcd-keyfile", config.etcd_keyfile),
+    )
+    try:
+        return policy.tls()
+    except BadTLS as problem:
+        raise ConfigError(f"--etcd-cafile, --etcd-certfile, --etcd-keyfile: {problem}") from None
+
+
+def _renewed(config: Config) -> ClientTLS | None:
+    """What the files hold now; None, so that the last ones stay in use, while they are being replaced."""
+    try:
+        return _tls(config)
+    except ConfigError:
+        return None
+
+
+def _read(flag: str, path: Path | None) -> bytes:
+    if path is None:
+        return b""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{flag}: {path}: {error.strerror}") from None

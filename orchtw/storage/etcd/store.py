@@ -1,0 +1,305 @@
+"""The store over an etcd cluster; see the package for its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any, Final
+
+import attrs
+from twisted.internet.defer import Deferred, TimeoutError
+from twisted.internet.interfaces import IDelayedCall
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+from orchtw import errors
+from orchtw.metrics.series import GAUGE, Read, Shown, Single, one
+from orchtw.outbound.destination import Destination
+from orchtw.outbound.tls import ClientTLS
+from orchtw.storage.etcd.calls import Calls, RequestOp, TxnRequest
+from orchtw.storage.etcd.channel import Channel
+from orchtw.storage.etcd.compacting import Compactor, compact
+from orchtw.storage.etcd.health import Health
+from orchtw.storage.etcd.keys import Keys
+from orchtw.storage.etcd.leases import Leases
+from orchtw.storage.etcd.reading import LARGEST, Reading
+from orchtw.storage.etcd.status import LATE, TO_COME, RpcError, status_of
+from orchtw.storage.etcd.watching import Deliver, Watching
+from orchtw.storage.etcd.writing import Write, Writing
+from orchtw.storage.interface import KeyValue, Op, Outcome, Page, Store, Subscription
+
+MAX_QUEUED_OPS: Final = 20_000
+MAX_QUEUED_BYTES: Final = 64 << 20
+START_S: Final = 20.0
+SEEN_S: Final = 5.0
+"""So long an answer waits for the feeds to come to it; then it is given all the same: the write is durable."""
+
+NUDGE_S: Final = 0.02
+"""So long a feed may be behind the revision that somebody has asked for before it is asked to come up to it."""
+
+
+@attrs.frozen(slots=True, kw_only=True)
+class Settings:
+    """How the cluster is used. `endpoints` are tried in turn; keys begin with `root` and lie below `prefix`.
+
+    `foreign` are prefixes of keys below which nothing must be, each with the vocabulary that has them. `renewed`
+    gives the certificates for a new connection, if they are not those of the endpoint.
+    """
+
+    endpoints: Sequence[Destination]
+    prefix: str = "/registry"
+    root: str = "/registry"
+    compaction_interval_s: float = 300.0
+    lease_reuse_s: float = 60.0
+    lease_objects: int = 1000
+    size_interval_s: float = 30.0
+    foreign: Sequence[tuple[str, str]] = ()
+    renewed: Callable[[], ClientTLS | None] = lambda: None
+    max_queued_ops: int = MAX_QUEUED_OPS
+    max_queued_bytes: int = MAX_QUEUED_BYTES
+    start_s: float = START_S
+
+
+class EtcdStore(Store):
+    """See `Store`; started and stopped once. Everything happens on the thread of `reactor`."""
+
+    _log = Logger()
+
+    def __init__(self, settings: Settings, reactor: Any) -> None:
+        self._settings = settings
+        self._reactor = reactor
+        self._keys = Keys(settings.prefix, settings.root)
+        self._channel = Channel(reactor, settings.endpoints, self._connected, settings.renewed)
+        self._calls = Calls(self._channel)
+        self._reading = Reading(self._calls, self._keys)
+        self._leases = Leases(self._calls, reactor.seconds, settings.lease_reuse_s, settings.lease_objects)
+        self._writing = Writing(self._calls, self._keys, self._leases, self._reading.shown, self._committed)
+        self._watching = Watching(self._channel, self._reading, self._keys, reactor, self._writing.note)
+        self._watching.advanced = self._advanced
+        self._health = Health(self._calls, self._channel, reactor)
+        self.compactor = Compactor(self._calls)
+        self._timer = LoopingCall(self._compact_in_turn)
+        self._timer.clock = reactor
+        self._unseen: list[tuple[int, int, float, Write]] = []
+        """Committed writes that a feed has yet to be given, by revision."""
+        self._order = count()
+        self._looking: IDelayedCall | None = None
+        self._nudging: IDelayedCall | None = None
+        self._wanted = 0
+        self._open = False
+
+    @property
+    def prefix(self) -> str:
+        """Below what its keys lie."""
+        return self._settings.prefix
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of the member that is asked now; empty: none."""
+        return self._channel.endpoint
+
+    @property
+    def shared(self) -> bool:
+        """See `Store.shared`."""
+        return True
+
+    async def start(self) -> None:
+        """See `Store.start`."""
+        self._channel.start()
+        try:
+            await Deferred.fromCoroutine(self._reading.revision()).addTimeout(self._settings.start_s, self._reactor)
+        except (errors.StatusError, TimeoutError) as problem:
+            why = self._channel.trouble or getattr(problem, "message", LATE)
+            self._channel.stop()
+            raise errors.ConfigError(f"--etcd-servers: {why}") from None
+        await self._refuse_foreign()
+        self._open = True
+        if self._settings.compaction_interval_s:
+            self._timer.start(self._settings.compaction_interval_s, now=True)
+        self._health.start(self._settings.size_interval_s)
+
+    async def _refuse_foreign(self) -> None:
+        """Raises ConfigError where there is something that has another vocabulary."""
+        for key, vocabulary in self._settings.foreign:
+            if (await self._reading.list(key, 0, 1, "")).items:
+                self._channel.stop()
+                raise errors.ConfigError(
+                    f"--etcd-prefix: {self.prefix} has objects of --vocabulary {vocabulary}, which are not rewritten"
+                )
+
+    async def stop(self) -> None:
+        """See `Store.stop`."""
+        if not self._open:
+            return
+        self._open = False
+        if self._timer.running:
+            self._timer.stop()
+        self._health.stop()
+        await self._writing.idle()
+        self._watching.stop()
+        self._channel.stop()
+        for call in (self._looking, self._nudging):
+            if call is not None and call.active():
+                call.cancel()
+
+    async def get(self, key: str, revision: int = 0) -> KeyValue | None:
+        """See `Store.get`."""
+        self._must_be_open()
+        return await self._reading.get(key, revision)
+
+    async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
+        """See `Store.list`."""
+        self._must_be_open()
+        return await self._reading.list(prefix, revision, limit, start)
+
+    def commit(self, op: Op) -> Deferred[Outcome]:
+        """See `Store.commit`."""
+        try:
+            self._must_be_open()
+            raw = self._keys.stored(op.key)
+            if self._writing.ops >= self._settings.max_queued_ops or (
+                self._writing.bytes >= self._settings.max_queued_bytes
+            ):
+                raise errors.TooManyRequests("too many writes are waiting for the store", {"retryAfterSeconds": 1})
+        except errors.StatusError as refusal:
+            waiting: Deferred[Outcome] = Deferred()
+            waiting.errback(refusal)
+            return waiting
+        return self._writing.write(op, raw)
+
+    async def subscribe(self, after_revision: int, deliver: Deliver) -> Subscription:
+        """See `Store.subscribe`."""
+        self._must_be_open()
+        await self._reading.compacted(after_revision)
+        return await self._watching.follow(after_revision, deliver)
+
+    async def revision(self) -> int:
+        """See `Store.revision`."""
+        self._must_be_open()
+        revision = await self._reading.revision()
+        reached = self._watching.reached
+        if reached is not None and revision > reached:
+            self._want(revision)
+        return revision
+
+    async def compact(self, revision: int) -> None:
+        """See `Store.compact`."""
+        self._must_be_open()
+        if revision > LARGEST:
+            raise errors.Timeout.future_version(revision, await self._reading.revision())
+        try:
+            await compact(self._calls, revision)
+        except RpcError as error:
+            if TO_COME in error.text:
+                raise errors.Timeout.future_version(revision, await self._reading.revision()) from None
+            raise status_of(error) from None
+
+    async def check(self) -> None:
+        """See `Store.check`: the cluster has a leader, and no alarm that would have it refuse writes."""
+        self._must_be_open()
+        await self._reading.revision()
+        await self._health.check()
+
+    async def alive(self) -> None:
+        """See `Store.alive`."""
+        self._must_be_open()
+        if self._watching.failure:
+            raise errors.InternalError.of(self._watching.failure)
+        await self._reading.revision()
+
+    def _must_be_open(self) -> None:
+        if not self._open:
+            raise errors.ServiceUnavailable("the store is not open")
+
+    async def seconds_left(self, revision: int) -> Mapping[int, int]:
+        """How long values that end by themselves last from now on, by the revision of their write."""
+        self._must_be_open()
+        try:
+            return await self._reading.seconds_left(revision)
+        except RpcError as error:
+            raise status_of(error) from None
+
+    def remembers(self, known: Callable[[], Iterable[str]]) -> None:
+        """See `Store.remembers`."""
+        self._watching.known = known
+
+    def sizes(self) -> Mapping[str, int]:
+        """See `Store.sizes`: of the member that is asked, as it said last."""
+        return self._health.sizes
+
+    def metrics(self) -> Iterable[Shown[Any]]:
+        """See `Store.metrics`."""
+        writing = self._writing
+        return (
+            Read(one(lambda: writing.ops), "orchtw_store_queued_writes", GAUGE, "Writes yet to be answered."),
+            Read(one(lambda: writing.bytes), "orchtw_store_queued_bytes", GAUGE, "Bytes of these writes."),
+            Read(lambda: [((self.prefix,), self._watching.bookmarks)], "etcd_bookmark_counts", GAUGE,
+                 "Times that etcd told of progress without a change.", ("resource",)),
+            Single(self._leases.counts, "etcd_lease_object_counts", "Values that share a lease of etcd."),
+        )  # fmt: skip
+
+    # Answers after feeds
+
+    def _connected(self) -> None:
+        self._watching.connected()
+        self._health.connected()
+
+    def _committed(self, write: Write) -> None:
+        """Answer a write once all feeds have been given it."""
+        reached = self._watching.reached
+        if reached is None or write.revision <= reached:
+            self._writing.answer(write)
+            return
+        heappush(self._unseen, (write.revision, next(self._order), self._reactor.seconds() + SEEN_S, write))
+        if self._looking is None:
+            self._looking = self._reactor.callLater(SEEN_S, self._look)
+
+    def _advanced(self) -> None:
+        """Feeds have been given something, or are fewer: answer those whose writes they have."""
+        reached, unseen = self._watching.reached, self._unseen
+        while unseen and (reached is None or unseen[0][0] <= reached):
+            self._writing.answer(heappop(unseen)[3])
+
+    def _look(self) -> None:
+        """Answer those who have waited for too long."""
+        self._looking = None
+        now = self._reactor.seconds()
+        late = [entry for entry in self._unseen if entry[2] <= now]
+        self._unseen = sorted(entry for entry in self._unseen if entry[2] > now)
+        for entry in late:
+            self._writing.answer(entry[3])
+        if self._unseen and self._looking is None:
+            self._looking = self._reactor.callLater(min(entry[2] for entry in self._unseen) - now, self._look)
+
+    # Feeds that have to come to a revision
+
+    def _want(self, revision: int) -> None:
+        """Have the feeds come to a revision, if they do not by themselves."""
+        self._wanted = max(self._wanted, revision)
+        if self._nudging is None:
+            self._nudging = self._reactor.callLater(NUDGE_S, self._nudge)
+
+    def _nudge(self) -> None:
+        """The revision was asked for, and no change has brought the feeds to it: others write elsewhere."""
+        self._nudging = None
+        reached = self._watching.reached
+        if not self._open or reached is None or reached >= self._wanted:
+            return
+        if self._health.trusts_progress:
+            self._watching.progress()
+        else:
+            request = TxnRequest(success=[RequestOp(request_put={"key": self._keys.sentinel, "value": b""})])
+            self._calls.txn(request, lambda answer: None)
+
+    # Compaction
+
+    def _compact_in_turn(self) -> Deferred[None]:
+        return Deferred.fromCoroutine(self._compact())
+
+    async def _compact(self) -> None:
+        try:
+            await self.compactor.turn()
+        except RpcError as error:
+            if self._open:
+                self._log.error("compaction failed: {why}", why=error.text)

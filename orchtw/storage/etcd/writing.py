@@ -1,0 +1,182 @@
+"""Writes: one transaction each, many under way at once, those of one key in the order of the calls."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from twisted.internet.defer import Deferred
+
+from orchtw.errors import StatusError
+from orchtw.storage.etcd.calls import Calls, Compare, TxnRequest
+from orchtw.storage.etcd.keys import Keys
+from orchtw.storage.etcd.leases import Leases
+from orchtw.storage.etcd.status import NOT_FOUND, RpcError, status_of
+from orchtw.storage.interface import KeyValue, Op, Outcome
+
+MOD = Compare.MOD
+
+
+@attrs.define(slots=True, eq=False)
+class Write:
+    """One write: where it goes, who waits for it, its lease, and the revision it has been committed at, if it has."""
+
+    op: Op
+    raw: bytes
+    waiting: Deferred[Outcome]
+    lease: int = 0
+    revision: int = 0
+
+
+class Writing:
+    """Sends writes and answers them; `committed` decides when one that has been committed is answered."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        keys: Keys,
+        leases: Leases,
+        shown: Callable[[Any], KeyValue],
+        committed: Callable[[Write], None],
+    ) -> None:
+        self._calls = calls
+        self._keys = keys
+        self._leases = leases
+        self._shown = shown
+        self._committed = committed
+        self._queues: dict[str, deque[Write]] = {}
+        """By key: the write that is under way, and those that wait for it."""
+        self._open: dict[str, list[Write]] = {}
+        """By key: writes whose changes have not been seen yet."""
+        self.ops = 0
+        self.bytes = 0
+        self._idle: list[Deferred[None]] = []
+
+    def write(self, op: Op, raw: bytes) -> Deferred[Outcome]:
+        """The answer of `op`, whose key lies at `raw`."""
+        write = Write(op, raw, Deferred())
+        self.ops += 1
+        self.bytes += len(op.value or b"")
+        queue = self._queues.get(op.key)
+        if queue is None:
+            self._queues[op.key] = deque((write,))
+            self._send(write)
+        else:
+            queue.append(write)
+        return write.waiting
+
+    def note(self, key: str, value: bytes | None, revision: int, replaced: int) -> object:
+        """The note of the write of ours that a change is; None: it is not ours.
+
+        The change may be seen before the answer to its write, which is then recognized by what it writes over what.
+        """
+        for write in self._open.get(key, ()):
+            op = write.op
+            if write.revision:
+                if write.revision == revision:
+                    return op.note
+            elif op.value == value and op.expected in (None, replaced):
+                return op.note
+        return None
+
+    def answer(self, write: Write) -> None:
+        """A committed write is answered now."""
+        write.waiting.callback(Outcome(write.revision))
+        self._done(write)
+
+    async def idle(self) -> None:
+        """Return when every write is answered."""
+        if self.ops:
+            waiting: Deferred[None] = Deferred()
+            self._idle.append(waiting)
+            await waiting
+
+    def _send(self, write: Write) -> None:
+        self._open.setdefault(write.op.key, []).append(write)
+        if not write.op.ttl_s or write.op.value is None:
+            self._ask(write)
+            return
+        write.lease = self._leases.held(write.op.ttl_s)
+        if write.lease:
+            self._ask(write)
+        else:
+            Deferred.fromCoroutine(self._ask_with_lease(write))
+
+    async def _ask_with_lease(self, write: Write) -> None:
+        try:
+            write.lease = await self._leases.lease(write.op.ttl_s)
+        except RpcError as error:
+            self._failed(write, error)
+        else:
+            self._ask(write)
+
+    def _ask(self, write: Write) -> None:
+        op, raw = write.op, write.raw
+        request = TxnRequest()
+        if op.expected is not None:
+            compare = request.compare.add()
+            compare.target, compare.key, compare.mod_revision = MOD, raw, op.expected
+            request.failure.add().request_range.key = raw
+        ask = request.success.add()
+        if op.value is None:
+            ask.request_delete_range.key = raw
+        else:
+            put = ask.request_put
+            put.key, put.value, put.lease = raw, op.value, write.lease
+        self._calls.txn(request, lambda answer: self._answered(write, answer))
+
+    def _answered(self, write: Write, answer: Any) -> None:
+        if isinstance(answer, RpcError):
+            if write.lease and answer.code == NOT_FOUND:
+                self._leases.forget(write.lease)
+                Deferred.fromCoroutine(self._ask_with_lease(write))
+            else:
+                self._failed(write, answer)
+            return
+        if not answer.succeeded:
+            pairs = answer.responses[0].response_range.kvs
+            self._refused(write, self._shown(pairs[0]) if pairs else None)
+        elif write.op.value is None and not answer.responses[0].response_delete_range.deleted:
+            self._refused(write, None)
+        else:
+            write.revision = answer.header.revision
+            self._next(write)
+            self._committed(write)
+
+    def _refused(self, write: Write, current: KeyValue | None) -> None:
+        self._next(write)
+        write.waiting.callback(Outcome(0, current))
+        self._done(write)
+
+    def _failed(self, write: Write, error: RpcError) -> None:
+        self._next(write)
+        problem: StatusError = status_of(error)
+        write.waiting.errback(problem)
+        self._done(write)
+
+    def _next(self, write: Write) -> None:
+        """A write has been decided: the next one of its key is sent."""
+        key = write.op.key
+        queue = self._queues[key]
+        queue.popleft()
+        if queue:
+            self._send(queue[0])
+        else:
+            del self._queues[key]
+
+    def _done(self, write: Write) -> None:
+        """A write has been answered."""
+        key = write.op.key
+        writes = self._open[key]
+        if len(writes) == 1:
+            del self._open[key]
+        else:
+            writes.remove(write)
+        self.ops -= 1
+        self.bytes -= len(write.op.value or b"")
+        if not self.ops:
+            idle, self._idle = self._idle, []
+            for waiting in idle:
+                waiting.callback(None)

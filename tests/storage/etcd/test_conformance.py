@@ -1,0 +1,22 @@
+"""What every store does, of the etcd store (reference STORE-30)."""
+
+from __future__ import annotations
+
+from twisted.trial.unittest import TestCase
+
+from orchtw.storage.interface import Store
+from orchtw.storage.testing import StoreConformance
+from tests.storage.etcd.cluster import NO_ETCD, new_store, shared_cluster
+
+
+class EtcdConformanceTests(StoreConformance, TestCase):
+    """The conformance tests over a real etcd, with a prefix for each."""
+
+    skip = NO_ETCD
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        self.cluster = await shared_cluster()
+        await super().setUp()
+
+    def make_store(self) -> Store:
+        return new_store(self.cluster)

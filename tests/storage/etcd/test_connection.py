@@ -1,0 +1,277 @@
+"""HTTP/2 and gRPC as far as the etcd store speaks them (reference STORE-31)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hpack import Decoder, Encoder
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.internet.error import ConnectionDone
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+from twisted.trial.unittest import SynchronousTestCase
+
+from orchtw.storage.etcd import frames
+from orchtw.storage.etcd.connection import CONNECTION_WINDOW, DEFAULT_WINDOW, Call, Connection
+from orchtw.storage.etcd.frames import HEAD, HEAD_BYTES, PREFIX, Flag, Kind, Setting
+from orchtw.storage.etcd.status import DEADLINE_EXCEEDED, UNAVAILABLE, RpcError
+
+NEVER = float("inf")
+FIELDS = frames.fields("http", "host:2379", "/etcdserverpb.KV/Range", [("te", "trailers")])
+GOOD = [(":status", "200"), ("content-type", "application/grpc")]
+
+
+class Transport(StringTransport):
+    """Knows whether it was aborted."""
+
+    aborted = False
+
+    def setTcpKeepAlive(self, _value: bool) -> None: ...
+
+    def abortConnection(self) -> None:
+        self.aborted = True
+
+
+class Asked(Call):
+    """Remembers what comes back."""
+
+    def __init__(self) -> None:
+        self.messages: list[bytes] = []
+        self.ends: list[RpcError | None] = []
+
+    def message(self, body: bytes) -> None:
+        self.messages.append(body)
+
+    def ended(self, error: RpcError | None) -> None:
+        self.ends.append(error)
+
+
+def block(*fields: tuple[str, str]) -> bytes:
+    """Fields as a server sends them that keeps no table."""
+    encoder = Encoder()
+    encoder.header_table_size = 0
+    return bytes(encoder.encode(fields))
+
+
+def frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    return frames.head(len(content), kind, flags, stream) + content
+
+
+def message(body: bytes) -> bytes:
+    return PREFIX.pack(0, len(body)) + body
+
+
+def answer(stream: int, *bodies: bytes, status: str = "0", said: str = "") -> bytes:
+    """A whole answer."""
+    data = b"".join(frame(Kind.DATA, 0, stream, message(body)) for body in bodies)
+    end = block(("grpc-status", status), ("grpc-message", said))
+    flags = Flag.END_HEADERS | Flag.END_STREAM
+    return (
+        frame(Kind.HEADERS, Flag.END_HEADERS, stream, block(*GOOD)) + data + frame(Kind.HEADERS, flags, stream, end)
+    )
+
+
+class ConnectionCase(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.gone: list[str] = []
+        self.connection = Connection(self.gone.append)
+        self.transport: Any = Transport()
+        self.connection.makeConnection(self.transport)
+        self.opening = self.transport.value()
+        self.transport.clear()
+
+    def sent(self) -> list[tuple[int, int, int, bytes]]:
+        """Kind, flags, stream and content of each frame since the last time."""
+        data, found = self.transport.value(), []
+        self.transport.clear()
+        while data:
+            upper, lower, kind, flags, stream = HEAD.unpack_from(data)
+            end = HEAD_BYTES + (upper << 8 | lower)
+            found.append((kind, flags, stream, data[HEAD_BYTES:end]))
+            data = data[end:]
+        return found
+
+    def ask(self, body: bytes = b"q", *, ends: bool = True, deadline: float = NEVER) -> tuple[int, Asked]:
+        asked = Asked()
+        return self.connection.start(FIELDS, body, asked, deadline, ends=ends), asked
+
+    def receive(self, data: bytes) -> None:
+        self.connection.dataReceived(data)
+
+
+class AnswerTests(ConnectionCase):
+    """Questions and answers."""
+
+    def test_question(self) -> None:
+        """A call is its fields, which need no table, and its message with what precedes each of gRPC's."""
+        self.assertTrue(self.opening.startswith(frames.PREFACE))
+        first, _ = self.ask(b"one")
+        second, _ = self.ask(b"two")
+        sent = self.sent()
+        self.assertEqual((first, second), (1, 3))
+        self.assertEqual([each[:3] for each in sent[:2]], [(Kind.HEADERS, 4, 1), (Kind.DATA, 1, 1)])
+        self.assertEqual(sent[3][3], message(b"two"))
+        decoded = dict(Decoder().decode(sent[0][3]))
+        self.assertEqual(
+            decoded,
+            {
+                ":method": "POST",
+                ":scheme": "http",
+                ":path": "/etcdserverpb.KV/Range",
+                ":authority": "host:2379",
+                "te": "trailers",
+            },
+        )
+
+    def test_long_fields(self) -> None:
+        """Texts of any length can be read again."""
+        for length in (126, 127, 128, 254, 255, 256, 1000):
+            found: dict[Any, Any] = dict(Decoder().decode(frames.fields("https", "h", "/" + "p" * length, [])))
+            self.assertEqual((found[":path"], found[":scheme"]), ("/" + "p" * length, "https"))
+
+    @given(st.lists(st.binary(max_size=40), max_size=3), st.data())
+    def test_any_pieces(self, bodies: list[bytes], data: st.DataObject) -> None:
+        """However an answer is cut, by the network or into frames, it is the same."""
+        self.setUp()
+        number, asked = self.ask()
+        joined = b"".join(map(message, bodies))
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(joined)), max_size=4)))
+        parts = [joined[a:b] for a, b in zip([0, *cuts], [*cuts, len(joined)], strict=True)]
+        raw = b"".join(
+            [
+                frame(Kind.HEADERS, Flag.END_HEADERS, number, block(*GOOD)),
+                *(frame(Kind.DATA, 0, number, part) for part in parts),
+                frame(Kind.HEADERS, Flag.END_HEADERS | Flag.END_STREAM, number, block(("grpc-status", "0"))),
+            ]
+        )
+        step = data.draw(st.integers(1, 30))
+        for at in range(0, len(raw), step):
+            self.receive(raw[at : at + step])
+        self.assertEqual((asked.messages, asked.ends), (bodies, [None]))
+
+    def test_error(self) -> None:
+        """What is refused has a code, and a text that may have been encoded."""
+        number, asked = self.ask()
+        self.receive(answer(number, status="11", said="etcdserver: mvcc: 50%25 gone"))
+        [error] = asked.ends
+        assert error is not None
+        self.assertEqual((error.code, error.text, error.sent), (11, "etcdserver: mvcc: 50% gone", True))
+
+    def test_continued_fields(self) -> None:
+        """Fields in several frames, with padding."""
+        number, asked = self.ask()
+        raw = block(("grpc-status", "0"))
+        padded = b"\3" + raw[:4] + bytes(3)
+        self.receive(frame(Kind.HEADERS, Flag.END_STREAM | Flag.PADDED, number, padded))
+        self.receive(frame(Kind.CONTINUATION, Flag.END_HEADERS, number, raw[4:]))
+        self.assertEqual(asked.ends, [None])
+
+    def test_no_grpc(self) -> None:
+        """Whoever speaks something else is dropped, or its HTTP status told."""
+        number, asked = self.ask()
+        self.receive(frame(Kind.HEADERS, Flag.END_HEADERS, number, block((":status", "404"))))
+        self.assertIn("404", str(asked.ends[0]))
+        self.receive(frame(Kind.CONTINUATION, Flag.END_HEADERS, 9, b""))
+        self.assertTrue(self.transport.aborted)
+
+
+class WindowTests(ConnectionCase):
+    """Neither side sends more than the other has room for."""
+
+    def test_large_question(self) -> None:
+        """What is too much waits for room of the stream and of the connection; the end comes once."""
+        body = bytes(range(256)) * 600
+        number, _ = self.ask(body)
+        whole = message(body)
+        taken = b"".join(content for kind, _, _, content in self.sent() if kind == Kind.DATA)
+        self.assertEqual(len(taken), DEFAULT_WINDOW)
+        self.receive(frames.window_update(0, 10_000))
+        self.assertEqual(self.sent(), [])
+        self.receive(frames.window_update(number, 50_000))
+        taken += b"".join(content for _, _, _, content in self.sent())
+        self.assertEqual(len(taken), DEFAULT_WINDOW + 10_000)
+        self.receive(frames.window_update(0, 1 << 20) + frames.settings([(Setting.INITIAL_WINDOW_SIZE, 1 << 20)]))
+        data = [each for each in self.sent() if each[0] == Kind.DATA]
+        taken += b"".join(content for _, _, _, content in data)
+        self.assertEqual((taken, [flags for _, flags, _, _ in data].count(Flag.END_STREAM)), (whole, 1))
+
+    def test_frames_are_small(self) -> None:
+        """No frame is larger than the other side takes."""
+        self.receive(frames.settings([(Setting.INITIAL_WINDOW_SIZE, 1 << 20)]) + frames.window_update(0, 1 << 20))
+        self.ask(bytes(100_000))
+        self.assertLessEqual(max(len(content) for _, _, _, content in self.sent()), 16_384)
+
+    def test_room_is_given(self) -> None:
+        """A member may go on sending once half of its room is used up."""
+        number, _ = self.ask(ends=False)
+        self.sent()
+        for _ in range(CONNECTION_WINDOW // 2 // 16_000 + 1):
+            self.receive(frame(Kind.DATA, 0, number, message(bytes(15_995))))
+        given = [(stream, int.from_bytes(content)) for kind, _, stream, content in self.sent()
+                 if kind == Kind.WINDOW_UPDATE]  # fmt: skip
+        self.assertEqual([stream for stream, _ in given].count(0), 1)
+        self.assertGreater(sum(size for stream, size in given if stream == number), CONNECTION_WINDOW // 4)
+
+
+class EndTests(ConnectionCase):
+    """How calls and connections end."""
+
+    def test_settings_and_pings(self) -> None:
+        """Settings and pings are answered; the first settings mean that calls can be made."""
+        self.assertFalse(self.connection.secured.called)
+        self.receive(frames.settings([(Setting.MAX_CONCURRENT_STREAMS, 7)]) + frame(Kind.PING, 0, 0, b"12345678"))
+        self.assertEqual(self.sent(), [(Kind.SETTINGS, Flag.ACK, 0, b""), (Kind.PING, Flag.ACK, 0, b"12345678")])
+        self.successResultOf(self.connection.secured)
+        self.assertEqual(self.connection.most, 7)
+
+    def test_refused_stream(self) -> None:
+        """A stream that was refused has not been looked at; one that was reset may have been."""
+        first, refused = self.ask()
+        second, reset = self.ask()
+        self.receive(frames.reset(first, frames.REFUSED_STREAM) + frames.reset(second))
+        self.assertEqual([each.ends[0] and each.ends[0].sent for each in (refused, reset)], [False, True])
+
+    def test_going_away(self) -> None:
+        """A member that shuts down answers what it has begun; the rest is free to be asked elsewhere."""
+        first, begun = self.ask()
+        _, stream = self.ask(ends=False)
+        _, late = self.ask()
+        self.receive(frame(Kind.GOAWAY, 0, 0, (3).to_bytes(4) + bytes(4)))
+        self.assertEqual(len(self.gone), 1)
+        self.assertEqual([each.ends and each.ends[0] and each.ends[0].sent for each in (begun, stream, late)],
+                         [[], True, False])  # fmt: skip
+        self.assertFalse(self.transport.disconnecting)
+        self.receive(answer(first, b"a"))
+        self.assertEqual((begun.messages, begun.ends), ([b"a"], [None]))
+        self.assertTrue(self.transport.disconnecting)
+
+    def test_late(self) -> None:
+        """A call has its time; what comes afterwards is nobody's."""
+        number, asked = self.ask(deadline=5.0)
+        _, other = self.ask(deadline=6.0)
+        self.connection.late(5.0)
+        [error] = asked.ends
+        self.assertEqual(error and error.code, DEADLINE_EXCEEDED)
+        self.assertEqual((str(error), other.ends), ("context deadline exceeded", []))
+        self.receive(answer(number, b"late"))
+        self.assertEqual(asked.messages, [])
+
+    def test_lost(self) -> None:
+        """A connection that is lost fails all its calls, which may have been carried out."""
+        _, asked = self.ask()
+        self.connection.connectionLost(Failure(ConnectionDone()))
+        [error] = asked.ends
+        assert error is not None
+        self.assertEqual((error.code, error.sent, len(self.gone)), (UNAVAILABLE, True, 1))
+        self.failureResultOf(self.connection.secured)
+
+    def test_cancelled(self) -> None:
+        """Whoever cancels a call hears nothing more."""
+        number, asked = self.ask(ends=False)
+        self.sent()
+        self.connection.cancel(number)
+        self.assertEqual([kind for kind, *_ in self.sent()], [Kind.RST_STREAM])
+        self.receive(answer(number, b"x"))
+        self.connection.send(number, b"more")
+        self.assertEqual((asked.messages, asked.ends, self.sent()), ([], [], []))
