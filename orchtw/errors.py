@@ -307,6 +307,12 @@ class TooManyRequests(StatusError):
 
     code, reason = 429, "TooManyRequests"
 
+    @classmethod
+    def no_room(cls) -> TooManyRequests:
+        """The budget of bytes is spent (reference LIMIT-9)."""
+        text = "the server holds too many bytes of unfinished requests and answers, please try again later"
+        return cls(text, {"retryAfterSeconds": 1})
+
 
 class InternalError(StatusError):
     """500: the server's own fault."""

@@ -28,6 +28,10 @@ MOST_STEPS: Final = 50
 """Steps of one request that are kept: a write that meets others again and again repeats its own."""
 
 
+SHORT_BYTES: Final = 128 * 1024
+"""Up to this, complete bodies are sent whatever else the server holds (see `Ending.NO_ROOM`)."""
+
+
 class UnreadableCertificate:
     """Stands for a client certificate that TLS let pass and that cannot be read: a credential, and a wrong one."""
 
@@ -240,6 +244,8 @@ class Ending(Enum):
     """The client left before that."""
     ABORTED = "aborted"
     """The server gave up: the body could not be made, or the client took nothing for too long."""
+    NO_ROOM = "no room"
+    """It was a long one, for which there was no room: a 429 has been sent in its place."""
 
 
 class ResponseChannel(Protocol):
@@ -334,6 +340,12 @@ class Response:
             except Exception:
                 _log.failure("a stream failed when its client had left")
         self.end(ending)
+
+
+def is_short(response: Response) -> bool:
+    """Whether an answer will be sent as it is: complete, and not so long that there may be no room for it."""
+    size = len(response.body) if type(response.body) is bytes else response.length
+    return size is not None and size <= SHORT_BYTES and response.stream is None and response.parts is None
 
 
 def tell(listeners: Iterable[Callable[[Ending], None]], ending: Ending) -> None:

@@ -14,6 +14,7 @@ from twisted.internet.interfaces import IReactorTime
 from orchtw.assembly.flow_control import Limiting
 from orchtw.assembly.metrics import Instruments
 from orchtw.assembly.resources import Resources
+from orchtw.assembly.stages import FIELD_VALIDATION
 from orchtw.authn.method import TokenReviewer
 from orchtw.authn.service_accounts.issuing import AccountTokens
 from orchtw.authz.decision import Authorizer
@@ -40,6 +41,7 @@ from orchtw.registry.write_path import WritePath
 from orchtw.rules.negotiation import Negotiator
 from orchtw.rules.origins import AllowedOrigins
 from orchtw.rules.paging import Tokens
+from orchtw.schema.openapi.features import Features
 from orchtw.verbosity import Verbosity
 from orchtw.verbs.accept import Acceptance
 from orchtw.verbs.binding import create_binding
@@ -148,6 +150,7 @@ class API:
     def _endpoints(self) -> Paths:
         """The answers that are not about objects."""
         parts, resources, config = self._parts, self._parts.resources, self._config
+        gates = config.gates
         debugging: list[PathEndpoint] = []
         if config.profiling:
             debugging = [Profiling(parts.reactor), DebugFlags(parts.verbosity)]
@@ -173,6 +176,7 @@ class API:
                     resources.offload,
                     parts.documents,
                     parts.pass_on,
+                    Features(enums=gates["OpenAPIEnums"], field_validation=gates[FIELD_VALIDATION]),
                 ),
             ],
             {LOGS: LogFiles()} if config.enable_logs_handler else {},

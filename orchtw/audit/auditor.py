@@ -12,9 +12,9 @@ from twisted.python.failure import Failure
 
 from orchtw.audit.bodies import as_json, may_be_status, object_json, parsed, patch_json
 from orchtw.audit.counts import Counts
-from orchtw.audit.event import TRUNCATED, Event, stamp, text
-from orchtw.audit.known import Known, remember
-from orchtw.audit.policy import LEVELS, NONE, RECEIVED, REQUEST, REQUEST_RESPONSE, STAGES, Outcome, Policy
+from orchtw.audit.event import TRUNCATED, Event, shown, stamp
+from orchtw.audit.known import Known, completed, named, reference, remember
+from orchtw.audit.policy import COMPLETE, LEVELS, NONE, RECEIVED, REQUEST, REQUEST_RESPONSE, Outcome, Policy
 from orchtw.audit.policy_file import GROUP
 from orchtw.audit.sink import Sink, Stored
 from orchtw.errors import StatusError, TooManyRequests
@@ -24,10 +24,9 @@ from orchtw.registry.offload import Offload
 from orchtw.request import Decided, Request
 from orchtw.schema.codec.codecs import Codecs
 
-_LEADS: Final = tuple(f'{{"level":"{level}","auditID":'.encode() for level in LEVELS)
-_STAGE_BYTES: Final = {stage: stage.encode() for stage in STAGES}
+_LEADS: Final = tuple(f'{{"level":"{level}","auditID":' for level in LEVELS)
 _STATUS: Final = ("status", "message", "reason", "details", "code")
-_SUCCESSES: Final = {code: b',"responseStatus":' + text({"metadata": {}, "code": code}) for code in (200, 201, 202)}
+_SUCCESSES: Final = {code: f',"responseStatus":{{"metadata":{{}},"code":{code}}}' for code in (200, 201, 202)}
 _CODE_ONLY: Final = 2
 
 _DELETES: Final = ("delete", "deletecollection")
@@ -45,17 +44,66 @@ class Auditor:
     codecs: Codecs
     offload: Offload
     seconds: Callable[[], float]
-    decisions: dict[tuple[bool | None, str], bytes] = attrs.field(factory=dict, init=False)
+    decisions: dict[tuple[bool | None, str], str] = attrs.field(factory=dict, init=False)
     """What events say of them, as JSON; there are as many as bindings that are used."""
     known: Known = attrs.field(factory=Known, init=False)
     _finishing: set[Deferred[None]] = attrs.field(factory=set, init=False)
 
-    def begin(self, request: Request) -> Record | None:
-        """The record of a request whose sender is known as far as it ever will be; None: it leaves none."""
+    def outcome(self, request: Request) -> Outcome:
+        """What the policy says of a request, which is counted."""
         assert request.info is not None
         outcome = self.policy.outcome(request.authenticated, request.info)
         self.counts.levels[outcome.level] += 1
+        return outcome
+
+    def begin(self, request: Request) -> Record | None:
+        """The record of a request whose sender is known as far as it ever will be; None: it leaves none."""
+        outcome = self.outcome(request)
         return None if outcome.level == NONE else Record(self, request, outcome)
+
+    def all_at_once(self, request: Request, outcome: Outcome, code: int) -> None:
+        """Send the events of a request that has been answered without waiting for anything, and has no annotations
+        of its own: as a `Record` would make them, in a third of the time. The sink is a prompt one.
+        """
+        known, decision, omitted, seconds = self.known, request.decision, outcome.omit_stages, self.seconds
+        received, acting, annotations = stamp(request.received_s), "", ""
+        lead = f'{_LEADS[outcome.level]}"{request.audit_id}","stage":"'
+        asked, rest = known.asked(request), f"{known.sender(request)}{named(reference(request))}"
+        if request.user is not request.authenticated:
+            acting = f',"impersonatedUser":{known.user(request.user)}'
+        if decision is not None:
+            annotations = self.decided(decision)
+        events = []
+        if RECEIVED not in omitted:
+            text = (
+                f'{lead}{RECEIVED}",{asked}{rest},"requestReceivedTimestamp":"{received}",'
+                f'"stageTimestamp":"{received}"}}'
+            )
+            events.append(Event(text.encode(), outcome.level))
+        if COMPLETE not in omitted:
+            text = (
+                f'{lead}{COMPLETE}",{asked}{acting}{rest},"responseStatus":{{"metadata":{{}},"code":{code}}},'
+                f'"requestReceivedTimestamp":"{received}","stageTimestamp":"{stamp(seconds())}"{annotations}}}'
+            )
+            events.append(Event(text.encode(), outcome.level))
+        self.counts.events += len(events)
+        self.sink.process(*events)
+
+    def decided(self, decision: Decided) -> str:
+        """The annotations where there are no others: the same texts again and again."""
+        known, key = self.decisions, (decision.allowed, decision.reason)
+        found = known.get(key)
+        if found is None:
+            found = f',"annotations":{shown(self.explained(decision))}'
+            remember(known, key, found, len(found))
+        return found
+
+    def explained(self, decision: Decided) -> dict[str, str]:
+        """The annotations that say whether a request was allowed, and why."""
+        return {
+            self.naming.decision_annotation: "allow" if decision.allowed else "forbid",
+            self.naming.reason_annotation: decision.reason,
+        }
 
     def finish(self, work: Coroutine[Any, Any, None]) -> None:
         """Have the last event of an answer made that has been sent; `stop` waits for it."""
@@ -89,11 +137,11 @@ class Record:
     """What is known of one request, from which an event is made at each of its stages."""
 
     __slots__ = (
-        "_acting",
         "_asked",
+        "_annotated",
         "_auditor",
-        "_common",
         "_lead",
+        "_named",
         "_object",
         "_outcome",
         "_received",
@@ -106,24 +154,20 @@ class Record:
         "wants_answer",
     )
 
-    def __init__(self, auditor: Auditor, request: Request, outcome: Outcome) -> None:
-        info = request.info
+    def __init__(self, auditor: Auditor, request: Request, outcome: Outcome, *, annotated: bool = True) -> None:
+        """Begin it. Annotations that the request has now are not those that it came with if it is not `annotated`."""
         self._auditor = auditor
         self._request = request
         self._outcome = outcome
-        self._lead = _LEADS[outcome.level] + text(request.audit_id)
+        self._lead = _LEADS[outcome.level] + shown(request.audit_id)
         self._received = stamp(request.received_s or auditor.seconds())
         # Noted now: stages behind this one change headers and users.
         known = auditor.known
-        self._asked = b'"requestURI":%b,"verb":%b,"user":%b' % (
-            text(f"{request.path}?{request.query}" if request.query else request.path),
-            text(info.verb if info is not None else request.method.lower()),
-            known.user(request.authenticated),
-        )
+        self._asked = known.asked(request)
         self._sender = known.sender(request)
-        self._object = _reference(request)
-        self._common: bytes | None = None
-        self._acting = request.user
+        self._annotated = f',"annotations":{shown(request.annotations)}' if annotated and request.annotations else ""
+        self._object = reference(request)
+        self._named = named(self._object)
         self._request_object = self._response_object = b""
         self._truncated = False
         self.status: Object | None = None
@@ -135,72 +179,60 @@ class Record:
         """Send the event of a stage, unless the policy omits it."""
         if stage in self._outcome.omit_stages:
             return True
+        if stage is RECEIVED:
+            return self._send(self._received_text())
+        return self._send(self._json(stage))
+
+    def _send(self, text: bytes) -> Stored:
         auditor = self._auditor
         auditor.counts.events += 1
-        return auditor.sink.process(Event(self._json(stage), self._outcome.level))
+        return auditor.sink.process(Event(text, self._outcome.level))
+
+    def _received_text(self) -> bytes:
+        """The first event: nothing has come of the request yet."""
+        received = self._received
+        return (
+            f'{self._lead},"stage":"{RECEIVED}",{self._asked}{self._sender}{self._named},"requestReceivedTimestamp":"{received}",'
+            f'"stageTimestamp":"{received}"{self._annotated}}}'
+        ).encode()
 
     def _json(self, stage: str) -> bytes:
-        """The event's text, joined: most of it is the same at each stage, and two stages of each request count."""
-        request, common = self._request, self._common
-        if common is None or self._acting is not request.user:
-            common = self._common = self._described()
-        received = self._received
-        status = self.status
-        if status is None:
-            now, known, decision = received if stage is RECEIVED else stamp(self._auditor.seconds()), b"", None
-        else:
-            # Of a request that is refused by its head, the decision is known before its first event.
-            now, known, decision = stamp(self._auditor.seconds()), self._outcome_text(status), request.decision
-        annotations = b""
-        if request.annotations or request.detailed_annotations or self._truncated:
-            found = self._annotations(decision)
-            annotations = b',"annotations":' + text(found) if found else b""
-        elif decision is not None:
-            annotations = self._decision(decision)
-        return b'%b,"stage":"%b",%b%b,"requestReceivedTimestamp":"%b","stageTimestamp":"%b"%b}' % (
-            self._lead, _STAGE_BYTES[stage], common, known, received, now, annotations
-        )
-
-    def _outcome_text(self, status: Object) -> bytes:
-        """What came of the request, and the objects that the event holds."""
+        """Any other event, when it is known what is answered."""
+        request, auditor, status = self._request, self._auditor, self.status
+        assert status is not None
+        acting = ""
+        if request.user is not request.authenticated:
+            acting = f',"impersonatedUser":{auditor.known.user(request.user)}'
         known = _SUCCESSES.get(status["code"]) if len(status) == _CODE_ONLY else None
         if known is None:
-            known = b',"responseStatus":' + text(status)
+            known = f',"responseStatus":{shown(status)}'
+        head = f'{self._lead},"stage":"{stage}",{self._asked}{acting}{self._sender}{self._named}{known}'
+        times = f',"requestReceivedTimestamp":"{self._received}","stageTimestamp":"{stamp(auditor.seconds())}"'
+        annotations = self._annotations_text(request.decision)
+        if not (self._request_object or self._response_object):
+            return f"{head}{times}{annotations}}}".encode()
+        objects = b""
         if self._request_object:
-            known += b',"requestObject":' + self._request_object
+            objects = b',"requestObject":' + self._request_object
         if self._response_object:
-            known += b',"responseObject":' + self._response_object
-        return known
+            objects += b',"responseObject":' + self._response_object
+        return b"%b%b%b" % (head.encode(), objects, f"{times}{annotations}}}".encode())
 
-    def _described(self) -> bytes:
-        """What is the same at all stages as long as neither the user nor the object becomes another."""
+    def _annotations_text(self, decision: Decided | None) -> str:
         request = self._request
-        self._acting = request.user
-        acting = b""
-        if request.user is not request.authenticated:
-            acting = b',"impersonatedUser":' + self._auditor.known.user(request.user)
-        named = b"" if self._object is None else b',"objectRef":' + text(self._object)
-        return b"%b%b%b%b" % (self._asked, acting, self._sender, named)
-
-    def _decision(self, decision: Decided) -> bytes:
-        """The annotations where there are no others: the same texts again and again."""
-        known, key = self._auditor.decisions, (decision.allowed, decision.reason)
-        found = known.get(key)
-        if found is None:
-            found = b',"annotations":' + text(self._annotations(decision))
-            remember(known, key, found, len(found))
-        return found
+        if request.annotations or request.detailed_annotations or self._truncated:
+            found = self._annotations(decision)
+            return f',"annotations":{shown(found)}' if found else ""
+        return "" if decision is None else self._auditor.decided(decision)
 
     def _annotations(self, decision: Decided | None) -> dict[str, str]:
-        naming = self._auditor.naming
         found = dict(self._request.annotations)
         if self._outcome.level >= REQUEST:
             found |= self._request.detailed_annotations
         if decision is not None:
-            found[naming.decision_annotation] = "allow" if decision.allowed else "forbid"
-            found[naming.reason_annotation] = decision.reason
+            found |= self._auditor.explained(decision)
         if self._truncated:
-            found[f"{naming.group(GROUP)}/{TRUNCATED}"] = "true"
+            found[f"{self._auditor.naming.group(GROUP)}/{TRUNCATED}"] = "true"
         return found
 
     # What becomes known on the way
@@ -209,8 +241,7 @@ class Record:
         """The request's object: what it says of itself completes the reference, and it is kept from level Request."""
         meta = obj.get("metadata")
         if self._object is not None and isinstance(meta, dict):
-            self._object = _completed(self._object, meta)
-            self._common = None
+            self._named = named(completed(self._object, meta))
         if self._outcome.level >= REQUEST:
             self._request_object = object_json(obj, managed_fields=not self._outcome.omit_managed_fields) or b""
 
@@ -260,33 +291,3 @@ class Record:
 
 def _status(found: Object) -> Object:
     return {"metadata": {}, **{name: found[name] for name in _STATUS if found.get(name)}}
-
-
-def _reference(request: Request) -> Object | None:
-    info = request.info
-    if info is None or not info.is_resource:
-        return None
-    found: Object = {"resource": info.resource}
-    if info.namespace:
-        found["namespace"] = info.namespace
-    if info.name:
-        found["name"] = info.name
-    if info.group:
-        found["apiGroup"] = info.group
-    found["apiVersion"] = info.version
-    if info.subresource:
-        found["subresource"] = info.subresource
-    return found
-
-
-def _completed(reference: Object, meta: Object) -> Object:
-    """The reference with what the path did not say, in the order in which it is shown."""
-    more = {
-        "namespace": meta.get("namespace"),
-        "name": meta.get("name"),
-        "uid": meta.get("uid"),
-        "resourceVersion": meta.get("resourceVersion"),
-    }
-    found = {**{name: value for name, value in more.items() if value}, **reference}
-    order = ("resource", "namespace", "name", "uid", "apiGroup", "apiVersion", "resourceVersion", "subresource")
-    return {name: found[name] for name in order if name in found}

@@ -55,6 +55,8 @@ class Delivery(Protocol):
 class Batches:
     """Collects events and hands over what is full or has waited long enough, as often as it may."""
 
+    prompt: Final = True
+
     def __init__(self, settings: BatchSettings, clock: Any, delivery: Delivery, counts: Counts) -> None:
         self._settings = settings
         self._clock = clock
@@ -73,25 +75,29 @@ class Batches:
         """Of everything that has not arrived."""
         return self._bytes + self._delivery.bytes
 
-    def process(self, event: Event) -> bool:
-        """Take an event; without room for it, it is lost. Nobody's request fails for that."""
+    def process(self, *events: Event) -> bool:
+        """Take events; without room for one, it is lost. Nobody's request fails for that."""
+        for event in events:
+            self._take(event)
+        return True
+
+    def _take(self, event: Event) -> None:
         settings, delivery, size = self._settings, self._delivery, len(event.json)
         if (
             len(self._waiting) + delivery.events >= settings.buffer_size
             or self._bytes + delivery.bytes + size > settings.waiting_bytes
         ):
             self._counts.lost(PLUGIN, 1, BLOCKED)
-            return True
+            return
         if settings.max_size == 1 and self._bucket is None:
             delivery.deliver([event])
-            return True
+            return
         self._waiting.append(event)
         self._bytes += size
         if len(self._waiting) >= settings.max_size:
             self._hand_over()
         elif self._timer is None:
             self._timer = self._clock.callLater(settings.max_wait_s, self._waited)
-        return True
 
     def start(self) -> None:
         """Threads may begin."""

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Final, TypeVar
 
-from orchtw.audit.event import text
+from orchtw.audit.event import shown
 from orchtw.audit.senders import source_ips, user_agent, user_object
+from orchtw.objects import Object
 from orchtw.request import Request, UserInfo
 
 MOST: Final = 1000
 """Of each kind; when there are more, all are made anew."""
 
 LONGEST: Final = 4096
-"""Bytes of a part that is kept: clients choose their agents, and providers of tokens the groups."""
+"""Characters of a part that is kept: clients choose their agents, and providers of tokens the groups."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
 def remember(kept: dict[K, V], key: K, value: V, size: int) -> None:
-    """Keep a part of `size` bytes if that is reasonable."""
+    """Keep a part of `size` characters if that is reasonable."""
     if size <= LONGEST:
         if len(kept) >= MOST:
             kept.clear()
@@ -31,22 +32,29 @@ class Known:
     """Users and senders, as members of events."""
 
     def __init__(self) -> None:
-        self._users: dict[int, tuple[UserInfo, bytes]] = {}
+        self._users: dict[int, tuple[UserInfo, str]] = {}
         """By identity, which authentication keeps; the object is held, so that the number stays its own."""
-        self._senders: dict[tuple[str, str], bytes] = {}
+        self._senders: dict[tuple[str, str], str] = {}
 
-    def user(self, user: UserInfo | None) -> bytes:
+    def user(self, user: UserInfo | None) -> str:
         """A user as an object."""
         key = id(user)
         found = self._users.get(key)
         if found is not None:
             return found[1]
-        made = text(user_object(user))
+        made = shown(user_object(user))
         if user is not None:
             remember(self._users, key, (user, made), len(made))
         return made
 
-    def sender(self, request: Request) -> bytes:
+    def asked(self, request: Request) -> str:
+        """`requestURI`, `verb` and `user`."""
+        info, path = request.info, request.path
+        uri = shown(f"{path}?{request.query}" if request.query else path)
+        verb = f'"{info.verb}"' if info is not None and info.is_resource else shown(request.method.lower())
+        return f'"requestURI":{uri},"verb":{verb},"user":{self.user(request.authenticated)}'
+
+    def sender(self, request: Request) -> str:
         """`sourceIPs` and `userAgent`, each behind a comma, as far as they are known."""
         headers = request.headers
         if "x-forwarded-for" in headers or "x-real-ip" in headers:
@@ -59,7 +67,43 @@ class Known:
         return found
 
 
-def _sender(request: Request) -> bytes:
+def _sender(request: Request) -> str:
     ips, agent = source_ips(request), user_agent(request)
-    found = b',"sourceIPs":' + text(ips) if ips else b""
-    return found + b',"userAgent":' + text(agent) if agent else found
+    found = f',"sourceIPs":{shown(ips)}' if ips else ""
+    return f'{found},"userAgent":{shown(agent)}' if agent else found
+
+
+def named(reference: Object | None) -> str:
+    """`objectRef` behind a comma, if there is one."""
+    return "" if reference is None else f',"objectRef":{shown(reference)}'
+
+
+def reference(request: Request) -> Object | None:
+    """`objectRef` of a request for a resource, as far as its path says."""
+    info = request.info
+    if info is None or not info.is_resource:
+        return None
+    found: Object = {"resource": info.resource}
+    if info.namespace:
+        found["namespace"] = info.namespace
+    if info.name:
+        found["name"] = info.name
+    if info.group:
+        found["apiGroup"] = info.group
+    found["apiVersion"] = info.version
+    if info.subresource:
+        found["subresource"] = info.subresource
+    return found
+
+
+def completed(reference: Object, meta: Object) -> Object:
+    """The reference with what the path did not say, in the order in which it is shown."""
+    more = {
+        "namespace": meta.get("namespace"),
+        "name": meta.get("name"),
+        "uid": meta.get("uid"),
+        "resourceVersion": meta.get("resourceVersion"),
+    }
+    found = {**{name: value for name, value in more.items() if value}, **reference}
+    order = ("resource", "namespace", "name", "uid", "apiGroup", "apiVersion", "resourceVersion", "subresource")
+    return {name: found[name] for name in order if name in found}

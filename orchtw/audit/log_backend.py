@@ -32,7 +32,7 @@ Form = Callable[[Event], bytes]
 
 
 class DirectLog:
-    """Writes each event at once: for files, where that takes microseconds.
+    """Writes events at once: for files, where that takes microseconds.
 
     Requests are told of a failure if it is `strict`.
     """
@@ -42,13 +42,14 @@ class DirectLog:
         self._form = form
         self._counts = counts
         self._strict = strict
+        self.prompt = not strict
 
-    def process(self, event: Event) -> bool:
-        """Whether it is in the file; True whatever comes, if it is not strict."""
+    def process(self, *events: Event) -> bool:
+        """Whether they are in the file, by one call; True whatever comes, if it is not strict."""
         try:
-            self._file.write(self._form(event))
+            self._file.write(b"".join(map(self._form, events)))
         except OSError as error:
-            self._counts.lost(PLUGIN, 1, str(error.strerror))
+            self._counts.lost(PLUGIN, len(events), str(error.strerror))
             return not self._strict
         return True
 
@@ -66,6 +67,8 @@ class ThreadLog:
 
     `events` and `bytes` are what the thread has yet to write: each number in them is changed by one thread only.
     """
+
+    prompt: Final = False
 
     def __init__(
         self, file: LogFile, form: Form, counts: Counts, reactor: Any, *, gather_s: float = GATHER_S
@@ -97,10 +100,12 @@ class ThreadLog:
         for event in batch:
             self._put(event, None)
 
-    def process(self, event: Event) -> Stored:
-        """Wait for its line to be written, in the modes that block: standard output may be a pipe that is full."""
+    def process(self, *events: Event) -> Stored:
+        """Wait for their lines to be written, in the modes that block: standard output may be a pipe that is full."""
         done: Deferred[bool] = Deferred()
-        self._put(event, done)
+        *others, last = events
+        self.deliver(others)
+        self._put(last, done)
         return done
 
     def start(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 import attrs
 
@@ -17,8 +17,12 @@ Stored = bool | Awaitable[bool]
 class Sink(Protocol):
     """Where events go."""
 
-    def process(self, event: Event) -> Stored:
-        """Take an event. False: it is lost, and who insists on it (mode blocking-strict) is to know."""
+    @property
+    def prompt(self) -> bool:
+        """Whether `process` always returns True: no request waits for its events, or fails for them."""
+
+    def process(self, *events: Event) -> Stored:
+        """Take events of one request. False: one is lost, and who insists on it (mode blocking-strict) is to know."""
 
     def start(self) -> None:
         """Threads may begin: the process has its final id."""
@@ -32,10 +36,11 @@ class Union:
 
     def __init__(self, sinks: Sequence[Sink]) -> None:
         self._sinks = tuple(sinks)
+        self.prompt = all(sink.prompt for sink in sinks)
 
-    def process(self, event: Event) -> Stored:
-        """Give it to each."""
-        found = [sink.process(event) for sink in self._sinks]
+    def process(self, *events: Event) -> Stored:
+        """Give them to each."""
+        found = [sink.process(*events) for sink in self._sinks]
         if all(isinstance(each, bool) for each in found):
             return all(found)
         return _all(found)
@@ -61,10 +66,11 @@ class Lenient:
     """Mode blocking: requests wait for the backend behind it, and go on though it fails."""
 
     inner: Sink
+    prompt: ClassVar[bool] = False
 
-    def process(self, event: Event) -> Stored:
+    def process(self, *events: Event) -> Stored:
         """True, perhaps after a wait."""
-        stored = self.inner.process(event)
+        stored = self.inner.process(*events)
         return True if isinstance(stored, bool) else _after(stored)
 
     def start(self) -> None:
@@ -97,14 +103,24 @@ class Truncating:
     counts: Counts
     strict: bool = False
 
-    def process(self, event: Event) -> Stored:
+    @property
+    def prompt(self) -> bool:
+        """As the backend, which is not in a strict mode then."""
+        return self.inner.prompt
+
+    def process(self, *events: Event) -> Stored:
         """Pass on what fits, with or without its objects; an event that is too long without them is lost."""
-        if len(event.json) > self.limit_bytes and event.has_objects:
-            event = event.without_objects(self.group)
-        if len(event.json) > self.limit_bytes:
-            self.counts.lost("truncate", 1, TOO_LARGE)
-            return not self.strict
-        return self.inner.process(event)
+        short = [self._short(event) if len(event.json) > self.limit_bytes else event for event in events]
+        passed = [event for event in short if len(event.json) <= self.limit_bytes]
+        lost = len(events) - len(passed)
+        if not lost:
+            return self.inner.process(*passed)
+        self.counts.lost("truncate", lost, TOO_LARGE)
+        stored = self.inner.process(*passed) if passed else True
+        return False if self.strict else stored
+
+    def _short(self, event: Event) -> Event:
+        return event.without_objects(self.group) if event.has_objects else event
 
     def start(self) -> None:
         """As the backend."""

@@ -61,6 +61,8 @@ class WebhookBackend:
     In mode batch an event that has been handed over waits no more; its bytes count until it has arrived.
     """
 
+    prompt: Final = False
+
     def __init__(self, send: Send, api_version: str, clock: Any, counts: Counts) -> None:
         head = {"kind": "EventList", "apiVersion": api_version, "metadata": {}, "items": []}
         self._head = orjson.dumps(head)[:-2]
@@ -75,9 +77,9 @@ class WebhookBackend:
         """Send a batch; its end is awaited by `stop` only."""
         self._begin(batch)
 
-    def process(self, event: Event) -> Deferred[bool]:
-        """Send one event; False in the end if it could not be."""
-        return self._begin([event])
+    def process(self, *events: Event) -> Deferred[bool]:
+        """Send events at once; False in the end if they could not be."""
+        return self._begin(list(events))
 
     def start(self) -> None:
         """There is nothing to start."""

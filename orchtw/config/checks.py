@@ -146,7 +146,7 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--orchlet-port: {config.orchlet_port} must be between 1 and {HIGHEST}")
     if not 1 <= config.workers <= MAX_WORKERS:
         problems.append(f"--workers: must be between 1 and {MAX_WORKERS}")
-    elif config.workers > 1 and config.storage_backend != "sqlite":
+    elif config.workers > 1 and config.backend != "sqlite":
         problems.append("--workers: only with --storage-backend sqlite; on another start several servers")
     elif config.workers > 1 and sys.platform != "linux":
         problems.append("--workers: only on Linux, which spreads the connections to one port")

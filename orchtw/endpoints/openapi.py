@@ -13,6 +13,7 @@ from orchtw.registry.aggregation.services import ApiService
 from orchtw.registry.offload import Offload
 from orchtw.registry.targets import Targets
 from orchtw.request import Request, Response
+from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.schema.schemas import Schemas
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ class OpenAPI:
         offload: Offload,
         remote: RemoteDocuments,
         pass_on: PassOn,
+        features: Features = EVERYTHING,
     ) -> None:
+        self._features = features
         self._targets = targets
         self._schemas = schemas
         self._now = now
@@ -70,7 +73,7 @@ class OpenAPI:
         if self._documents is None:
             from orchtw.schema.openapi.published import Published  # 15 ms that the start is spared
 
-            self._before = Published(self._schemas, self._targets.resources, self._before)
+            self._before = Published(self._schemas, self._targets.resources, self._before, self._features)
             self._documents = _Documents(self._before, self._offload)
         return self._documents
 

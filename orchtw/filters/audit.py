@@ -9,12 +9,13 @@ from twisted.internet.defer import CancelledError
 
 from orchtw.audit.auditor import Auditor, Record
 from orchtw.audit.bodies import Copied, whole_body
-from orchtw.audit.policy import COMPLETE, PANIC, RECEIVED, STARTED
+from orchtw.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, REQUEST_RESPONSE, STARTED, Outcome
 from orchtw.audit.senders import attempts
-from orchtw.errors import BadRequest, StatusError, Timeout, Unauthorized
+from orchtw.errors import BadRequest, StatusError, Timeout, TooManyRequests, Unauthorized
 from orchtw.filters.chain import Proceed
+from orchtw.filters.first_step import READS, Resumed
 from orchtw.filters.request_log import LONGEST
-from orchtw.request import Ending, Request, Response
+from orchtw.request import Ending, Request, Response, is_short
 from orchtw.rules.causes import go_quote
 from orchtw.rules.long_running import long_running
 from orchtw.rules.request_info import parse
@@ -70,14 +71,52 @@ class AuditStage:
 
     def handle(self, request: Request, proceed: Proceed) -> Coroutine[Any, Any, Response]:
         """What `proceed` answers; a request that the policy does not heed costs no more than its rules."""
-        record = self._auditor.begin(request)
-        return proceed(request) if record is None else self._audited(request, record, proceed)
+        auditor = self._auditor
+        outcome = auditor.outcome(request)
+        if outcome.level == NONE:
+            return proceed(request)
+        if (
+            request.method in READS
+            and auditor.sink.prompt
+            and outcome.level < REQUEST_RESPONSE
+            and not request.annotations
+        ):
+            return self._read(request, outcome, proceed)
+        return self._audited(request, Record(auditor, request, outcome), proceed)
+
+    async def _read(self, request: Request, outcome: Outcome, proceed: Proceed) -> Response:
+        # It takes the first step itself. Most reads end in it: their events are made together, and written by one
+        # call. Of the others, and of refusals, the first event is made now: nothing has been done that others see.
+        rest: Any
+        try:
+            answer = proceed(request)
+            waiting = answer.send(None)
+        except StopIteration as done:
+            response: Response = done.value
+            if _is_simple(request, response):
+                self._auditor.all_at_once(request, outcome, response.code)
+                return response
+            rest = _given(response)
+        except Exception as problem:
+            rest = _raised(problem)
+        else:
+            rest = Resumed(answer, waiting)
+        record = Record(self._auditor, request, outcome, annotated=False)
+        record.at(RECEIVED)
+        return await self._followed(request, record, lambda _request: rest)
 
     async def _audited(self, request: Request, record: Record, proceed: Proceed) -> Response:
-        request.on_decoded = record.take_decoded
         stored = record.at(RECEIVED)
         if stored is not True and not await _settled(stored):
             return self._rejected(request)
+        request.on_decoded = record.take_decoded
+        try:
+            return await self._followed(request, record, proceed)
+        finally:
+            request.on_decoded = None  # it leads back here: requests leave no reference cycles
+
+    async def _followed(self, request: Request, record: Record, proceed: Proceed) -> Response:
+        """The rest of a request whose first event is written."""
         try:
             response = await proceed(request)
         except StatusError as error:
@@ -98,10 +137,11 @@ class AuditStage:
             }
             await _settled(record.at(PANIC))
             raise
-        finally:
-            request.on_decoded = None  # it leads back here: requests leave no reference cycles
         if response.stream is not None or response.parts is not None or response.upgrade is not None:
             await self._begun(request, record, response)
+            return response
+        if request.method in READS and not (is_short(response) or _runs_long(request)):
+            await self._long(record, response)
             return response
         body = response.body
         record.answered(response.code, body if isinstance(body, bytes) else None, response.content_type)
@@ -133,6 +173,19 @@ class AuditStage:
             await record.take_body(whole_body(response), response.content_type)
         await self._ended(request, record)
 
+    async def _long(self, record: Record, response: Response) -> None:
+        """A long answer to a read, in whose place there may be a refusal: what came of it is known when it ends."""
+        record.answered(response.code)
+        if record.wants_answer:
+            await record.take_body(whole_body(response), response.content_type)
+
+        def end(ending: Ending) -> None:
+            if ending is Ending.NO_ROOM:
+                record.refused(TooManyRequests.no_room())
+            self._auditor.finish(_complete(record, None, ""))
+
+        response.on_end(end)
+
     async def _begun(self, request: Request, record: Record, response: Response) -> None:
         """An answer that comes over time: it is complete when it ends."""
         record.answered(response.code)
@@ -163,6 +216,28 @@ async def _settled(stored: Any) -> bool:
     """Whether an event is where it belongs."""
     found: bool = stored if isinstance(stored, bool) else await stored
     return found
+
+
+async def _given(response: Response) -> Response:
+    return response
+
+
+async def _raised(problem: Exception) -> Response:
+    try:
+        raise problem
+    finally:
+        del problem  # its traceback leads here: requests leave no reference cycles
+
+
+def _is_simple(request: Request, response: Response) -> bool:
+    """Whether an answer to a read is known as a whole, and its events hold nothing that they mostly do not."""
+    return (
+        is_short(response)
+        and response.upgrade is None
+        and not request.annotations
+        and not request.detailed_annotations
+        and not _runs_long(request)
+    )
 
 
 def _runs_long(request: Request) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
-from types import coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -13,6 +12,7 @@ from twisted.python.failure import Failure
 
 from orchtw.errors import StatusError, Timeout
 from orchtw.filters.chain import Proceed
+from orchtw.filters.first_step import READS, Resumed
 from orchtw.request import Ending, Request, Response
 from orchtw.rules.long_running import long_running
 from orchtw.rules.options import request_timeout_s
@@ -20,8 +20,6 @@ from orchtw.rules.request_info import parse
 
 SOURCE: Final = "timeout-handler"
 """How this stage is named where late endings are counted."""
-
-_READS: Final = ("GET", "HEAD")
 
 Late = Callable[[str, str], None]
 """Is told of a request that ended after its answer: by whom it was noticed, and whether it went well."""
@@ -49,34 +47,22 @@ class Deadline:
         """Wait for as long as it may take. Raises Timeout (504), BadRequest (400, a bad `timeout`)."""
         asked_s = _asked_s(request) if "timeout=" in request.query else None
         limit_s = self._limit_s if asked_s is None else min(asked_s, self._limit_s)
-        if request.method in _READS:
-            reading: Any = self._read(request, proceed(request), limit_s)
-            return reading  # type: ignore[no-any-return]
+        if request.method in READS:
+            return self._read(request, proceed(request), limit_s)
         request.ends_at_s = self._clock.seconds() + limit_s
         return self._limit(request, proceed(request), limit_s)
 
-    @coroutine
-    def _read(
-        self, request: Request, answer: Coroutine[Any, Any, Response], limit_s: float
-    ) -> Generator[Any, Any, Response]:
-        # A generator that takes the first step itself: most reads end in it, and pay for no timer and no Deferred.
+    async def _read(self, request: Request, answer: Coroutine[Any, Any, Response], limit_s: float) -> Response:
+        # It takes the first step itself: most reads end in it, and pay for no timer and no Deferred.
         try:
             waiting = answer.send(None)
         except StopIteration as done:
             return done.value  # type: ignore[no-any-return]
-        timer = None
+        timer, rest = None, Resumed(answer, waiting)
         if not _takes_its_time(request):
-            timer = self._clock.callLater(limit_s, lambda: _give_up(request, waiting))
+            timer = self._clock.callLater(limit_s, lambda: _give_up(request, rest))
         try:
-            while True:
-                try:
-                    yield waiting
-                except BaseException as problem:
-                    waiting = answer.throw(problem)
-                else:
-                    waiting = answer.send(None)
-        except StopIteration as done:
-            return done.value  # type: ignore[no-any-return]
+            return await rest
         except CancelledError:
             if request.given_up:
                 raise Timeout.request() from None
@@ -118,9 +104,9 @@ class Deadline:
                 running.cancel()
 
 
-def _give_up(request: Request, waiting: Deferred[Any]) -> None:
+def _give_up(request: Request, rest: Resumed) -> None:
     request.given_up = True
-    waiting.cancel()
+    rest.waiting.cancel()
 
 
 def _takes_its_time(request: Request) -> bool:

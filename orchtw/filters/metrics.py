@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from orchtw.errors import TooManyRequests
 from orchtw.filters.chain import Proceed
 from orchtw.metrics.requests import Kind, RequestMetrics
-from orchtw.request import Ending, Request, Response
+from orchtw.request import Ending, Request, Response, is_short
 
 
 class MetricsStage:
@@ -31,7 +32,7 @@ class MetricsStage:
         kind = self._metrics.of(request)
         if request.given_up:
             self._metrics.terminated(kind, response.code)
-        if type(response.body) is bytes and response.stream is None and response.parts is None:
+        if type(response.body) is bytes and is_short(response):
             seconds = self._seconds() - began
             kind.answered(response.code, seconds, request.webhooks_s, len(response.body))
             if kind.validates:
@@ -51,6 +52,8 @@ class MetricsStage:
             self._metrics.opened(kind, -1)
         elif ending in (Ending.CLIENT_GONE, Ending.ABORTED):
             self._metrics.aborted(kind)
+        if ending is Ending.NO_ROOM:
+            code, size = TooManyRequests.code, None
         kind.answered(code, self._seconds() - began, webhooks_s, size)
 
 

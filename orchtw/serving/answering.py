@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from orchtw.request import Request, Response
+from orchtw.request import Ending, Request, Response
 from orchtw.serving.answers import no_room, size_of, status_response
 from orchtw.serving.compression import GZIP_BYTES, GzipBody, accepts_gzip
 from orchtw.serving.counted import Counted
@@ -40,6 +40,7 @@ class Answering(Counted):
             self._write_gzip(response, joined(body), framing)
             return
         if size > WRITE_BYTES and not self._is_head() and not self._fits(body):
+            self._tell_end(Ending.NO_ROOM)
             self._write_response(status_response(no_room()))
             return
         if response.code not in BODILESS:
@@ -100,6 +101,7 @@ class Answering(Counted):
         kept, identity = self._edge.compressed, response.identity
         ready = kept.get(identity) if identity is not None else None
         if not self._fits(response.body if ready is None else ready):
+            self._tell_end(Ending.NO_ROOM)
             self._write_response(status_response(no_room()))
             return
         framing += "Transfer-Encoding: chunked\r\n" if ready is None else f"Content-Length: {len(ready)}\r\n"
@@ -129,6 +131,10 @@ class Answering(Counted):
 
     def _write_response(self, response: Response) -> None:
         """Write a whole answer."""
+        raise NotImplementedError
+
+    def _tell_end(self, ending: Ending) -> None:
+        """Tell the listeners of the answer."""
         raise NotImplementedError
 
     def _done(self) -> None:

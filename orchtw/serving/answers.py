@@ -20,8 +20,7 @@ def status_response(error: StatusError) -> Response:
 
 def no_room() -> TooManyRequests:
     """429: the budget of bytes is spent."""
-    text = "the server holds too many bytes of unfinished requests and answers, please try again later"
-    return TooManyRequests(text, {"retryAfterSeconds": 1})
+    return TooManyRequests.no_room()
 
 
 def size_of(response: Response) -> int:

@@ -17,11 +17,11 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchtw.request import chunk
+from orchtw.request import SHORT_BYTES, chunk
 from orchtw.serving.response_bodies import Hold, Part
 
 # From here on compression pays, as in the reference server.
-GZIP_BYTES = 128 * 1024
+GZIP_BYTES = SHORT_BYTES
 # Compressed bodies kept for equal requests: lists of 10,000 pods are 1 to 5 MiB.
 KEPT_BYTES = 32 << 20
 # Selectors and tokens in characters, as long as the ones that many clients share; and the memory that an identity of

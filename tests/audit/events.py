@@ -36,16 +36,23 @@ def numbered(number: int, size: int = 0) -> Event:
 
 
 class Kept:
-    """A backend in memory. `answer` is what it says of each event."""
+    """A backend in memory. `answer` is what it says of events; `batches` has how many came at a time."""
 
     def __init__(self, answer: bool | Deferred[bool] = True) -> None:
         self.events: list[Event] = []
         self.answer = answer
         self.calls: list[str] = []
+        self.batches: list[int] = []
 
-    def process(self, event: Event) -> bool | Awaitable[bool]:
-        """Keep it."""
-        self.events.append(event)
+    @property
+    def prompt(self) -> bool:
+        """Whether no request waits for it."""
+        return self.answer is True
+
+    def process(self, *events: Event) -> bool | Awaitable[bool]:
+        """Keep them."""
+        self.events += events
+        self.batches.append(len(events))
         return self.answer
 
     def start(self) -> None:

@@ -58,7 +58,7 @@ class EventTests(SynchronousTestCase):
     def test_stamps(self) -> None:
         """Times have six digits behind the second, in UTC."""
         for seconds, text in ((0.0, "1970-01-01T00:00:00.000000Z"), (1651579200.25, "2022-05-03T12:00:00.250000Z")):
-            self.assertEqual(stamp(seconds).decode(), text)
+            self.assertEqual(stamp(seconds), text)
 
 
 class LegacyTests(SynchronousTestCase):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import orjson
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -20,7 +20,7 @@ from orchtw.filters.audit import AuditStage, RefusedRequests
 from orchtw.filters.chain import Placed, Proceed, line
 from orchtw.objects import Object
 from orchtw.registry.offload import Offload
-from orchtw.request import Ending, Peer, Request, Response, UserInfo
+from orchtw.request import SHORT_BYTES, Ending, Peer, Request, Response, UserInfo
 from orchtw.rules.request_info import parse
 from orchtw.schema.codec.envelope import wrap
 from orchtw.schema.codec.yaml_codec import encode_yaml
@@ -157,6 +157,62 @@ class AuditStageTests(SynchronousTestCase):
             },
         )
         self.assertEqual((self.counts.events, self.counts.levels), (2, [0, 1, 0, 0]))
+
+    def test_at_once(self) -> None:
+        """Both events of a read that waits for nothing are written together, and are as they would be one by one
+        (AUDIT-22).
+        """
+
+        async def handler(request: Request) -> Response:
+            request.decision = Decision(True, "because")
+            request.user = AMY if request.query else BOB
+            self.now_s += 0.25
+            return Response(code=200, body=b"{}")
+
+        agent = {"user-agent": 'x"\xe4', "x-forwarded-for": "10.1.1.1"}
+        cases: tuple[dict[str, Any], ...] = (
+            {"query": "a=b", "headers": agent},
+            {"path": "/api/v1/nodes"},
+            {"path": "/version", "method": "HEAD"},
+            {"path": "/apis/apps/v1/namespaces/n/deployments/%22d/status"},
+            {"outcome": {"omit_stages": frozenset({"RequestReceived"})}},
+            {"outcome": {"omit_stages": frozenset({"ResponseComplete"})}},
+        )
+        for case in cases:
+            found = []
+            for prompt in (True, False):
+                self.now_s, self.sink = START_S, Kept(True if prompt else succeed(True))
+                self.successResultOf(self.serve(handler, **case))
+                found.append([event.json for event in self.sink.events])
+                self.assertEqual(self.counts.events, len(self.sink.events))
+                self.counts.events = 0
+                if prompt:
+                    self.assertEqual(len(self.sink.batches), 1)
+            self.assertEqual(found[0], found[1])
+
+    def test_not_at_once(self) -> None:
+        """A read that waits, is refused, or comes over time is noted before anything else happens."""
+        waiting: Deferred[None] = Deferred()
+
+        async def waits(request: Request) -> Response:
+            request.annotations["a"] = "b"
+            await waiting
+            return Response(code=200, body=b"{}")
+
+        served = self.serve(waits)
+        self.assertEqual((self.stages, self.sink.shown[0].get("annotations")), (["RequestReceived"], None))
+        waiting.callback(None)
+        self.assertEqual(self.successResultOf(served).code, 200)
+        self.assertEqual(self.stages, ["RequestReceived", "ResponseComplete"])
+        self.assertEqual(self.last["annotations"], {"a": "b"})
+
+        async def refuses(request: Request) -> Response:
+            raise NotFound("no")
+
+        self.failureResultOf(self.serve(refuses), NotFound)
+        self.assertEqual((len(self.sink.batches), self.last["responseStatus"]["code"]), (4, 404))
+        self.assertEqual(self.successResultOf(self.serve(_answers(b"{}"), method="POST")).code, 200)
+        self.assertEqual(self.sink.batches, [1] * 6)
 
     def test_detailed_annotations(self) -> None:
         """What shows a part of the object is annotated from level Request on (reference AUDIT-3)."""
@@ -358,7 +414,8 @@ class AuditStageTests(SynchronousTestCase):
             (b"", "", False, None),
         ):
             outcome = {"omit_managed_fields": omits}
-            self.successResultOf(self.serve(_answers(body, content_type), level=REQUEST_RESPONSE, outcome=outcome))
+            answer = self.serve(_answers(body, content_type), level=REQUEST_RESPONSE, outcome=outcome)
+            self.successResultOf(answer).end(Ending.COMPLETE)
             self.assertEqual(self.last.get("responseObject"), expected, body)
             self.assertNotIn(b"\n", self.sink.events[-1].json)
         self.successResultOf(self.serve(_answers(plain, kind), level=REQUEST))
@@ -390,6 +447,22 @@ class AuditStageTests(SynchronousTestCase):
             self.assertEqual((self.stages[-1], self.last.get("responseObject")), ("ResponseComplete", expected))
             truncated = self.last.get("annotations", {}).get("audit.orch.io/truncated")
             self.assertEqual(truncated, None if expected else "true")
+
+    def test_no_room(self) -> None:
+        """The last event of a long answer says what was sent in the end: there may be no room for it (AUDIT-21)."""
+        body = b'{"kind":"ConfigMap","data":{"x":"%b"}}' % (b"y" * SHORT_BYTES)
+        for level, pieces in ((METADATA, [body]), (REQUEST_RESPONSE, body)):
+            answer = self.successResultOf(self.serve(_answers(pieces, "application/json"), level=level))
+            self.assertEqual(self.stages[-1], "RequestReceived")
+            answer.end(Ending.NO_ROOM)
+            status = self.last["responseStatus"]
+            self.assertEqual((self.last["stage"], status["code"], status["reason"]),
+                             ("ResponseComplete", 429, "TooManyRequests"))
+            self.assertEqual(self.last.get("responseObject", {}).get("code", 429), 429)
+            answer = self.successResultOf(self.serve(_answers(pieces, "application/json"), level=level))
+            answer.end(Ending.COMPLETE)
+            self.assertEqual(self.last["responseStatus"]["code"], 200)
+            self.assertEqual("responseObject" in self.last, level == REQUEST_RESPONSE)
 
     def test_deleted(self) -> None:
         """What a deletion's Status says is in the event, at every level."""

@@ -15,7 +15,7 @@ from orchtw.filters.metrics import MetricsStage
 from orchtw.filters.refusals import Refusals
 from orchtw.metrics.registry import Registry
 from orchtw.metrics.requests import RequestMetrics
-from orchtw.request import Ending, Request, Response
+from orchtw.request import SHORT_BYTES, Ending, Request, Response
 from tests.filters.test_screen import refuse
 from tests.metrics.asked import asked, served, shown
 
@@ -63,6 +63,13 @@ class StageTests(SynchronousTestCase):
             self.assertEqual((self.codes(), sum(shown(self.registry, ABORTS).values())), (["200"], aborts))
             [[_, sizes]] = [pair for pair in self.metrics.sizes.series()]
             self.assertEqual(sizes.total, 30)
+
+    def test_no_room(self) -> None:
+        """A long answer in whose place a 429 is sent is counted as that, and is no abort."""
+        self.answer.callback(Response(body=bytes(SHORT_BYTES + 1)))
+        response = self.successResultOf(self.handle(asked("GET", MAPS)))
+        response.end(Ending.NO_ROOM)
+        self.assertEqual((self.codes(), sum(shown(self.registry, ABORTS).values())), (["429"], 0))
 
     def test_streams(self) -> None:
         """A watch is open until its end, and is counted then, however it ended."""

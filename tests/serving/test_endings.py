@@ -135,7 +135,7 @@ class ChannelEndingTests(Connected):
         listened = Listened(body=[bytes(3 << 20)])
         first.edge.app = answering(listened.response)
         self.assertEqual(Wire(beside=first).send(GET).partition(b"\r\n")[0], b"HTTP/1.1 429 Too Many Requests")
-        self.assertEqual(listened.endings, [Ending.ABORTED])
+        self.assertEqual(listened.endings, [Ending.NO_ROOM])
 
     def test_stream(self) -> None:
         """A stream's end says whether its time was over."""

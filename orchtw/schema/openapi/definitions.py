@@ -25,6 +25,7 @@ from orchtw.schema.nodes import (
 from orchtw.schema.openapi import words
 from orchtw.schema.openapi.definition_names import definition_name, group_version_kind, is_message, short_name, title
 from orchtw.schema.openapi.descriptions import Descriptions
+from orchtw.schema.openapi.features import Features
 from orchtw.schema.openapi.structural import Shown
 from orchtw.schema.schemas import OBJECT_META, Schemas, list_name
 
@@ -95,8 +96,11 @@ class Definitions:
     `enabled` are the served resources: they decide which kinds a definition stands for.
     """
 
-    def __init__(self, dialect: Dialect, schemas: Schemas, enabled: Iterable[ResourceType]) -> None:
+    def __init__(
+        self, dialect: Dialect, schemas: Schemas, enabled: Iterable[ResourceType], features: Features
+    ) -> None:
         self._dialect = dialect
+        self._enums = features.enums
         self._schemas = schemas
         self._naming = schemas.naming
         self._texts = Descriptions(self._naming)
@@ -252,7 +256,7 @@ class Definitions:
 
     def _property(self, field: Field, owner: StructSchema) -> Schema:
         schema = self._schema(field.node, owner)
-        if field.enum is not None and field.enum.published:
+        if self._enums and field.enum is not None and field.enum.published:
             _restrict(schema, field.enum.values)
         text = field.description or self._texts.of_field(owner.name, field.proto)
         siblings: Schema = {"description": words.of_field(field, text)}

@@ -13,6 +13,7 @@ from orchtw.naming import Naming
 from orchtw.schema.catalogue import ResourceType, joined
 from orchtw.schema.openapi import discovery
 from orchtw.schema.openapi.definitions import Definitions
+from orchtw.schema.openapi.features import Features
 from orchtw.schema.openapi.operations import TEXT, Operation, Operations
 from orchtw.schema.openapi.parameters import Parameter
 from orchtw.schema.schemas import Schemas
@@ -46,13 +47,13 @@ class Part:
         return [self.index(), *self.members()]
 
 
-def parts(schemas: Schemas, enabled: Iterable[ResourceType]) -> list[Part]:
+def parts(schemas: Schemas, enabled: Iterable[ResourceType], features: Features) -> list[Part]:
     """The parts of a server that serves `enabled`, discovery included, by path."""
     served: dict[tuple[str, str], list[ResourceType]] = {}
     for resource in enabled:
         served.setdefault((resource.group, resource.version), []).append(resource)
     naming = schemas.naming
-    made = Operations(schemas)
+    made = Operations(schemas, features)
     found = [
         Part("api", partial(discovery.core_versions, naming)),
         Part("apis", partial(discovery.groups, naming)),

@@ -11,6 +11,7 @@ from orchtw.schema.openapi import parameters
 from orchtw.schema.openapi.definition_names import group_title, group_version_kind, tag, title
 from orchtw.schema.openapi.definitions import META, PATCH, WATCH_EVENT
 from orchtw.schema.openapi.descriptions import Descriptions
+from orchtw.schema.openapi.features import Features
 from orchtw.schema.openapi.parameters import Parameter
 from orchtw.schema.schemas import Schemas
 
@@ -77,21 +78,25 @@ class Operation:
 class Operations:
     """The operations of the served resources, group version by group version."""
 
-    def __init__(self, schemas: Schemas) -> None:
+    def __init__(self, schemas: Schemas, features: Features) -> None:
         self._schemas = schemas
+        self._features = features
 
     def of_version(self, resources: Iterable[ResourceType]) -> Iterator[Operation]:
         """Every operation on the resources of one group version."""
         texts = Descriptions(self._schemas.naming)
         for resource in resources:
-            yield from _Resource(resource, self._schemas, texts).operations()
+            yield from _Resource(resource, self._schemas, texts, self._features).operations()
 
 
 class _Resource:
     """Makes the operations of one resource."""
 
-    def __init__(self, resource: ResourceType, schemas: Schemas, texts: Descriptions) -> None:
+    def __init__(
+        self, resource: ResourceType, schemas: Schemas, texts: Descriptions, features: Features
+    ) -> None:
         naming = schemas.naming
+        self._left_out = () if features.field_validation else (parameters.VALIDATION,)
         self._resource = resource
         self._schemas = schemas
         self._texts = texts
@@ -196,13 +201,14 @@ class _Resource:
         what = f"the {sub} of one" if sub else "one" if verb != "create" else "a"
         bodies = {"create": sent, "update": sent, "patch": PATCH, "delete": DELETE_OPTIONS, "get": ""}
         method = _METHODS[verb]
+        given = [each for each in _PARAMETERS[verb] if each not in self._left_out]
         return Operation(
             path=path,
             method=method,
             id=f"{_TITLES[verb]}{self._group}{self._scope}{self._resource.kind}{title(sub)}",
             tag=self._tag,
             description=f"{title(_WHAT[verb])} {what} {self._resource.kind}.",
-            parameters=(*where, parameters.PRETTY, *_PARAMETERS[verb], *more),
+            parameters=(*where, parameters.PRETTY, *given, *more),
             body=bodies[verb],
             required=verb != "delete",
             consumes=self._patches if verb == "patch" else ANY,

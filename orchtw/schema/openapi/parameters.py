@@ -53,10 +53,10 @@ LIST = (
 
 _DRY_RUN = _query("dryRun", "string", "All: do everything but keep the result.")
 _MANAGER = _query("fieldManager", "string", "Who owns the fields that this request sets.")
-_VALIDATION = _query(
+VALIDATION = _query(
     "fieldValidation", "string", "What unknown and repeated fields do: Ignore drops, Warn also tells, Strict refuses."
 )
-WRITE = (_DRY_RUN, _MANAGER, _VALIDATION)
+WRITE = (_DRY_RUN, _MANAGER, VALIDATION)
 PATCH = (*WRITE, _query("force", "boolean", "Apply only: take over fields that others own."))
 DELETE = (
     _DRY_RUN,

@@ -21,6 +21,7 @@ from orchtw.schema.custom.schemas import CustomSchema
 from orchtw.schema.openapi import protobuf_v2, protobuf_v3, v2, v3
 from orchtw.schema.openapi.definitions import META, PATCH, V2, V3, WATCH_EVENT, Definitions
 from orchtw.schema.openapi.documents import Part, parts
+from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.schema.openapi.foreign import Foreign, beside
 from orchtw.schema.openapi.operations import DELETE_OPTIONS, STATUS
 from orchtw.schema.openapi.v2 import Pieces
@@ -93,10 +94,11 @@ class _Kept(Generic[T]):
 class _Release:
     """What is published of a server to which nothing has been added, and the definitions that added kinds share."""
 
-    def __init__(self, schemas: Schemas, enabled: tuple[ResourceType, ...]) -> None:
+    def __init__(self, schemas: Schemas, enabled: tuple[ResourceType, ...], features: Features) -> None:
         self.schemas = schemas
         self.enabled = enabled
-        self.parts = {part.path: part for part in parts(schemas, enabled)}
+        self.features = features
+        self.parts = {part.path: part for part in parts(schemas, enabled, features)}
         self.kept_v2 = _Kept[Pieces]()
         self.kept_v3 = _Kept[Form]()
         self._v3: dict[str, Form] = {}
@@ -104,7 +106,7 @@ class _Release:
     @cached_property
     def v2(self) -> Pieces:
         operations = (operation for part in self.parts.values() for operation in part.operations())
-        definitions = Definitions(V2, self.schemas, self.enabled)
+        definitions = Definitions(V2, self.schemas, self.enabled, self.features)
         return v2.pieces(operations, definitions, self.schemas.naming, also=_OF_EVERY_KIND)
 
     @cached_property
@@ -113,17 +115,18 @@ class _Release:
 
     def v3(self, path: str) -> Form:
         if not self._v3:
-            definitions = Definitions(V3, self.schemas, self.enabled)  # made once what several documents have
+            # Made once what several documents have.
+            definitions = Definitions(V3, self.schemas, self.enabled, self.features)
             self._v3 = {each.path: _v3_form(each, definitions, self.schemas, "") for each in self.parts.values()}
         return self._v3[path]
 
     @cached_property
     def shared_v2(self) -> Definitions:
-        return self._shared(Definitions(V2, self.schemas, self.enabled))
+        return self._shared(Definitions(V2, self.schemas, self.enabled, self.features))
 
     @cached_property
     def shared_v3(self) -> Definitions:
-        return self._shared(Definitions(V3, self.schemas, self.enabled))
+        return self._shared(Definitions(V3, self.schemas, self.enabled, self.features))
 
     @staticmethod
     def _shared(definitions: Definitions) -> Definitions:
@@ -140,13 +143,19 @@ class Published:
 
     _release: _Release
 
-    def __init__(self, schemas: Schemas, enabled: Iterable[ResourceType], before: Published | None = None) -> None:
+    def __init__(
+        self,
+        schemas: Schemas,
+        enabled: Iterable[ResourceType],
+        before: Published | None = None,
+        features: Features = EVERYTHING,
+    ) -> None:
         self._schemas = schemas.copy()
         every = tuple(enabled)
         release = tuple(each for each in every if each.protobuf)
         known: _Release | None = None if before is None else before._release
-        self._release = known if known and known.enabled == release else _Release(self._schemas, release)
-        self._parts = {part.path: part for part in parts(self._schemas, every)}
+        self._release = known if known and known.enabled == release else _Release(self._schemas, release, features)
+        self._parts = {part.path: part for part in parts(self._schemas, every, features)}
         self.v3: Mapping[str, Form] = _V3(self._parts, self._v3_form)
 
     @property

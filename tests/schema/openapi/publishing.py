@@ -12,6 +12,7 @@ from orchtw.schema.catalogue import Catalogue, ResourceType
 from orchtw.schema.codec.codecs import Codecs
 from orchtw.schema.openapi.definitions import Definitions, Dialect
 from orchtw.schema.openapi.documents import parts
+from orchtw.schema.openapi.features import EVERYTHING
 from orchtw.schema.openapi.operations import Operation
 from orchtw.schema.openapi.published import Published
 from orchtw.schema.schemas import Schemas
@@ -50,13 +51,13 @@ def v3(path: str, vocabulary: str = "orch") -> Document:
 
 def definitions(dialect: Dialect, vocabulary: str = "orch") -> Definitions:
     """Definitions of which none has been made yet."""
-    return Definitions(dialect, *surface(vocabulary))
+    return Definitions(dialect, *surface(vocabulary), EVERYTHING)
 
 
 @cache
 def operations(vocabulary: str = "orch") -> dict[str, Operation]:
     """Every operation by its id."""
-    every = [operation for part in parts(*surface(vocabulary)) for operation in part.operations()]
+    every = [operation for part in parts(*surface(vocabulary), EVERYTHING) for operation in part.operations()]
     found = {operation.id: operation for operation in every}
     if len(found) != len(every):
         raise AssertionError("an operation id stands for two operations")

@@ -10,6 +10,7 @@ from twisted.trial.unittest import SkipTest, SynchronousTestCase
 
 from orchtw.commands import generate
 from orchtw.errors import ConfigError
+from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.schema.openapi.message_classes import document_class
 from orchtw.schema.openapi.published import Published
 from tests.schema.openapi.publishing import published, surface, v2, v3
@@ -80,6 +81,20 @@ class DocumentTests(SynchronousTestCase):
         """All v3 documents together have the paths of the v2 document."""
         paths = {path for part in published("orch").v3_paths for path in v3(part)["paths"]}
         self.assertEqual(paths, set(v2()["paths"]))
+
+    def test_features(self) -> None:
+        """Lists of values, and a parameter, are left out where their gates are off (OPENAPI-19)."""
+        schemas, enabled = surface("orch")
+        few = [each for each in enabled if (each.group, each.plural) == ("", "pods")]
+        words = (b'"enum":', b'"fieldValidation"')
+        for features, found in (
+            (EVERYTHING, (True, True)),
+            (Features(enums=False), (False, True)),
+            (Features(field_validation=False), (True, False)),
+        ):
+            made = Published(schemas, few, features=features)
+            for form in (made.v2, made.v3["api/v1"]):
+                self.assertEqual(tuple(word in form.json.body for word in words), found)
 
     def test_title(self) -> None:
         """The documents bear the product's name and release, and ask for a bearer token or a certificate."""
