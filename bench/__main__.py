@@ -18,6 +18,7 @@ from bench.custom import GROUP, PLURAL
 from bench.definitions import define, definitions
 from bench.endurance import endurance
 from bench.fanout import fanout
+from bench.faults import faults
 from bench.holdup import holdup
 from bench.holdup_custom import holdup_custom
 from bench.holdup_restart import holdup_restart
@@ -64,6 +65,7 @@ STARTING: Mapping[str, Callable[[Options, Emit], None]] = {
     "handshake": handshake,
     "definitions": definitions,
     "holdup-restart": holdup_restart,
+    "faults": faults,
     "scale": scale,
     "operations": operations,
 }

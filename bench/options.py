@@ -15,6 +15,7 @@ ON_DEMAND = (
         "authorization",
         "definitions",
         "endurance",
+        "faults",
         "handshake",
     ),
     *("holdup", "holdup-custom", "holdup-restart", "operations", "overload", "scale", "soak", "tails", "webhooks"),
@@ -45,6 +46,9 @@ QUICK = {
     "endurance_seconds": 3,
     "endurance_watchers": 40,
     "endurance_collections": 4,
+    "fault_seconds": 1.0,
+    "fault_watchers": 20,
+    "fault_rate": 50.0,
     "greedy": 100,
     "starts": 1,
     "repeats": 1,
@@ -85,6 +89,9 @@ class Options(argparse.Namespace):
     endurance_seconds: int
     endurance_watchers: int
     endurance_collections: int
+    fault_seconds: float
+    fault_watchers: int
+    fault_rate: float
     greedy: int
     starts: int
     cases: tuple[str, ...]
@@ -166,6 +173,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--endurance-seconds", type=_positive, default=3600, help="how long the scenario endurance lasts")
     add("--endurance-watchers", type=_positive, default=1000, help="its watchers, in all")
     add("--endurance-collections", type=_positive, default=20, help="collections that they are spread over")
+    add("--fault-seconds", type=_seconds, default=8.0, help="how long each fault lasts, and the calm after it")
+    add("--fault-watchers", type=_positive, default=500, help="watchers of the scenario faults, at both servers")
+    add("--fault-rate", type=float, default=60.0, help="writes a second that its 16 writers try together")
     add("--greedy", type=_positive, default=2000, help="connections of the greedy user in the scenario overload")
     add("--starts", type=_positive, default=5, help="starts of each kind; the line has their median")
     add("--cases", type=_texts, default=(), help="of holdup: only those with one of these words in their names")

@@ -150,6 +150,8 @@ class ParseTests(SynchronousTestCase):
             ("--data-dir=", "--data-dir: must not be empty"),
             ("--anonymous-auth=maybe", "must be true or false"),
             ("--allow-metric-labels=a", "a must be formatted as key=value"),
+            ("--endpoint-reconciler-type=x", '"x" is not one of master-count, lease, none'),
+            ("--apiserver-count=0", "--apiserver-count should be a positive number, but value '0' provided"),
             ("--etcd-healthcheck-timeout=0s", "--etcd-healthcheck-timeout: must be greater than 0"),
         ):
             (problem,) = self.problems(argument)

@@ -50,6 +50,7 @@ from orchtw.pki.front_proxy import FrontProxy
 from orchtw.registry.admissions import Admissions
 from orchtw.registry.aggregation.registration import Registration
 from orchtw.registry.bootstrap.authentication_info import AuthenticationInfo
+from orchtw.registry.bootstrap.endpoint_reconcilers import RECONCILERS
 from orchtw.registry.bootstrap.maker import Maker
 from orchtw.registry.bootstrap.presence import Presence
 from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
@@ -276,7 +277,9 @@ class Instance:
     def _made_bootstrap(self) -> Bootstrap:
         """What this process makes for the cluster, and keeps saying of aggregated servers."""
         aggregation = self._aggregation
-        service = ServerService(cluster_ip=_first_service_ip(self._config), leases=self._leases)
+        config = self._config
+        reconciler = RECONCILERS[config.endpoint_reconciler_type](self._leases, config.apiserver_count)
+        service = ServerService(cluster_ip=_first_service_ip(config), mine=self._place, reconciler=reconciler)
         maker = self._maker()
         aggregation.look_after(maker)
         conditions = None

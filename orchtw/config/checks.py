@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 VOCABULARIES = ("orch", "kubernetes")
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+RECONCILER_TYPES = ("master-count", "lease", "none")
 SIGNING_ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 REVIEW_VERSIONS = ("v1beta1", "v1")
 LOG_FORMATS = ("text", "json")
@@ -59,6 +60,7 @@ def check(config: Config, choices: Choices) -> list[str]:
         _one_of("logging-format", config.logging_format, LOG_FORMATS),
         _one_of("tls-min-version", config.tls_min_version, TLS_VERSIONS),
         _one_of("storage-backend", config.backend, choices.stores),
+        _one_of("endpoint-reconciler-type", config.endpoint_reconciler_type, RECONCILER_TYPES),
         _address("bind-address", config.bind_address),
         _address("advertise-address", config.advertise_address or "::1"),
         *(_one_of("tls-cipher-suites", name, tuple(CIPHER_SUITES)) for name in config.tls_cipher_suites),
@@ -154,6 +156,9 @@ def _numbers(config: Config) -> list[str]:
         problems.append(f"--max-inflight-bytes: must be at least {MIN_INFLIGHT_BYTES}")
     if config.goaway_chance > MAX_GOAWAY_CHANCE:
         problems.append(f"--goaway-chance: must be between 0 and {MAX_GOAWAY_CHANCE}")
+    if config.apiserver_count <= 0:
+        count = config.apiserver_count
+        problems.append(f"--apiserver-count should be a positive number, but value '{count}' provided")
     problems += _in_flight(config)
     positive = (
         ("request-timeout", config.request_timeout_s),

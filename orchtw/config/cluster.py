@@ -42,6 +42,19 @@ class Cluster:
             BOOLEAN,
         ),
     )
+    endpoint_reconciler_type: str = attrs.field(
+        default="lease",
+        metadata=about(
+            "Cluster",
+            "Whom the endpoints of the servers' Service name: lease (those that live), master-count (those that have "
+            "started, --apiserver-count at most) or none (they are left alone).",
+            TEXT,
+        ),
+    )
+    apiserver_count: int = attrs.field(
+        default=1,
+        metadata=about("Cluster", "Number of servers, for --endpoint-reconciler-type=master-count.", INTEGER),
+    )
     orchlet_https: bool = attrs.field(
         default=True, metadata=about("Node agents", "Node agents are spoken to by HTTPS.", BOOLEAN)
     )

@@ -27,8 +27,6 @@ _WITHOUT_EFFECT: Final[tuple[tuple[str, Kind, Any, str], ...]] = (
     ("delete-collection-workers", INTEGER, 1, "Objects are deleted one after the other, without waiting."),
     ("storage-media-type", TEXT, "application/vnd.orch.protobuf", _OWN_STORE),
     ("etcd-count-metric-poll-period", DURATION, 60.0, "Objects are counted as they come and go."),
-    ("apiserver-count", INTEGER, 1, "Servers are counted by their leases."),
-    ("endpoint-reconciler-type", TEXT, "lease", "Servers are counted by their leases."),
     ("aggregator-reject-forwarding-redirect", BOOLEAN, True, "Redirects of aggregated servers are always refused."),
     ("max-connection-bytes-per-sec", INTEGER, 0, "Connections to node agents and backends take what both sides can."),
     ("use-service-account-credentials", BOOLEAN, False, "Controllers that run inside have users of their own."),

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from twisted.logger import Logger
 
 from orchtw.config import Config, host_and_port
@@ -39,6 +40,7 @@ class Pki:
 
     `serving_chain` starts with the server's own certificate. `ca_pem` is what a client needs to trust the
     server. `client_cas` are the authorities whose client certificates are believed; `own` is the folder's.
+    `common_key` is the private key that servers of one store have in common: that of their accounts' tokens.
     """
 
     ca_pem: bytes
@@ -46,6 +48,7 @@ class Pki:
     serving_key: PrivateKeyTypes
     client_cas: tuple[x509.Certificate, ...]
     service_account_key: ec.EllipticCurvePrivateKey
+    common_key: PrivateKeyTypes
     front_proxy: FrontProxy
     kubeconfig: Path
     own: Authority
@@ -62,8 +65,8 @@ class Pki:
         return SigningAuthority(own.certificate, own.key) if own.certificate in self.client_cas else None
 
     def derived_key(self, purpose: bytes) -> bytes:
-        """A secret of 32 bytes for one purpose, the same in every process that has this service-account key."""
-        secret = self.service_account_key.private_numbers().private_value.to_bytes(66, "big")
+        """A secret of 32 bytes for one purpose, the same in every process that signs accounts' tokens alike."""
+        secret = self.common_key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
         return HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose).derive(secret)
 
 
@@ -95,13 +98,15 @@ def prepare(config: Config, naming: Naming, port: int, now: datetime) -> Pki:
     trust = b"".join(map(certificates.pem, chain)) if config.tls_cert_file else ca_pem
     client_cas = given_client_cas(config) or (authority.certificate,)
     server = f"https://{host_and_port(config.public_address, port)}"
+    account_key = _key(folder / f"{SERVICE_ACCOUNT}.key")
     _write_kubeconfig(data / KUBECONFIG, server, naming, trust, admin)
     return Pki(
         ca_pem=trust,
         serving_chain=chain,
         serving_key=key,
         client_cas=client_cas,
-        service_account_key=_key(folder / f"{SERVICE_ACCOUNT}.key"),
+        service_account_key=account_key,
+        common_key=given_signing_key(config) or account_key,
         front_proxy=front_proxy.prepare(config, folder, now),
         kubeconfig=config.data_dir / KUBECONFIG,
         own=authority,
@@ -220,6 +225,12 @@ def given_client_cas(config: Config) -> tuple[x509.Certificate, ...]:
     """The authorities of `--client-ca-file`, none if it is not given. Raises ConfigError."""
     path = config.client_ca_file
     return () if path is None else files.of_flag("client-ca-file", files.read_certificates, path)
+
+
+def given_signing_key(config: Config) -> PrivateKeyTypes | None:
+    """The key of `--service-account-signing-key-file`, if it is given. Raises ConfigError."""
+    path = config.service_account_signing_key_file
+    return None if path is None else files.of_flag("service-account-signing-key-file", files.read_key, path)
 
 
 def _hosts(config: Config, naming: Naming) -> tuple[str, ...]:

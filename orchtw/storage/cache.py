@@ -7,20 +7,22 @@ The `Cacher` lists the store once at one revision and then follows its changes; 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
-from orchtw.errors import NotFound
+from orchtw.errors import Expired, NotFound, Timeout
 from orchtw.storage.cache_resource import ResourceCache, Shared
 from orchtw.storage.encryption.provider import MARK, NOT_PLAIN
-from orchtw.storage.freshness import Freshness
+from orchtw.storage.freshness import MOST_RECENT, Freshness
 from orchtw.storage.interface import Change, Damaged, KeyValue, Locked, Store, Subscription
 from orchtw.storage.loading import Loading
 from orchtw.storage.reclaim import Reclaim
 from orchtw.storage.resource import StoredResource
+from orchtw.storage.starting_point import starting_point
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import HISTORY_S, Head
 from orchtw.watch.room import Room
@@ -122,17 +124,28 @@ class Cacher:
 
         An object that cannot be read is logged and set aside (see `ResourceCache.damaged`); all others are served.
         """
+        known = tuple(resources)
+        self._store.remembers(self._keys)
+        try:
+            await self._follow(known, await starting_point(self._store, f"{ROOT}namespaces/default"))
+        except Expired:  # the history of that revision was given up meanwhile
+            await self._follow(known, 0)
+        if (due := self.freshness.due(MOST_RECENT)) is not None:
+            with suppress(Timeout):  # readers wait for themselves
+                await due
+        self.ready = True
+        self._tick()
+
+    async def _follow(self, resources: Iterable[StoredResource], revision: int) -> None:
+        """Load the state of a revision (0: the latest), and follow the store from there."""
         for resource in resources:
             self._caches[resource.prefix] = self._new_cache(resource)
         self.loading = Loading(self._clock.seconds())
-        revision = await self._load(ROOT, self._find, 0, self.loading)
+        revision = await self._load(ROOT, self._find, revision, self.loading)
         for cache in self._caches.values():
             cache.begin(revision)
         self._head.revision = revision
-        self._store.remembers(self._keys)
         self._subscription = await self._store.subscribe(revision, self._deliver)
-        self.ready = True
-        self._tick()
 
     def _keys(self) -> Iterator[str]:
         """The keys of everything that is held or set aside."""

@@ -166,6 +166,14 @@ class Store(abc.ABC):
         What there must be one of in a cluster is then kept in the store, not in a process.
         """
 
+    @property
+    def looks_back(self) -> int:
+        """How many revisions before the latest one a cache of it should begin with, if their history is kept.
+
+        Where servers come and go, watches that began at another server then go on here.
+        """
+        return 0
+
     def current(self) -> bool:
         """Whether live subscribers have been told of every write that anybody knows of: what they keep is new.
 

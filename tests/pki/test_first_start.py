@@ -132,6 +132,19 @@ class FirstStartTests(SynchronousTestCase):
         self.assertEqual(self.contents(), before)
         self.assertEqual((self.data / "admin.kubeconfig").stat().st_ino, inode)
 
+    def test_common_secrets(self) -> None:
+        """Servers of one store that sign accounts' tokens with the same key have the same secrets, whatever their
+        folders hold; one for each purpose.
+        """
+        signing = Path(self.mktemp())
+        signing.write_bytes(certificates.key_pem(certificates.new_key()))
+        alone = self.start().derived_key(b"a")
+        one = self.start(service_account_signing_key_file=signing)
+        self.data = Path(self.mktemp())
+        two = self.start(service_account_signing_key_file=signing)
+        self.assertEqual(one.derived_key(b"a"), two.derived_key(b"a"))
+        self.assertEqual(len({alone, one.derived_key(b"a"), one.derived_key(b"b")}), 3)
+
     def test_port_change(self) -> None:
         """Another port rewrites the administrator's file and nothing else."""
         self.start(port=1)

@@ -25,7 +25,7 @@ class Place:
 
 
 class ServerLeases:
-    """The record of the server at `place`, and a view of those of others.
+    """The record of the server at `place`, and a view of those of others; `left` says that it is about to end.
 
     On a store that nobody shares this server is the only one, and nothing is written. The same goes for one whose
     other processes are workers of this server, `alone` together: they serve at the same place.
@@ -37,17 +37,17 @@ class ServerLeases:
         self._store = store
         self._clock = clock
         self._key = f"{LEASES}{place.address}:{place.port}"
-        self._left = False
+        self.left = False
         self._seen: dict[str, tuple[int, float]] = {}
 
     async def renew(self) -> None:
         """Say that this server is alive. Raises what the store raises."""
-        if self.shared and not self._left:
+        if self.shared and not self.left:
             await self._store.commit(Op(self._key, orjson.dumps(attrs.asdict(self.place))))
 
     async def leave(self) -> None:
         """Say that this server is about to end."""
-        self._left = True
+        self.left = True
         if self.shared:
             await self._store.commit(Op(self._key, None))
 
@@ -58,7 +58,7 @@ class ServerLeases:
     async def living(self) -> list[Place]:
         """The servers that are alive, in order; the records of others are removed. Raises what the store raises."""
         if not self.shared:
-            return [] if self._left else [self.place]
+            return [] if self.left else [self.place]
         now, before, found = self._clock.seconds(), self._seen, []
         self._seen = {}
         for record in (await self._store.list(LEASES)).items:

@@ -3,36 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
+from orchtw.errors import Invalid
+from orchtw.registry.bootstrap.endpoint_reconcilers import EndpointReconciler
 from orchtw.registry.bootstrap.maker import Maker
-from orchtw.registry.bootstrap.server_leases import Place, ServerLeases
+from orchtw.registry.bootstrap.server_leases import Place
 from orchtw.rules.services import family_of
 
 PORT = 443
 """Where the Service listens, whatever port the servers have."""
 
+TRIES: Final = 10
+"""Each asks the store what there is, which takes about as long as the other server's write."""
+
 
 @attrs.frozen(slots=True, kw_only=True)
 class ServerService:
-    """`cluster_ip` is the first address of the service range; `leases` know where this server and others are."""
+    """`cluster_ip` is the first address of the service range; `mine` is where this server is, `reconciler` knows of
+    others.
+    """
 
     cluster_ip: str
-    leases: ServerLeases
+    mine: Place
+    reconciler: EndpointReconciler
 
     async def publish(self, maker: Maker) -> None:
-        """Make the Service where it is missing, and let its endpoints name the servers that are alive."""
-        await maker.ensure("", "v1", "services", self._service(maker))
+        """Make the Service where it is missing, and let its endpoints name the servers there are."""
+        await self._make(maker)
         await self.point(maker)
 
+    async def _make(self, maker: Maker) -> None:
+        """Another server that starts now may have taken the address for the same Service and be about to store it."""
+        for tries_left in reversed(range(TRIES)):
+            try:
+                await maker.ensure("", "v1", "services", self._service(maker))
+                return
+            except Invalid:
+                if not tries_left:
+                    raise
+
     async def point(self, maker: Maker) -> None:
-        """Let the endpoints name the servers that are alive, also one that only this machine reaches.
+        """Let the endpoints name the servers there are, also one that only this machine reaches.
 
         Other endpoints may not have an address of the loopback.
         """
-        places = await self.leases.living()
+        present = maker.find("", "v1", "endpoints", {"metadata": self._meta(maker, {})})
+        places = await self.reconciler.places(present)
+        if places is None:
+            return
         naming = maker.naming
         meta = self._meta(maker, {f"endpointslice.{naming.label_domain}/skip-mirror": "true"})
         subsets = [
@@ -44,7 +65,7 @@ class ServerService:
 
     async def _point_slice(self, maker: Maker, places: Sequence[Place]) -> None:
         """A slice has addresses of one family and one set of ports: those of this server."""
-        naming, mine = maker.naming, self.leases.place
+        naming, mine = maker.naming, self.mine
         family = family_of(mine.address)
         alike = [each for each in places if each.port == mine.port and family_of(each.address) == family]
         slice_ = {
@@ -58,7 +79,7 @@ class ServerService:
 
     def _service(self, maker: Maker) -> dict[str, Any]:
         labels = {"component": "apiserver", "provider": maker.naming.product}
-        port = {"name": "https", "port": PORT, "protocol": "TCP", "targetPort": self.leases.place.port}
+        port = {"name": "https", "port": PORT, "protocol": "TCP", "targetPort": self.mine.port}
         addresses = {"clusterIP": self.cluster_ip, "clusterIPs": [self.cluster_ip]}
         family = {"ipFamilies": [family_of(self.cluster_ip)], "ipFamilyPolicy": "SingleStack"}
         inside = {"internalTrafficPolicy": "Cluster"}

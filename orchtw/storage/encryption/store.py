@@ -58,6 +58,11 @@ class EncryptedStore(Store):
         """See `Store`, as all of these."""
         return self._store.shared
 
+    @property
+    def looks_back(self) -> int:
+        """See `Store.looks_back`."""
+        return self._store.looks_back
+
     def current(self) -> bool:
         return self._store.current() and not any(each.busy for each in self._deliveries)
 

@@ -32,6 +32,9 @@ from orchtw.storage.interface import KeyValue, Op, Outcome, Page, Store, Subscri
 MAX_QUEUED_OPS: Final = 20_000
 MAX_QUEUED_BYTES: Final = 64 << 20
 START_S: Final = 20.0
+LOOKS_BACK: Final = 10_000
+"""Some hundred milliseconds' work for a server that starts, and hours of a quiet cluster."""
+
 SEEN_S: Final = 5.0
 """So long an answer waits for the feeds to come to it; then it is given all the same: the write is durable."""
 
@@ -103,6 +106,11 @@ class EtcdStore(Store):
     def shared(self) -> bool:
         """See `Store.shared`."""
         return True
+
+    @property
+    def looks_back(self) -> int:
+        """See `Store.looks_back`."""
+        return LOOKS_BACK
 
     async def start(self) -> None:
         """See `Store.start`."""

@@ -1,0 +1,216 @@
+"""Whether what clients of a store were told can be the doing of one store that does one thing after the other.
+
+```python
+history = History()
+operation = history.write("a", "first", 0, now())
+...  # the answer comes
+operation.end(now(), revision)
+self.assertEqual(history.problems(), [])
+```
+Of each key two things are looked at: whether its operations are linearizable, and whether all watchers saw exactly
+the writes that happened, in order. Revisions say in which order writes happened, so that no order has to be searched
+for: it must fit what was asked for, and when.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import attrs
+
+NEVER: Final = float("inf")
+
+
+@attrs.define(slots=True)
+class Operation:
+    """One write or read of a key by a client, from when it was sent until it was answered.
+
+    A write puts `value` if the key's last write was at revision `expected` (0: there was none). `revision` is what it
+    was committed at, 0: it was refused, for the key was not as expected. A read has no `value` until it ends;
+    `revision` is then that of the write that it saw, 0: there was no key. What is never answered may have happened
+    at any time from `began` on, or not at all.
+    """
+
+    write: bool
+    began: float
+    expected: int = 0
+    value: str = ""
+    revision: int = 0
+    ended: float = NEVER
+
+    def end(self, now: float, revision: int, value: str = "") -> None:
+        """The answer has come; `value` is what a read saw."""
+        self.ended, self.revision = now, revision
+        if not self.write:
+            self.value = value
+
+    @property
+    def answered(self) -> bool:
+        """Whether the client knows what became of it."""
+        return self.ended < NEVER
+
+
+@attrs.define(slots=True)
+class Register:
+    """The history of one key: operations, the revisions that each watcher saw, and the values that these had."""
+
+    operations: list[Operation] = attrs.field(factory=list)
+    watched: dict[str, array[int]] = attrs.field(factory=dict)
+    shown: dict[int, str] = attrs.field(factory=dict)
+    contradictions: list[str] = attrs.field(factory=list)
+
+    def saw(self, watcher: str, revision: int, value: str) -> None:
+        """A watcher was told of a write."""
+        self._told(self.shown, revision, value)
+        self.watched.setdefault(watcher, array("Q")).append(revision)
+
+    def problems(self) -> list[str]:
+        """What cannot be; nothing if all is well."""
+        states = self._states()
+        located = self._located(states)
+        return [
+            *self.contradictions,
+            *self._unwritten(located, states),
+            *self._misplaced(located, states),
+            *self._untimely(located),
+            *self._refused_in_vain(located, states),
+            *self._unlike(list(states)),
+        ]
+
+    def _told(self, states: dict[int, str], revision: int, value: str) -> None:
+        if states.setdefault(revision, value) != value:
+            self.contradictions.append(f"revision {revision} is {states[revision]!r} and {value!r}")
+
+    def _states(self) -> dict[int, str]:
+        """The key's values by the revisions of their writes, in order, as far as somebody was told."""
+        states = dict(self.shown)
+        for each in self.operations:
+            if each.answered and each.revision:
+                self._told(states, each.revision, each.value)
+        return dict(sorted(states.items()))
+
+    def _located(self, states: dict[int, str]) -> dict[int, Operation]:
+        """The writes that happened, by revision; those whose answers were lost by the value that somebody saw."""
+        located = {each.revision: each for each in self.operations if each.write and each.revision}
+        lost = {each.value: each for each in self.operations if each.write and not each.answered}
+        located |= {
+            revision: lost[value] for revision, value in states.items() if revision not in located and value in lost
+        }
+        return located
+
+    def _unwritten(self, located: dict[int, Operation], states: dict[int, str]) -> Iterator[str]:
+        """Values that nobody wrote, or that were written twice."""
+        for revision, value in states.items():
+            if revision not in located:
+                yield f"revision {revision} is {value!r}, which nobody wrote"
+        for value, times in Counter(states.values()).items():
+            if times > 1:
+                yield f"{value!r} was written {times} times"
+
+    def _misplaced(self, located: dict[int, Operation], states: dict[int, str]) -> Iterator[str]:
+        """Writes that took effect on another state than they asked for."""
+        before = 0
+        for revision in states:
+            write = located.get(revision)
+            if write is not None and write.expected != before:
+                yield f"the write at {revision} was for {write.expected}, but {before} stood there"
+            before = revision
+
+    def _untimely(self, located: dict[int, Operation]) -> Iterator[str]:
+        """What is older than what had been told before it was asked for, or was read before it was written."""
+        reads = [(each, each.revision) for each in self.operations if not each.write and each.answered]
+        writes = [(each, revision) for revision, each in located.items()]
+        ends = sorted((each.ended, revision) for each, revision in (*reads, *writes))
+        newest = place = 0
+        for each, revision in sorted((*reads, *writes), key=lambda pair: pair[0].began):
+            while place < len(ends) and ends[place][0] < each.began:
+                newest = max(newest, ends[place][1])
+                place += 1
+            if each.write and revision <= newest:
+                yield f"the write at {revision} began after {newest} had been told"
+            elif not each.write and revision < newest:
+                yield f"a read saw {revision} after {newest} had been told"
+        for each, revision in reads:
+            if revision in located and each.ended < located[revision].began:
+                yield f"a read saw {revision} before it was written"
+
+    def _refused_in_vain(self, located: dict[int, Operation], states: dict[int, str]) -> Iterator[str]:
+        """Refusals of writes though the key was as expected from before they began until after they ended."""
+        told: dict[int, float] = {0: -NEVER}
+        for each in self.operations:
+            if each.answered and each.revision:
+                told[each.revision] = min(told.get(each.revision, NEVER), each.ended)
+        after = dict(zip((0, *states), states, strict=False))
+        for each in self.operations:
+            if not each.write or not each.answered or each.revision:
+                continue
+            follower = located.get(after.get(each.expected, 0))
+            gone = NEVER if follower is None else follower.began
+            if told.get(each.expected, NEVER) < each.began and each.ended < gone:
+                yield f"the write of {each.value!r} was refused, though {each.expected} stood there"
+
+    def _unlike(self, wanted: list[int]) -> Iterator[str]:
+        """Watchers that missed something, or were told twice, or in another order."""
+        for name, events in self.watched.items():
+            seen = events.tolist()
+            if seen == wanted:
+                continue
+            twice = [revision for revision, times in Counter(seen).items() if times > 1]
+            missed = sorted(set(wanted).difference(seen))
+            if twice:
+                yield f"{name} was told of {twice[0]} twice"
+            elif seen != sorted(seen):
+                yield f"{name} was told in another order"
+            if missed:
+                yield f"{name} missed {len(missed)} of {len(wanted)} events, the first at {missed[0]}"
+
+
+@attrs.define(slots=True)
+class History:
+    """The registers by their keys."""
+
+    registers: dict[str, Register] = attrs.field(factory=dict)
+
+    def of(self, key: str) -> Register:
+        """The key's register."""
+        return self.registers.setdefault(key, Register())
+
+    def write(self, key: str, value: str, expected: int, now: float) -> Operation:
+        """A write is sent. No value is ever sent twice."""
+        return self._begun(key, Operation(True, now, expected, value))
+
+    def read(self, key: str, now: float) -> Operation:
+        """A read is sent."""
+        return self._begun(key, Operation(False, now))
+
+    def saw(self, watcher: str, key: str, revision: int, value: str) -> None:
+        """A watcher was told of a write."""
+        self.of(key).saw(watcher, revision, value)
+
+    def watched_by(self, watchers: Iterable[str]) -> None:
+        """All these watchers have watched all keys, though they may have seen nothing."""
+        for name in watchers:
+            for register in self.registers.values():
+                register.watched.setdefault(name, array("Q"))
+
+    def problems(self) -> list[str]:
+        """What cannot be, each with its key; nothing if all is well."""
+        return [f"{key}: {text}" for key, register in self.registers.items() for text in register.problems()]
+
+    @property
+    def acknowledged(self) -> int:
+        """Writes of which their writers know that they happened."""
+        every = (each for register in self.registers.values() for each in register.operations)
+        return sum(each.write and each.answered and each.revision > 0 for each in every)
+
+    @property
+    def deliveries(self) -> int:
+        """Events that watchers were told."""
+        return sum(len(seen) for register in self.registers.values() for seen in register.watched.values())
+
+    def _begun(self, key: str, operation: Operation) -> Operation:
+        self.of(key).operations.append(operation)
+        return operation

@@ -1,0 +1,148 @@
+"""Two servers on one etcd, as processes that all tests of several servers share; they start at the same time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+from base64 import b64encode
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.task import deferLater
+from twisted.trial.unittest import TestCase
+
+from orchtw.config import Config
+from orchtw.naming import Naming
+from orchtw.pki import first_start
+from orchtw.testing.etcd import EtcdCluster
+from orchtw.testing.process import ServerProcess
+from tests.end_to_end import case
+from tests.end_to_end.case import TRACEBACKS, reactor
+from tests.end_to_end.client import Client, tls_context
+from tests.storage.etcd.cluster import FLAGS as CLUSTER_FLAGS
+
+FLAGS = (
+    "--etcd-prefix=/several",
+    "--service-cluster-ip-range=10.20.0.0/22",
+    "--controllers=*,-root-ca-cert-publisher",
+    "--leader-elect",
+    "--leader-elect-lease-duration=3s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=500ms",
+    "--event-ttl=3s",
+)
+PATIENCE_S = 30.0
+
+_pair: list[ServerProcess] = []
+_clusters: list[EtcdCluster] = []
+_names = count(1)
+
+
+def make_folders(parent: str, names: tuple[str, ...]) -> list[Path]:
+    """Data folders whose keys are the same: those of the first, copied."""
+    folders = [Path(parent).absolute() / name for name in names]
+    first, *others = folders
+    first.mkdir(parents=True, mode=0o700)
+    first_start.prepare(Config(data_dir=first), Naming.orch(), 1, datetime.now(UTC))
+    for other in others:
+        other.mkdir(mode=0o700)
+        shutil.copytree(first / "pki", other / "pki")
+    return folders
+
+
+def free_port() -> int:
+    """A port that nobody listens on now, and that a server keeps when it is started again."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def sealing_file(folder: Path) -> Path:
+    """An EncryptionConfiguration that has Secrets sealed."""
+    key = {"name": "k", "secret": b64encode(os.urandom(32)).decode()}
+    document = {
+        "apiVersion": "apiserver.config.orch.io/v1",
+        "kind": "EncryptionConfiguration",
+        "resources": [{"resources": ["secrets"], "providers": [{"aescbc": {"keys": [key]}}, {"identity": {}}]}],
+    }
+    path = folder / "sealing.json"
+    path.write_text(json.dumps(document))
+    path.chmod(0o600)
+    return path
+
+
+async def all_of(*works: Any) -> list[Any]:
+    """The results of coroutines that run at the same time."""
+    results: list[Any] = await gatherResults([Deferred.fromCoroutine(work) for work in works], consumeErrors=True)
+    return results
+
+
+async def shared_pair(parent: str) -> tuple[EtcdCluster, list[ServerProcess]]:
+    """The cluster, and the two servers on it; `parent` is for their data if they are yet to be started."""
+    if not _pair:
+        cluster = EtcdCluster(Path(parent) / "etcd", *CLUSTER_FLAGS)
+        _clusters.append(cluster)  # of their own: others count the revisions of theirs
+        await cluster.start(reactor)
+        folders = make_folders(parent, ("a", "b"))
+        servers = f"--etcd-servers={','.join(cluster.endpoints)}"
+        sealed = f"--encryption-provider-config={sealing_file(folders[0].parent)}"
+        for folder in folders:
+            port = f"--secure-port={free_port()}"
+            server = ServerProcess(reactor, folder, port, servers, sealed, *FLAGS)
+            case._shared[("several", str(folder))] = server
+            _pair.append(server)
+    await all_of(*(server.start() for server in _pair if not server.running))
+    return _clusters[0], _pair
+
+
+class PairCase(TestCase):
+    """Tests with a client at each of the two servers, `a` and `b`, and a namespace that no other test has."""
+
+    timeout = 180
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        self.cluster, self.servers = await shared_pair(self.mktemp())
+        self._logged = [len(server.log) for server in self.servers]
+        self.addCleanup(self.no_tracebacks)
+        self.a, self.b = (self.new_client(server) for server in self.servers)
+        self.namespace = self.unique("ns")
+        answer = await self.a.post("/api/v1/namespaces", {"metadata": {"name": self.namespace}})
+        self.assertEqual(answer.code, 201, answer)
+
+    def new_client(self, server: ServerProcess, **headers: str) -> Client:
+        """A client with the administrator's certificate, closed at the end of the test."""
+        client = Client(server.port, tls_context(server.kubeconfig), headers)
+        self.addCleanup(client.close)
+        return client
+
+    def unique(self, prefix: str) -> str:
+        """A name that no other test has."""
+        return f"{prefix}-{next(_names)}"
+
+    def core(self, plural: str, *rest: str) -> str:
+        """The path of a core resource in the test's namespace."""
+        return "/".join(("/api/v1/namespaces", self.namespace, plural, *rest))
+
+    def group(self, group_version: str, plural: str, *rest: str) -> str:
+        """The path of a named group's resource in the test's namespace."""
+        return "/".join(("/apis", group_version, "namespaces", self.namespace, plural, *rest))
+
+    async def until(self, done: Any) -> Any:
+        """Ask again and again until the coroutine function answers something true; that."""
+        deadline = reactor.seconds() + PATIENCE_S
+        while not (answer := await done()):
+            self.assertLess(reactor.seconds(), deadline, "it does not happen")
+            await deferLater(reactor, 0.02)
+        return answer
+
+    def no_tracebacks(self) -> None:
+        """No server failed by itself."""
+        for server, logged in zip(self.servers, self._logged, strict=True):
+            said = server.log[logged:] + server.errors
+            for word in TRACEBACKS:
+                self.assertNotIn(word, said, said)
