@@ -176,7 +176,9 @@ class API:
                     resources.offload,
                     parts.documents,
                     parts.pass_on,
-                    Features(enums=gates["OpenAPIEnums"], field_validation=gates[FIELD_VALIDATION]),
+                    Features(
+                        enums=gates["OpenAPIEnums"], field_validation=gates[FIELD_VALIDATION], v3=gates["OpenAPIV3"]
+                    ),
                 ),
             ],
             {LOGS: LogFiles()} if config.enable_logs_handler else {},

@@ -79,10 +79,12 @@ class OpenAPI:
 
     def paths(self) -> Iterable[str]:
         """The document of version 2 and the index of version 3."""
-        return (V2_PATH, V3_PATH)
+        return (V2_PATH, V3_PATH) if self._features.v3 else (V2_PATH,)
 
     def aliases(self) -> Iterable[tuple[str, str]]:
         """Version 3's index with a slash behind it, and its documents."""
+        if not self._features.v3:
+            return ()
         paths = (*self._present().published.v3_paths, *self._remote.v3)
         documents = (f"{V3_PATH}/{path}" for path in dict.fromkeys(paths))
         return ((f"{V3_PATH}/", V3_PATH), *((document, document) for document in documents))

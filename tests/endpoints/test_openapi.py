@@ -25,6 +25,7 @@ from orchtw.request import Peer, Request, Response
 from orchtw.rules.runtime_config import enabled
 from orchtw.schema.catalogue import Catalogue
 from orchtw.schema.codec.codecs import Codecs
+from orchtw.schema.openapi.features import EVERYTHING, Features
 from orchtw.storage.cache import Cacher
 from tests.client.world import MemoryStore
 from tests.registry.widgets import GROUP, versions
@@ -45,7 +46,7 @@ def endpoint(*settings: tuple[str, str]) -> OpenAPI:
     return alone(targets, CODECS, Offload(None))
 
 
-def alone(targets: Targets, codecs: Codecs, offload: Offload) -> OpenAPI:
+def alone(targets: Targets, codecs: Codecs, offload: Offload, features: Features = EVERYTHING) -> OpenAPI:
     """Of a server behind which there is none."""
     services = ApiServices(targets, NAMING)
     remote = RemoteDocuments(services, cast(Backends, None), offload, Clock())
@@ -53,7 +54,7 @@ def alone(targets: Targets, codecs: Codecs, offload: Offload) -> OpenAPI:
     async def pass_on(request: Request, service: ApiService) -> Response:
         raise AssertionError("there is no other server")
 
-    return OpenAPI(targets, codecs.schemas, lambda: 0.0, offload, remote, pass_on)
+    return OpenAPI(targets, codecs.schemas, lambda: 0.0, offload, remote, pass_on, features)
 
 
 SHARED = endpoint()
@@ -84,6 +85,13 @@ class OpenAPICase(SynchronousTestCase):
         index = orjson.loads(bytes(self.ask("/openapi/v3").body))  # type: ignore[arg-type]
         url: str = index["paths"]["apis/apps/v1"]["serverRelativeURL"]
         return url
+
+
+class GateTests(SynchronousTestCase):
+    def test_v3(self) -> None:
+        """Without its gate there is nothing of version 3 (reference OPENAPI-19)."""
+        shown = alone(Targets(CATALOGUE, CODECS, enabled(CATALOGUE, ())), CODECS, Offload(None), Features(v3=False))
+        self.assertEqual((tuple(shown.paths()), tuple(shown.aliases())), (("/openapi/v2",), ()))
 
 
 class NegotiationTests(OpenAPICase):

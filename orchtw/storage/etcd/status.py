@@ -14,6 +14,7 @@ COMPACTED: Final = "required revision has been compacted"
 TO_COME: Final = "required revision is a future revision"
 NO_LEADER: Final = "etcdserver: no leader"
 TOO_LARGE: Final = "etcdserver: request is too large"
+NO_SPACE: Final = "etcdserver: mvcc: database space exceeded"
 BUSY: Final = "etcdserver: too many requests"
 _LARGE: Final = "message larger than max"
 

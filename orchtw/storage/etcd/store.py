@@ -24,7 +24,7 @@ from orchtw.storage.etcd.health import Health
 from orchtw.storage.etcd.keys import Keys
 from orchtw.storage.etcd.leases import Leases
 from orchtw.storage.etcd.reading import LARGEST, Reading
-from orchtw.storage.etcd.status import LATE, TO_COME, RpcError, status_of
+from orchtw.storage.etcd.status import LATE, NO_SPACE, TO_COME, RpcError, status_of
 from orchtw.storage.etcd.watching import Deliver, Watching
 from orchtw.storage.etcd.writing import Write, Writing
 from orchtw.storage.interface import KeyValue, Op, Outcome, Page, Store, Subscription
@@ -298,7 +298,12 @@ class EtcdStore(Store):
             self._watching.progress()
         else:
             request = TxnRequest(success=[RequestOp(request_put={"key": self._keys.sentinel, "value": b""})])
-            self._calls.txn(request, lambda answer: None)
+            self._calls.txn(request, self._nudged)
+
+    def _nudged(self, answer: Any) -> None:
+        """The key is written, or there is no room: then nobody writes, so that no answer can overtake a change."""
+        if isinstance(answer, RpcError) and answer.text == NO_SPACE:
+            self._watching.progress()
 
     # Compaction
 

@@ -191,9 +191,12 @@ class RefusalTests(FaultCase):
     """What the cluster refuses."""
 
     async def test_no_space(self) -> None:
-        """With an alarm for space writes are refused in etcd's words; reads go on, and only `check` fails."""
+        """With an alarm for space writes are refused in etcd's words; reads go on, consistent ones too, and only
+        `check` fails.
+        """
         cluster = await self.own_cluster(f"--quota-backend-bytes={4 * MIB}")
         store = await self.started(new_store(cluster))
+        cluster.control("put", "elsewhere", "1")
         await self.put(store, "/a")
         with self.assertRaises(errors.InternalError) as caught:
             for number in range(20):
@@ -204,6 +207,9 @@ class RefusalTests(FaultCase):
         await store.alive()
         failure = await self.failure(store.check(), errors.InternalError)
         self.assertEqual(failure, "etcdserver: mvcc: database space exceeded")
+        recorder = await self.follow(store)
+        cluster.control("del", "elsewhere")
+        await recorder.reached(await store.revision())
 
     async def test_too_large(self) -> None:
         """A value over the members' limit is refused in etcd's words (reference STORE-13)."""
