@@ -10,7 +10,7 @@ its process is ended, and only then is it no longer waited for.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Final, Protocol
 
@@ -144,6 +144,11 @@ class Hub(Store):
         found = await self._store.list(prefix, revision=revision, limit=limit, start=start)
         await self._settled(found.revision)
         return found
+
+    async def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+        async for page in self._store.scan(prefix, revision=revision):
+            await self._settled(page.revision)
+            yield page
 
     def commit(self, op: Op) -> Deferred[Outcome]:
         if len(self._held) >= MAX_HELD:
