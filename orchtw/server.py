@@ -29,6 +29,7 @@ from orchtw.pki.cluster_signing import ClusterSigning
 from orchtw.pki.first_start import Pki
 from orchtw.pki.followed_files import FollowedFiles
 from orchtw.pki.front_proxy import given_authorities
+from orchtw.serving.compression import GzipCache
 from orchtw.serving.limits import EdgeLimits
 from orchtw.serving.listener import Listener, bind
 from orchtw.serving.server_names import NamedPair
@@ -173,6 +174,8 @@ class APIServer(Service):
             max_connections=config.max_connections,
             compress=config.gates["APIResponseCompression"],
         )
+        room = instance.resources.cacher.room
+        room.compressed = compressed = GzipCache(room.compressed_limit)
         return Listener(
             instance.app,
             self._tls,
@@ -181,6 +184,7 @@ class APIServer(Service):
             limits=limits,
             screen=instance.screen,
             decline=instance.decline,
+            compressed=compressed,
             grace_s=config.request_timeout_s,
         )
 

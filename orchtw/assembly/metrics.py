@@ -141,8 +141,6 @@ class Instruments:
                  "Requests, watches and upgraded connections that are not over."))  # fmt: skip
         add(Read(one(lambda: edge.budget.used_bytes), "orchtw_inflight_bytes", GAUGE,
                  "Bytes held for requests and answers, of --max-inflight-bytes."))  # fmt: skip
-        add(Read(one(lambda: edge.compressed.used_bytes), "orchtw_compressed_bytes", GAUGE,
-                 "Bytes of compressed answers that are kept for others."))  # fmt: skip
 
     def _served(
         self, group: str, version: str, resource: str, subresource: str

@@ -87,13 +87,14 @@ def _parts_of(value: object) -> list[object]:
 class GzipCache:
     """Compressed bodies by the identity of their responses; the least recently used ones make room.
 
-    What is bounded is the memory of both. Identities of more than KEPT_IDENTITY characters (long selectors) are
-    not kept.
+    What is bounded is the memory of both, alone and with all else that is held for readers (see `give_up`).
+    Identities of more than KEPT_IDENTITY characters (long selectors) are not kept.
     """
 
     def __init__(self, limit_bytes: int = KEPT_BYTES) -> None:
         self._limit_bytes = limit_bytes
         self._bodies: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._warm: set[Hashable] = set()  # asked for, or made, since something had to go
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -114,6 +115,7 @@ class GzipCache:
         body = self._bodies.get(identity)
         if body is not None:
             self._bodies.move_to_end(identity)
+            self._warm.add(identity)
         return body
 
     def put(self, identity: Hashable, body: bytes) -> None:
@@ -121,9 +123,23 @@ class GzipCache:
         if len(body) > self.longest_bytes or identity in self._bodies or text_size(identity) > KEPT_IDENTITY:
             return
         self._bodies[identity] = body
+        self._warm.add(identity)
         self._bytes += len(body) + _IDENTITY_BYTES
         while self._bytes > self._limit_bytes:
-            self._bytes -= len(self._bodies.popitem(last=False)[1]) + _IDENTITY_BYTES
+            self._drop(next(iter(self._bodies)))
+
+    def give_up(self, size: int) -> None:
+        """Let go of about so many bytes of what has not been asked for since the last time, the coldest first."""
+        target = self._bytes - size
+        for identity in [each for each in self._bodies if each not in self._warm]:
+            if self._bytes <= target:
+                break
+            self._drop(identity)
+        self._warm.clear()
+
+    def _drop(self, identity: Hashable) -> None:
+        self._warm.discard(identity)
+        self._bytes -= len(self._bodies.pop(identity)) + _IDENTITY_BYTES
 
 
 @implementer(IPushProducer)

@@ -65,6 +65,7 @@ class Edge:
         limits: EdgeLimits | None = None,
         screen: Screen | None = None,
         decline: Decline | None = None,
+        compressed: GzipCache | None = None,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.app = app
@@ -74,7 +75,7 @@ class Edge:
         self.budget = Budget(self.limits.inflight_bytes, lambda: self.now)
         self.run_in_thread = run_in_thread
         self.channels: set[Channel] = set()
-        self.compressed = GzipCache()
+        self.compressed = GzipCache() if compressed is None else compressed
         self.in_flight = 0
         self.streams = 0
         self.draining = False

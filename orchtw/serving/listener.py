@@ -17,7 +17,7 @@ from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThreadPool
 
 from orchtw.errors import ConfigError
-from orchtw.serving.compression import RunInThread
+from orchtw.serving.compression import GzipCache, RunInThread
 from orchtw.serving.edge import TICK_S, App, Decline, Edge, Screen
 from orchtw.serving.http1 import HTTPChannel
 from orchtw.serving.limits import EdgeLimits
@@ -67,7 +67,7 @@ def bind(address: str, port: int, *, shared: bool = False, listening: bool = Tru
 
 class Listener(Service):
     """Serves `app` on the socket `bound` (see `bind`) from `startService` on; `screen` sees heads before bodies come,
-    `decline` answers them where the body is not taken.
+    `decline` answers them where the body is not taken, `compressed` keeps long answers.
 
     `stopService` stops accepting, ends idle connections and streams, gives running requests `grace_s`
     seconds and drops what is left.
@@ -83,13 +83,20 @@ class Listener(Service):
         limits: EdgeLimits | None = None,
         screen: Screen | None = None,
         decline: Decline | None = None,
+        compressed: GzipCache | None = None,
         grace_s: float = 10.0,
         run_in_thread: RunInThread | None = None,
     ) -> None:
         self.tls = tls
         run_in_thread = run_in_thread or in_threads_of(reactor)
         self.edge = Edge(
-            app, clock=reactor, run_in_thread=run_in_thread, limits=limits, screen=screen, decline=decline
+            app,
+            clock=reactor,
+            run_in_thread=run_in_thread,
+            limits=limits,
+            screen=screen,
+            decline=decline,
+            compressed=compressed,
         )
         self.address, self.port = bound.getsockname()[:2]
         self._bound = bound

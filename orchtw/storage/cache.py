@@ -109,7 +109,8 @@ class Cacher:
             "history": self.room.history.used_bytes,
             "snapshots": self.room.pinned,
             "batches": self.room.recent.used_bytes,
-            "indexes": self._shared.index_bytes.used,
+            "indexes": self.room.indexes.used_bytes,
+            "compressed": self.room.compressed_bytes,
         }
 
     def of(self, resource: StoredResource) -> ResourceCache:

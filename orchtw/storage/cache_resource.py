@@ -9,14 +9,14 @@ import attrs
 
 from orchtw.errors import Expired, InternalError, Timeout
 from orchtw.storage.freshness import Freshness
-from orchtw.storage.indexes import IndexBytes, Indexes
+from orchtw.storage.indexes import Indexes
 from orchtw.storage.interface import Change
 from orchtw.storage.kept import KeptStates
 from orchtw.storage.ordered import NO_ENTRIES, Entries, Ordered
 from orchtw.storage.past import Past
 from orchtw.storage.pins import Pins
 from orchtw.storage.resource import DamagedObject, Follower, Noted, StoredResource
-from orchtw.storage.selecting import namespace_of, selected
+from orchtw.storage.selecting import namespace_of, range_of, selected
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, LabelSets, Texts, Unread, unread
 from orchtw.watch.frames import Wire
@@ -39,7 +39,6 @@ class Shared:
     outdated: Callable[[str], bool] = lambda key: False
     unreadable: Callable[[ResourceCache, Entry, Exception], None] = lambda cache, entry, error: None
     room: Room = attrs.field(factory=Room)
-    index_bytes: IndexBytes = attrs.field(factory=IndexBytes)
     texts: Texts = attrs.field(factory=Texts)
     history_s: float = HISTORY_S
 
@@ -72,7 +71,7 @@ class ResourceCache:
         self._timers = shared.timers
         self._entries: dict[str, Entry] = {}
         self._ordered = Ordered()
-        self.indexes = Indexes(self._entries, self.snapshot, shared.turns, shared.index_bytes)
+        self.indexes = Indexes(self._entries, self.snapshot, shared.turns, shared.room.indexes)
         self._texts = shared.texts
         self._outdated = shared.outdated
         self._label_sets = LabelSets(shared.texts)
@@ -130,7 +129,7 @@ class ResourceCache:
         everything = self._ordered.snapshot()
         if not namespace and not start:
             return everything
-        low, high = _range(namespace, start)
+        low, high = range_of(namespace, start)
         return everything.between(low, high)
 
     def past(self, revision: int, selection: Selection) -> Past:
@@ -145,7 +144,7 @@ class ResourceCache:
             events = self.log.undoing(revision, self._timers.now)
         except Expired:
             raise Expired.list() from None
-        return Past(self.candidates(selection), events, *_range(namespace_of(selection), ""), selection.matches)
+        return Past(self.candidates(selection), events, *range_of(namespace_of(selection), ""), selection.matches)
 
     def keep(self, revision: int, selection: Selection, entries: Entries) -> None:
         """Keep the entries at `revision` among which the selected ones are: pages will be asked for."""
@@ -155,7 +154,7 @@ class ResourceCache:
 
     def found(self, revision: int, selection: Selection) -> Entries | None:
         """What has been kept of a revision for such a selection."""
-        return self.kept.find(revision, self._timers.now, selection, *_range(namespace_of(selection), ""))
+        return self.kept.find(revision, self._timers.now, selection, *range_of(namespace_of(selection), ""))
 
     def select(self, selection: Selection) -> Generator[None, None, Sequence[Entry]]:
         """The selected entries in key order, in steps; one object is looked up, not searched for."""
@@ -213,7 +212,7 @@ class ResourceCache:
             entry = self._entries.get(str(selection.term))
             return NO_ENTRIES if entry is None else Entries.run((entry,)), "key"
         namespace = namespace_of(selection)
-        return self.indexes.shortest(selection, self.snapshot(namespace), *_range(namespace, ""))
+        return self.indexes.shortest(selection, self.snapshot(namespace), *range_of(namespace, ""))
 
     def _is_without_namespaces(self) -> bool:
         """Whether names are keys: nodes ask for themselves by name, each of thousands."""
@@ -393,10 +392,3 @@ class ResourceCache:
 
     def _share_fields(self, fields: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(self._texts.share, fields)) if fields else fields
-
-
-def _range(namespace: str, start: str) -> tuple[str, str]:
-    """The first key of a namespace from `start` on, and the first one after all of these."""
-    if not namespace:
-        return start, ""
-    return max(start, f"{namespace}/"), f"{namespace}0"  # "0" follows "/"

@@ -13,6 +13,7 @@ from typing import Final
 from orchtw.storage.index import Attribute, Index, asked
 from orchtw.storage.ordered import Entries
 from orchtw.watch.entry import Entry
+from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import Turns
 
@@ -21,26 +22,20 @@ MAX_INDEXES: Final = 8  # of a resource: each makes a write 1 µs dearer
 MAX_COUNTED: Final = 64  # attributes whose waste is counted: clients choose the keys of labels
 STRIDE: Final = 64  # entries taken in between two looks at the clock
 IDLE_S: Final = 600.0  # an index that nobody has asked for so long is given up
-INDEX_BYTES: Final = 128 << 20
-
-
-class IndexBytes:
-    """What all indexes of the process take, as of their last count, and may take."""
-
-    def __init__(self, limit: int = INDEX_BYTES) -> None:
-        self.limit = limit
-        self.used = 0
 
 
 class Indexes:
-    """`current` has the entries by key as they are now; `snapshot` gives them in order."""
+    """`current` has the entries by key as they are now; `snapshot` gives them in order.
+
+    `memory` is what all indexes of the process take, as of their last count, and may take.
+    """
 
     def __init__(
         self,
         current: Mapping[str, Entry],
         snapshot: Callable[[], Entries],
         turns: Turns,
-        memory: IndexBytes,
+        memory: Budget,
     ) -> None:
         self._current = current
         self._snapshot = snapshot
@@ -104,8 +99,17 @@ class Indexes:
         for attribute in [each for each in self._ready if self._used_at[each] < idle]:
             self._drop(attribute)
         self._count()
-        while self._memory.used > self._memory.limit and self._ready:
-            self._drop(min(self._ready, key=self._used_at.__getitem__))
+        while self._memory.used_bytes > self._memory.limit_bytes and self._ready:
+            self.drop_coldest()
+
+    @property
+    def asked_at(self) -> float:
+        """When the index was asked that nobody has asked for the longest time; there must be one."""
+        return min(self._used_at.values())
+
+    def drop_coldest(self) -> None:
+        """Give up the index that nobody has asked for the longest time; there must be one."""
+        self._drop(min(self._ready, key=self._used_at.__getitem__))
 
     def close(self) -> None:
         """The resource is gone."""
@@ -116,7 +120,7 @@ class Indexes:
     def _build(self, attribute: Attribute, index: Index) -> Generator[None, None, None]:
         """Take in all entries, as far as they are still what they were: of all others `change` has told."""
         current = self._current.get
-        room = self._memory.limit // 2
+        room = self._memory.limit_bytes // 2
         for block in self._snapshot().blocks():
             for start in range(0, len(block), STRIDE):
                 some = block[start : start + STRIDE]
@@ -132,7 +136,7 @@ class Indexes:
         self._ready[attribute] = index
         self._used_at[attribute] = self._turns.seconds()
         if len(self._ready) > MAX_INDEXES:
-            self._drop(min(self._ready, key=self._used_at.__getitem__))
+            self.drop_coldest()
         self.trim()
 
     def _drop(self, attribute: Attribute) -> None:
@@ -141,7 +145,7 @@ class Indexes:
 
     def _count(self) -> None:
         size = self.bytes
-        self._memory.used += size - self._counted
+        self._memory.used_bytes += size - self._counted
         self._counted = size
 
     def _go_on(self, steps: Generator[None, None, None]) -> None:

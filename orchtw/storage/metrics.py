@@ -88,7 +88,8 @@ def show_caches(registry: Registry, cacher: Cacher) -> None:
              "Bytes of the objects in the cache as they are stored.", _RESOURCE),
         Read(held, "orchtw_cache_held_bytes", GAUGE,
              "Bytes held for readers beside the objects: plain and packed JSON, other forms and Table rows, earlier"
-             " states of the history, snapshots that are read, recent batches; --watch-cache-bytes bounds the sum.",
+             " states of the history, snapshots that are read, recent batches, indexes, compressed lists;"
+             " --watch-cache-bytes bounds the sum.",
              ("what",)),
         Read(watchers, "orchtw_watchers", GAUGE, "Watches that have everything, and those that catch up.",
              ("state",)),

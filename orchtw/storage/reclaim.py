@@ -1,4 +1,7 @@
-"""Keeps within its limit what is held of objects beside the objects: the coldest forms are packed, then dropped.
+"""Keeps within its limit what is held of objects beside the objects (reference LIMIT-19).
+
+Compressed lists that nobody asks for go first: they are of a state that passes with the next write. Then the coldest
+forms are packed, or dropped. Indexes go when a whole round has not been enough.
 
 A hand goes round all entries. Who asks for an object by itself makes its JSON plain again, so that what the hand
 finds packed has not been asked for since it last went by. Nothing goes by while there is room.
@@ -29,11 +32,17 @@ class Reclaim:
         self._caches = caches
         self._hand: Iterator[tuple[ResourceCache, Entry]] | None = None
         self._running = False
+        self._whole = False  # whether the hand has begun at the first entry since there was too much
 
     def begin(self) -> None:
         """Free what is too much, in slices, from where the hand stands."""
-        if self._room.excess > 0 and not self._running:
-            self._running = True
+        room = self._room
+        if self._running or room.excess <= 0:
+            return
+        if room.compressed is not None:
+            room.compressed.give_up(room.excess + room.limit // SPARE)
+        if room.excess > 0:
+            self._running, self._whole = True, self._hand is None
             self._turns.later(self._go_on)
 
     def _go_on(self) -> None:
@@ -51,7 +60,15 @@ class Reclaim:
                 self._turns.later(self._go_on)
                 return
         self._hand = None
-        self._running = False  # a whole round: what is left can wait for the next tick
+        self._running = False  # a round: what is left can wait for the next tick
+        if self._whole:
+            self._drop_indexes()
+
+    def _drop_indexes(self) -> None:
+        """Nothing else is left: give up indexes, those that nobody has asked for the longest time."""
+        indexes = [cache.indexes for cache in self._caches()]
+        while self._room.excess > 0 and (indexes := [each for each in indexes if len(each)]):
+            min(indexes, key=lambda each: each.asked_at).drop_coldest()
 
     def _round(self) -> Iterator[tuple[ResourceCache, Entry]]:
         """All entries once, but for what comes and goes meanwhile."""

@@ -43,3 +43,10 @@ def namespace_of(selection: Selection) -> str:
     """The namespace that everything selected is in; "": it may be in any."""
     terms = () if selection.namespace or selection.fields is None else selection.fields.terms
     return next((value for name, equal, value in terms if equal and name == NAMESPACE), selection.namespace)
+
+
+def range_of(namespace: str, start: str) -> tuple[str, str]:
+    """The first key of a namespace from `start` on, and the first one after all of these."""
+    if not namespace:
+        return start, ""
+    return max(start, f"{namespace}/"), f"{namespace}0"  # "0" follows "/"

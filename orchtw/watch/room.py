@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 import attrs
 
@@ -10,15 +10,29 @@ from orchtw.watch.log import Superseded
 from orchtw.watch.recent import Budget
 
 MAX_PINNED_BYTES: Final = 256 << 20  # of objects neither live nor in a log, all resources together
+MAX_INDEX_BYTES: Final = 128 << 20  # of the indexes of all resources
+MAX_COMPRESSED_BYTES: Final = 32 << 20  # of compressed lists: those of 10,000 pods are 1 to 5 MiB
+
+
+class Yielding(Protocol):
+    """Holds what can be made again."""
+
+    @property
+    def used_bytes(self) -> int:
+        """What it holds."""
+
+    def give_up(self, size: int) -> None:
+        """Let go of about so many bytes of what has not been asked for since the last time, if there is that much."""
 
 
 @attrs.define(slots=True, eq=False)
 class Room:
     """Bytes that are held for readers, and the `limit` on all of them (0: only the parts have bounds of their own).
 
-    `plain` are encodings as they are sent, `packed` compressed ones, `rows` cells of Tables and other versions: all
-    of these can be made again. The history of changes, snapshots that somebody reads and recent batches cannot: they
-    have at most a third, a quarter and an eighth of the room.
+    `plain` are encodings as they are sent, `packed` compressed ones, `rows` cells of Tables and other versions,
+    `compressed` whole lists as they were sent: all of these can be made again, as can `indexes`. The history of
+    changes, snapshots that somebody reads and recent batches cannot: they have at most a third, a quarter and an
+    eighth of the room. Indexes have a quarter at most, compressed lists a sixth.
     """
 
     limit: int = 0
@@ -28,12 +42,15 @@ class Room:
     pinned: int = 0
     history: Superseded = attrs.field(init=False)
     recent: Budget = attrs.field(init=False)
+    indexes: Budget = attrs.field(init=False)
+    compressed: Yielding | None = None
 
     def __attrs_post_init__(self) -> None:
-        self.history, self.recent = Superseded(), Budget()
+        self.history, self.recent, self.indexes = Superseded(), Budget(), Budget(MAX_INDEX_BYTES)
         if self.limit:
             self.history.limit_bytes = min(self.history.limit_bytes, self.limit // 3)
             self.recent.limit_bytes = min(self.recent.limit_bytes, self.limit // 8)
+            self.indexes.limit_bytes = min(MAX_INDEX_BYTES, self.limit // 4)
 
     @property
     def pinned_limit(self) -> int:
@@ -41,10 +58,20 @@ class Room:
         return self.limit // 4 if self.limit else MAX_PINNED_BYTES
 
     @property
+    def compressed_limit(self) -> int:
+        """What compressed lists alone may hold."""
+        return min(MAX_COMPRESSED_BYTES, self.limit // 6) if self.limit else MAX_COMPRESSED_BYTES
+
+    @property
+    def compressed_bytes(self) -> int:
+        """What compressed lists hold."""
+        return 0 if self.compressed is None else self.compressed.used_bytes
+
+    @property
     def excess(self) -> int:
         """How much more is held than should be."""
-        held = self.plain + self.packed + self.rows
-        others = self.history.used_bytes + self.recent.used_bytes + self.pinned
+        held = self.plain + self.packed + self.rows + self.compressed_bytes
+        others = self.history.used_bytes + self.recent.used_bytes + self.pinned + self.indexes.used_bytes
         return held + others - self.limit if self.limit else 0
 
     def count(self, forms: tuple[int, int, int], sign: int = 1) -> None:

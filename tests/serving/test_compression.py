@@ -174,3 +174,19 @@ class GzipCacheTests(SynchronousTestCase):
         self.assertLessEqual(len(cache), 4)
         cache.put("longer", b"x" * ((8 << 20) + 1))
         self.assertIsNone(cache.get("longer"))
+
+    def test_give_up(self) -> None:
+        """What has not been asked for since the last time goes, the coldest first (reference LIMIT-19)."""
+        cache = GzipCache()
+        for name in "abcd":
+            cache.put(name, b"x" * 100_000)
+        each = cache.used_bytes // 4
+        cache.give_up(each)
+        self.assertEqual(len(cache), 4)
+        cache.get("a")
+        cache.give_up(each)
+        self.assertEqual([cache.get(name) is None for name in "abcd"], [False, True, False, False])
+        cache.give_up(4 * each)
+        self.assertEqual((len(cache), cache.used_bytes), (3, 3 * each))
+        cache.give_up(4 * each)
+        self.assertEqual((len(cache), cache.used_bytes), (0, 0))

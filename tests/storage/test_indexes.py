@@ -12,13 +12,14 @@ from orchtw.rules.selectors import parse_labels
 from orchtw.storage import index as index_module
 from orchtw.storage import indexes as module
 from orchtw.storage.index import Index, asked
-from orchtw.storage.indexes import IDLE_S, MAX_INDEXES, IndexBytes, Indexes
+from orchtw.storage.indexes import IDLE_S, MAX_INDEXES, Indexes
 from orchtw.storage.kept import MAX_KEPT, KeptStates
 from orchtw.storage.ordered import Entries, Ordered
 from orchtw.storage.pins import Pins
 from orchtw.storage.selecting import selected
 from orchtw.watch.entry import Entry
 from orchtw.watch.log import EventLog
+from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import Turns
 
@@ -49,7 +50,7 @@ class Resource:
         self.soon: list[Callable[[], None]] = []
         self.current = entries
         self.ordered = Ordered(entries.values())
-        self.memory = IndexBytes(limit)
+        self.memory = Budget(limit)
         turns = Turns(self._seconds, self.soon.append)
         self.indexes = Indexes(self.current, self.ordered.snapshot, turns, self.memory)
 
@@ -195,24 +196,24 @@ class IndexesTests(SynchronousTestCase):
         resource.indexes.trim()
         self.assertEqual(len(resource.indexes), 1)
         resource.indexes.close()
-        self.assertEqual((len(resource.indexes), resource.memory.used), (0, 0))
+        self.assertEqual((len(resource.indexes), resource.memory.used_bytes), (0, 0))
 
     def test_memory(self) -> None:
         """All indexes together take no more than they may; one that would take half of that alone is not made."""
         resource = self.filled(limit=3000)
         resource.indexes.looked(selection(labels="app=v1"), 100, 0)
         resource.settle()
-        self.assertEqual((len(resource.indexes), resource.memory.used), (0, 0))
+        self.assertEqual((len(resource.indexes), resource.memory.used_bytes), (0, 0))
         resource.indexes.looked(selection(labels="app=v1"), 100, 0)
         self.assertEqual(resource.soon, [])
         resource = self.filled(limit=6000)
         resource.indexes.looked(selection(labels="app=v1"), 100, 0)
         resource.settle()
-        self.assertEqual(resource.memory.used, resource.indexes.bytes)
+        self.assertEqual(resource.memory.used_bytes, resource.indexes.bytes)
         for number in range(40):
             resource.change(f"a/{number:03}", entry(f"a/{number:03}", f"own-{number}"))
         resource.indexes.trim()
-        self.assertEqual((len(resource.indexes), resource.memory.used), (0, 0))
+        self.assertEqual((len(resource.indexes), resource.memory.used_bytes), (0, 0))
 
 
 class KeptTests(SynchronousTestCase):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from orchtw.rules.selectors import parse_labels
 from orchtw.storage import reclaim
 from orchtw.storage.cache_resource import ResourceCache
 from orchtw.storage.interface import Op
 from orchtw.watch.entry import ROW_BYTES, Entry, Packed, Packer
 from orchtw.watch.log import MAX_SUPERSEDED_BYTES
 from orchtw.watch.room import Room
+from orchtw.watch.selection import Selection
 from orchtw.watch.timer_wheel import RESOLUTION_S
 from tests.storage.test_cache import CacheTestCase, Resource
 
@@ -23,6 +25,25 @@ class Sparing(Resource):
         if entry.json is not None:
             entry.json = None if drop else PACKER.pack(entry.json)
         entry.other = None
+
+
+class Lists:
+    """Compressed lists: gives up what it is told to."""
+
+    def __init__(self, size: int) -> None:
+        self.used_bytes = size
+        self.given_up: list[int] = []
+
+    def give_up(self, size: int) -> None:
+        self.given_up.append(size)
+        self.used_bytes -= min(size, self.used_bytes)
+
+
+class Stubborn(Lists):
+    """Gives up nothing."""
+
+    def give_up(self, size: int) -> None:
+        """All of it has been asked for."""
 
 
 class RoomTests(CacheTestCase):
@@ -112,6 +133,33 @@ class RoomTests(CacheTestCase):
         left = sum(bool(entry.other) for entry in pods.snapshot())
         self.assertEqual(self.cacher.held_bytes()["rows"], ROW_BYTES * left)
 
+    def test_compressed_first(self) -> None:
+        """Compressed lists go before anything else (reference LIMIT-19)."""
+        pods = self.fill(100)
+        room = self.cacher.room
+        room.compressed = lists = Lists(60_000)
+        self.encode(pods, 40)
+        self.settle()
+        self.assertEqual((room.plain, room.packed), (40 * len(JSON), 0))
+        self.assertEqual(lists.given_up, [20_000 + LIMIT // reclaim.SPARE])
+        self.assertEqual(self.cacher.held_bytes()["compressed"], lists.used_bytes)
+
+    def test_indexes_last(self) -> None:
+        """Indexes go when a whole round was not enough (reference LIMIT-19)."""
+        pods = self.fill(1100)
+        pods.indexes.looked(Selection("", parse_labels("app=x"), None), 1100, 0)
+        self.settle()
+        self.assertEqual(len(pods.indexes), 1)
+        self.encode(pods, 80)
+        self.settle()
+        self.assertEqual(len(pods.indexes), 1)
+        room = self.cacher.room
+        room.compressed = Stubborn(LIMIT + 1)
+        self.settle()
+        self.clock.advance(RESOLUTION_S)
+        self.settle()
+        self.assertEqual((len(pods.indexes), room.plain), (0, 0))
+
     def test_changes(self) -> None:
         """What an object held is the history's when it is replaced or gone; of others nothing is counted."""
         pods = self.fill(3)
@@ -129,5 +177,6 @@ class RoomTests(CacheTestCase):
         room = Room(LIMIT)
         self.assertEqual((room.history.limit_bytes, room.recent.limit_bytes), (LIMIT // 3, LIMIT // 8))
         self.assertEqual((room.pinned_limit, room.excess), (LIMIT // 4, -LIMIT))
+        self.assertEqual((room.indexes.limit_bytes, room.compressed_limit), (LIMIT // 4, LIMIT // 6))
         self.assertEqual(Room().excess, 0)
         self.assertGreater(Room().pinned_limit, MAX_SUPERSEDED_BYTES)
