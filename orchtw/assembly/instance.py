@@ -279,7 +279,9 @@ class Instance:
         aggregation = self._aggregation
         config = self._config
         reconciler = RECONCILERS[config.endpoint_reconciler_type](self._leases, config.apiserver_count)
-        service = ServerService(cluster_ip=_first_service_ip(config), mine=self._place, reconciler=reconciler)
+        service = ServerService(
+            clock=self._reactor, cluster_ip=_first_service_ip(config), mine=self._place, reconciler=reconciler
+        )
         maker = self._maker()
         aggregation.look_after(maker)
         conditions = None

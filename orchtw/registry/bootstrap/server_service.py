@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import attrs
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import deferLater
 
 from orchtw.errors import Invalid
 from orchtw.registry.bootstrap.endpoint_reconcilers import EndpointReconciler
@@ -16,16 +18,18 @@ from orchtw.rules.services import family_of
 PORT = 443
 """Where the Service listens, whatever port the servers have."""
 
-TRIES: Final = 10
-"""Each asks the store what there is, which takes about as long as the other server's write."""
+TRIES: Final = 50
+PAUSE_S: Final = 0.1
+"""Between two tries: the other server's write takes as long on a busy machine."""
 
 
 @attrs.frozen(slots=True, kw_only=True)
 class ServerService:
     """`cluster_ip` is the first address of the service range; `mine` is where this server is, `reconciler` knows of
-    others.
+    others; `clock` is for pauses.
     """
 
+    clock: IReactorTime
     cluster_ip: str
     mine: Place
     reconciler: EndpointReconciler
@@ -44,6 +48,7 @@ class ServerService:
             except Invalid:
                 if not tries_left:
                     raise
+                await deferLater(self.clock, PAUSE_S)
 
     async def point(self, maker: Maker) -> None:
         """Let the endpoints name the servers there are, also one that only this machine reaches.
