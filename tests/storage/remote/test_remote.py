@@ -45,7 +45,8 @@ class WorkerScanTests(TestCase):
         async for page in self.store.scan("/a/"):
             taken += 1
             await self.store.get("/a/30")
-            self.assertEqual((len(page.items), sent.count(Kind.PAGE)), (4, min(taken + 1, 5)))
+            self.assertEqual(len(page.items), 4)
+            self.assertLessEqual(sent.count(Kind.PAGE), taken + 1)
         self.assertEqual((taken, sent[-1], self.scans()), (5, Kind.DONE, 0))
         await self.store.stop()
 
