@@ -281,6 +281,38 @@ class StoreConformance(_Base):
         self.assertEqual([item.key for item in seen], keys)
         self.assertEqual([item.value.decode() for item in seen], keys)
 
+    async def test_scan_shows_one_state(self) -> None:
+        """A scan gives each key once, in order, at one revision, while others write; of nothing one empty page."""
+        keys = [f"{PODS}{number:03d}" for number in range(120)]
+        await gatherResults([self.store.commit(Op(key, key.encode() * 4000)) for key in keys])
+        await self.put("/registry/q")
+        seen: list[KeyValue] = []
+        revisions: set[int] = set()
+        left = iter(reversed(keys))
+        async for page in self.store.scan(PODS):
+            seen += page.items
+            revisions.add(page.revision)
+            await self.put(f"{PODS}005-{len(seen)}")
+            await self.delete(next(left))
+        self.assertEqual([item.key for item in seen], keys)
+        self.assertEqual([item.value for item in seen], [key.encode() * 4000 for key in keys])
+        again = [item async for page in self.store.scan(PODS, revision=revisions.pop()) for item in page.items]
+        self.assertEqual((again, revisions), (seen, set()))
+        self.assertEqual([page.items async for page in self.store.scan("/registry/none/")], [[]])
+
+    async def test_scan_refuses_as_lists_do(self) -> None:
+        """What is compacted or to come cannot be scanned; who leaves a scan early can go on with others."""
+        first = await self.put(PODS + "a")
+        await self.put(PODS + "b")
+        left = self.store.scan(PODS)
+        await left.__anext__()
+        await left.aclose()  # type: ignore[attr-defined]
+        await self.store.compact(first + 1)
+        for revision, refusal in ((first, errors.Expired), (first + 9, errors.Timeout)):
+            scan = self.store.scan(PODS, revision=revision)
+            await self.assertFailure(Deferred.fromCoroutine(scan.__anext__()), refusal)  # type: ignore[arg-type]
+        self.assertEqual(len([page async for page in self.store.scan(PODS)]), 1)
+
     async def test_start_is_included(self) -> None:
         """`start` is the first key that may be shown; before the prefix it means nothing, after it all is over."""
         for name in "abc":

@@ -11,15 +11,11 @@ from twisted.python.failure import Failure
 from orchtw.errors import BadRequest, Timeout
 from orchtw.storage.etcd.calls import Calls
 from orchtw.storage.etcd.keys import Keys
+from orchtw.storage.etcd.scanning import FIRST_PAGE, MOST_A_PAGE, PAGE_BYTES, Scan
 from orchtw.storage.etcd.status import TO_COME, RpcError, status_of
 from orchtw.storage.interface import KeyValue, Page
 
-FIRST_PAGE: Final = 50
-MOST_A_PAGE: Final = 1000
 KEYS_A_PAGE: Final = 5000
-PAGE_BYTES: Final = 2 << 20
-"""What is taken over at a time: a few milliseconds' work."""
-
 LARGEST: Final = (1 << 63) - 1
 
 
@@ -63,6 +59,18 @@ class Reading:
             if not rest or (limit and len(items) >= limit):
                 return Page(items, revision, rest > 0, rest)
             first = found.kvs[-1].key + b"\0"
+
+    async def scan(self, prefix: str, revision: int) -> AsyncIterator[Page]:
+        """See `Store.scan`."""
+        first, end = self._keys.range(prefix, "")
+        if first >= end != b"\0":
+            yield Page([], revision or await self.revision())
+            return
+        async for page in Scan(self._range, self._shown, first, end, revision).pages():
+            yield page
+
+    def _shown(self, pair: Any) -> KeyValue | None:
+        return None if pair.key == self._keys.sentinel else self.shown(pair)
 
     async def revision(self) -> int:
         """See `Store.revision`: one question is asked for all who wait, none that was asked before they came."""

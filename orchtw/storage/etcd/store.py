@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any, Final
@@ -160,6 +160,11 @@ class EtcdStore(Store):
         """See `Store.list`."""
         self._must_be_open()
         return await self._reading.list(prefix, revision, limit, start)
+
+    def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+        """See `Store.scan`."""
+        self._must_be_open()
+        return self._reading.scan(prefix, revision)
 
     def commit(self, op: Op) -> Deferred[Outcome]:
         """See `Store.commit`."""

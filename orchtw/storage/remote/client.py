@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
@@ -125,6 +125,26 @@ class RemoteStore(Store):
             raise errors.BadRequest("the key is not valid text") from None
         found: Page = await self._ask(Kind.LIST, question)
         return found
+
+    async def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+        """The page after the one that is taken in is on its way, no more than that."""
+        self._refuse_if_closed()
+        self._number += 1
+        number = self._number
+        try:
+            question = messages.scan(number, prefix, self._told(revision))
+        except UnicodeEncodeError:
+            raise errors.BadRequest("the key is not valid text") from None
+        waiting: Deferred[Page | None] = self._ask(Kind.SCAN, question)
+        try:
+            while (page := await waiting) is not None:
+                waiting = self._asked[number] = Deferred()
+                self._refuse_if_closed()
+                self._link.send(Kind.NEXT, NUMBER.pack(number))
+                yield page
+        finally:
+            waiting.addErrback(lambda _failure: None)
+            self._link.send(Kind.LEAVE, NUMBER.pack(number))
 
     def commit(self, op: Op) -> Deferred[Outcome]:
         waiting: Deferred[Outcome] = Deferred()

@@ -38,6 +38,9 @@ class Kind(IntEnum):
     RECEIVED = 8
     READY = 9
     ASK = 10
+    SCAN = 11
+    NEXT = 12
+    LEAVE = 13
 
     GREETING = 32
     BATCH = 33
@@ -135,6 +138,11 @@ def read_list(data: bytes) -> tuple[int, str, int, int, str]:
     if middle > len(data):
         raise Malformed("a list without its prefix")
     return number, data[_LIST.size : middle].decode(), revision, limit, data[middle:].decode()
+
+
+def scan(number: int, prefix: str, revision: int) -> bytes:
+    """A question for everything below a prefix, page by page. Raises UnicodeEncodeError."""
+    return PAIR.pack(number, revision) + prefix.encode()
 
 
 def history(number: int, after: int, upto: int) -> bytes:

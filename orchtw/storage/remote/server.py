@@ -17,6 +17,7 @@ from orchtw.storage.remote.frames import Malformed
 from orchtw.storage.remote.hub import TICK_S, Hub
 from orchtw.storage.remote.link import Answer, Link, Questions, unanswerable
 from orchtw.storage.remote.messages import NUMBER, PAIR, Kind
+from orchtw.storage.remote.scanning import Scans
 
 MAX_UNCONFIRMED_BYTES: Final = 64 << 20
 """Of changes on their way to a worker; one that takes them more slowly than they come is parted from."""
@@ -59,12 +60,16 @@ class StoreServer:
         self._unconfirmed_bytes = 0
         self._silent_ticks = 0
         self._questions = Questions(answer)
+        self._scans = Scans(hub.scan, self.link.send)
         self._left = self._ending = False
         self._kinds: dict[int, Callable[[bytes], None]] = {
             Kind.COMMIT: self._commit,
             Kind.RECEIVED: self._confirmed,
             Kind.GET: self._get,
             Kind.LIST: self._list,
+            Kind.SCAN: self._scans.begin,
+            Kind.NEXT: self._scans.proceed,
+            Kind.LEAVE: self._scans.leave,
             Kind.HISTORY: self._history,
             Kind.COMPACT: self._compact,
             Kind.CHECK: lambda data: self._do(messages.read_number(data), hub.check()),
@@ -96,6 +101,7 @@ class StoreServer:
         self._left = True
         self.link.abort()
         self._questions.give_up()
+        self._scans.leave_all()
         if self._ending:
             self._hub.leave(self)
             return
@@ -132,6 +138,7 @@ class StoreServer:
     def close(self) -> None:
         self._left = True
         self._questions.give_up()
+        self._scans.leave_all()
         self.link.close()
 
     # What the worker says

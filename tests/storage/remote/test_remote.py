@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from twisted.internet.defer import gatherResults
 from twisted.trial.unittest import TestCase
 
-from orchtw.storage.interface import Store
+from orchtw.storage import sqlite_scan
+from orchtw.storage.interface import Op, Store
+from orchtw.storage.remote.messages import Kind
 from orchtw.storage.testing import StoreConformance
 from tests.storage.remote.owned import Owned, worker_with_company
 
@@ -16,3 +19,47 @@ class WorkerConformanceTests(StoreConformance, TestCase):
     def make_store(self) -> Store:
         """An empty store."""
         return worker_with_company(Owned(self.mktemp()))
+
+
+class WorkerScanTests(TestCase):
+    """Reading everything through the owner."""
+
+    async def setUp(self) -> None:  # type: ignore[override]
+        self.patch(sqlite_scan, "SPAN_KEYS", 4)
+        self.owned = Owned(self.mktemp())
+        self.store = worker_with_company(self.owned)
+        await self.store.start()
+        await gatherResults([self.store.commit(Op(f"/a/{number}", b"x")) for number in range(30, 50)])
+
+    def scans(self) -> int:
+        """How many scans the owner has under way."""
+        return sum(len(server._scans._scans) for server in self.owned.servers)
+
+    async def test_one_page_ahead(self) -> None:
+        """The owner reads no more than the page after the one that is being taken in."""
+        sent: list[int] = []
+        for server in self.owned.servers:
+            send = server._scans._send
+            server._scans._send = lambda kind, data, send=send: (sent.append(kind), send(kind, data))
+        taken = 0
+        async for page in self.store.scan("/a/"):
+            taken += 1
+            await self.store.get("/a/30")
+            self.assertEqual(len(page.items), 4)
+            self.assertLessEqual(sent.count(Kind.PAGE), taken + 1)
+        self.assertEqual((taken, sent[-1], self.scans()), (5, Kind.DONE, 0))
+        await self.store.stop()
+
+    async def test_left(self) -> None:
+        """The owner keeps nothing of a scan that its worker has left, at whatever moment."""
+        first, second = self.store.scan("/a/"), self.store.scan("/a/")
+        await first.__anext__()
+        await second.__anext__()
+        await self.store.get("/a/30")
+        self.assertEqual(self.scans(), 2)
+        await first.aclose()  # type: ignore[attr-defined]
+        await self.store.get("/a/30")
+        self.assertEqual(self.scans(), 1)
+        await self.store.stop()
+        await second.aclose()  # type: ignore[attr-defined]
+        self.assertEqual(self.scans(), 0)
