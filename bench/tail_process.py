@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import re
 import select
 import socket
@@ -12,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
-from typing import Any
 
+from bench.child_process import ChildProcess, Commands
 from bench.churn import PREFIX, Seen, differences
-from bench.http1 import BenchError, Endpoint
+from bench.http1 import Endpoint
 from bench.watcher import MAX_FRAME_BYTES, Watcher
 
 OPENERS = 8
 STALL_S = 20.0
-REPLY_LIMIT_S = 180.0
 _RESET = struct.pack("ii", 1, 0)  # lingering for no time: the connection is reset, not closed
 _NAME = re.compile(rb"%b-\d{7}" % PREFIX.encode())
 _TYPE = re.compile(rb"ADDED|MODIFIED|DELETED|BOOKMARK|ERROR")
@@ -95,64 +93,21 @@ class Tail(Watcher):
         return following
 
 
-class TailProcess:
-    """The parent's handle of a process full of watchers: send a command with `ask`, fetch its `answer`."""
+class TailProcess(ChildProcess):
+    """The parent's handle: the commands are the methods of `Tails`."""
 
     def __init__(self) -> None:
-        spawning = multiprocessing.get_context("spawn")
-        self._pipe, theirs = spawning.Pipe()
-        self._process = spawning.Process(target=_main, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    @property
-    def pid(self) -> int:
-        assert self._process.pid is not None
-        return self._process.pid
-
-    def ask(self, command: str, *arguments: object) -> None:
-        """Have one of the methods of `Tails` called."""
-        self._pipe.send((command, arguments))
-
-    def answer(self) -> Any:
-        """What the command returned; BenchError if it failed or nothing comes."""
-        if not self._pipe.poll(REPLY_LIMIT_S):
-            raise BenchError("the watchers' process does not answer")
-        answer = self._pipe.recv()
-        if isinstance(answer, Exception):
-            raise BenchError(f"watchers: {answer}")
-        return answer
-
-    def close(self) -> None:
-        self._pipe.close()
-        self._process.join(STALL_S)
-        self._process.kill()
-        self._process.join()
+        super().__init__(_main)
 
 
-class Tails:
+class Tails(Commands):
     """The child's loop: sockets and the pipe on one epoll."""
 
     def __init__(self, pipe: Pipe) -> None:
-        self._pipe = pipe
-        self._epoll = select.epoll()
-        self._epoll.register(pipe.fileno(), select.EPOLLIN)
+        super().__init__(pipe)
         self._tails: dict[int, Tail] = {}
         self._tally = Tally()
         self._next_reset = 0
-
-    def run(self) -> None:
-        """Serve commands until the parent closes the pipe."""
-        while True:
-            if self._turn(-1):
-                try:
-                    command, arguments = self._pipe.recv()
-                except EOFError:
-                    return
-                try:
-                    self._pipe.send(getattr(self, command)(*arguments))
-                except (BenchError, OSError) as problem:
-                    self._pipe.send(problem)
 
     def open(self, endpoint: Endpoint, path: str, revision: int, accept: str, protobuf: bool, count: int) -> None:
         """Open `count` watches, a few at a time."""

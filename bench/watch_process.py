@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import select
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from typing import Any
 
+from bench.child_process import ChildProcess, Commands
 from bench.http1 import BenchError, Endpoint
 from bench.watch_check import Expected, Tally, Write
 from bench.watcher import Watcher
@@ -19,7 +18,6 @@ OPENERS = 8
 STALL_S = 10.0
 LATE_S = 0.02  # for late duplicates
 MAX_TIMED = 1_000_000  # latencies kept: beyond, those of every second, third, ... watcher
-REPLY_LIMIT_S = 120.0
 
 
 @dataclass(slots=True)
@@ -43,75 +41,32 @@ class Phase:
         self.first_error = self.first_error or other.first_error
 
 
-class WatchProcess:
-    """The parent's handle: `ask` sends a command and waits for its answer."""
+class WatchProcess(ChildProcess):
+    """The parent's handle: sends a command, and `answer` has what came of it."""
 
     def __init__(self) -> None:
-        spawning = multiprocessing.get_context("spawn")
-        self._pipe, theirs = spawning.Pipe()
-        self._process = spawning.Process(target=_main, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    @property
-    def pid(self) -> int:
-        assert self._process.pid is not None
-        return self._process.pid
+        super().__init__(_main)
 
     def open(self, endpoint: Endpoint, path: str, accept: str, protobuf: bool, count: int) -> None:
         """Begin to open watches; `answer` tells how many failed, and why the first did."""
-        self._pipe.send(("open", (endpoint, path, accept, protobuf, count)))
+        self.ask("open", endpoint, path, accept, protobuf, count)
 
     def begin_phase(self) -> None:
         """Forget what has been seen; `answer` is None."""
-        self._pipe.send(("begin_phase", ()))
+        self.ask("begin_phase")
 
     def settle(self, writes: Sequence[Write]) -> None:
         """Wait until all watchers have all `writes`, or none moves for 10 s; `answer` is the Phase."""
-        self._pipe.send(("settle", (writes,)))
-
-    def answer(self) -> Any:
-        """The answer to the last command; BenchError if none comes."""
-        try:
-            if not self._pipe.poll(REPLY_LIMIT_S):
-                raise BenchError("the watchers' process does not answer")
-            answer = self._pipe.recv()
-        except EOFError:
-            raise BenchError("the watchers' process died") from None
-        if isinstance(answer, BenchError):
-            raise answer
-        return answer
-
-    def close(self) -> None:
-        """End the process, and with it its watches."""
-        self._pipe.close()
-        self._process.join(STALL_S)
-        self._process.kill()
-        self._process.join()
+        self.ask("settle", writes)
 
 
-class Watchers:
+class Watchers(Commands):
     """The child's loop: sockets and the pipe on one epoll."""
 
     def __init__(self, pipe: Connection) -> None:
-        self._pipe = pipe
-        self._epoll = select.epoll()
-        self._epoll.register(pipe.fileno(), select.EPOLLIN)
+        super().__init__(pipe)
         self._watchers: dict[int, Watcher] = {}
         self._delivered = 0
-
-    def run(self) -> None:
-        """Serve commands until the parent closes the pipe."""
-        while True:
-            if self._turn(-1):
-                try:
-                    command, arguments = self._pipe.recv()
-                except EOFError:
-                    return
-                try:
-                    self._pipe.send(getattr(self, command)(*arguments))
-                except BenchError as problem:
-                    self._pipe.send(problem)
 
     def open(self, endpoint: Endpoint, path: str, accept: str, protobuf: bool, count: int) -> tuple[int, str]:
         """Open `count` watches, a few at a time; returns the number of failures and the first one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterator
 from functools import partial
 
@@ -129,14 +130,14 @@ class Answering(Counted):
         """Whether there is room for a long answer. That of a write, which has happened, is sent in any case."""
         return self._pin(body) or (self._request is not None and self._request.method != "GET")
 
+    @abc.abstractmethod
     def _write_response(self, response: Response) -> None:
         """Write a whole answer."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _tell_end(self, ending: Ending) -> None:
         """Tell the listeners of the answer."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _done(self) -> None:
         """The answer is with the transport."""
-        raise NotImplementedError

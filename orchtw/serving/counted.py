@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 from orchtw.request import StreamBody
@@ -12,7 +13,7 @@ from orchtw.serving.request_parser import RequestParser
 from orchtw.serving.response_bodies import Body, lasting
 
 
-class Counted:
+class Counted(abc.ABC):
     """Requests that are not complete, held for later or being served, and what is unsent of answers.
 
     The bytes are added up anew whenever they may have passed FREE_BYTES; requests and answers that stay below it,
@@ -110,6 +111,6 @@ class Counted:
         if holding is not None:
             holding.release()
 
+    @abc.abstractmethod
     def _evicted(self) -> None:
         """Others need the room: let go of everything that is held."""
-        raise NotImplementedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Sequence
 
 from twisted.logger import Logger
@@ -213,6 +214,6 @@ class Responding(Answering):
         self._flags &= ~KEEP_ALIVE
         self._done()
 
+    @abc.abstractmethod
     def _advance(self) -> None:
         """Go on with what has been received."""
-        raise NotImplementedError
