@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 SCENARIOS = ("startup", "idle", "create", "get", "watch", "list")
 ON_DEMAND = (
@@ -128,7 +128,13 @@ def _parser() -> argparse.ArgumentParser:
         description="Loads the server over TLS and prints one JSON line for each scenario.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    add = parser.add_argument
+    for group in (_loads, _watches, _named, _surroundings):
+        group(parser.add_argument)
+    return parser
+
+
+def _loads(add: Callable[..., object]) -> None:
+    """What is chosen, and how much the usual scenarios send and read."""
     add(
         "--scenarios",
         type=_words((*SCENARIOS, *ON_DEMAND)),
@@ -154,6 +160,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--list-iters", type=_positive, default=5, help="times each list is done")
     add("--limit", type=_positive, default=500, help="page size of the paged list")
+
+
+def _watches(add: Callable[..., object]) -> None:
+    """Watchers, busy and idle."""
     add("--watchers", type=_numbers, default=(1, 100, 1000), help="numbers of watchers")
     add("--watch-rates", type=_numbers, default=(50, 20, 5), help="paced writes a second, per number of watchers")
     add("--watch-seconds", type=_seconds, default=5.0, help="time of the paced writes")
@@ -163,6 +173,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--watch-processes", type=_positive, default=1, help="processes that read the watches")
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
+
+
+def _named(add: Callable[..., object]) -> None:
+    """Scenarios that are only run when they are named."""
     add("--definitions", type=_positive, default=500, help="how many the scenario definitions creates")
     add("--handshakes", type=_positive, default=1000, help="connections of each kind in handshake")
     add("--soak-requests", type=_positive, default=100_000, help="requests of the soak scenario")
@@ -184,6 +198,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--scale-pods", type=_sizes, default=(1000, 10_000, 100_000), help="numbers of Pods; 0: none")
     add("--scale-configmaps", type=_sizes, default=(10_000, 100_000), help="numbers of ConfigMaps; 0: none")
     add("--scale-times", type=_positive, default=15, help="times that each question is put; a line has the median")
+
+
+def _surroundings(add: Callable[..., object]) -> None:
+    """The server, the machine and the output."""
     add(
         "--quiet",
         type=float,
@@ -198,7 +216,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--pid", type=_numbers, default=(), help="its processes, for CPU and memory")
     add("--protobuf-type", default="", help="its Protobuf media type (default: this server's)")
     add("--meta-group", default="", help="its API group of Table (default: this server's)")
-    return parser
 
 
 def _texts(text: str) -> tuple[str, ...]:
