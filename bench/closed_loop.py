@@ -28,6 +28,15 @@ class Result:
     first_error: str = ""
     wall_s: float = 0.0
 
+    def counts(self, answer: Answer, accept: str, latency_ns: int) -> bool:
+        """Count an answer; whether it is a good one of the media type asked for."""
+        if problem := answer.problem(accept):
+            self.failed(problem)
+            return False
+        self.latencies_ns.append(latency_ns)
+        self.bytes += sum(map(len, answer.pieces))
+        return True
+
     def failed(self, problem: str) -> None:
         self.errors += 1
         self.first_error = self.first_error or problem
@@ -97,13 +106,8 @@ class ClosedLoop:
                     continue
                 now = time.monotonic_ns()
                 worker, operation, when = sent.pop(fd)
-                if problem := answer.problem(accept):
-                    result.failed(problem)
-                else:
-                    result.latencies_ns.append(now - when)
-                    result.bytes += sum(map(len, answer.pieces))
-                    if done is not None:
-                        done(worker, operation, answer)
+                if result.counts(answer, accept, now - when) and done is not None:
+                    done(worker, operation, answer)
                 begin(fd, worker, now)
         epoll.close()
         result.wall_s = (time.monotonic_ns() - began) / 1e9
