@@ -2,221 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from twisted.internet.defer import Deferred, ensureDeferred, succeed
-from twisted.internet.task import Clock
+from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.logger import capturedLogs, formatEvent
-from twisted.python.failure import Failure
-from twisted.trial.unittest import SynchronousTestCase
 
 from orchtw.errors import Expired, NotFound, Timeout
 from orchtw.rules.selectors import parse_fields, parse_labels
 from orchtw.storage import interface
-from orchtw.storage.cache import STRIDE, Cacher
-from orchtw.storage.cache_resource import ResourceCache
+from orchtw.storage.cache import Cacher
 from orchtw.storage.interface import (
     SCAN_ITEMS,
-    Change,
-    Damaged,
-    KeyValue,
     Op,
-    Outcome,
-    Page,
-    Store,
-    Subscription,
 )
 from orchtw.storage.loading import LOG_INTERVAL_S
-from orchtw.storage.ordered import Entries
 from orchtw.storage.resource import DamagedObject
-from orchtw.watch.entry import Entry, Glance
-from orchtw.watch.log import Event
+from orchtw.watch.entry import Entry
 from orchtw.watch.selection import Selection
 from orchtw.watch.timer_wheel import RESOLUTION_S
-from orchtw.watch.turns import SLICE_S
+from tests.storage.cache_case import (
+    CacheTestCase,
+    Prepared,
+    RecordingFollower,
+    Resource,
+    past,
+    result,
+)
 from tests.watch.watching import RecordingSink, TextWire
-
-
-class FakeSubscription(Subscription):
-    """Can be stopped."""
-
-    def __init__(self, store: FakeStore) -> None:
-        self._store = store
-
-    def stop(self) -> None:
-        self._store.deliver = None
-
-
-class FakeStore(Store):
-    """Keys and revisions in memory; `gate`, when set, holds the next list back after it has been read."""
-
-    shared = False
-
-    def __init__(self) -> None:
-        self.items: dict[str, KeyValue] = {}
-        self.now = 1
-        self.deliver: Callable[[Sequence[Change]], None] | None = None
-        self.pages = 0
-        self.asked: list[int] = []
-        self.gate: Deferred[None] | None = None
-        self.damaged: set[str] = set()
-
-    async def start(self) -> None: ...
-
-    async def stop(self) -> None: ...
-
-    async def check(self) -> None: ...
-
-    async def alive(self) -> None: ...
-
-    async def compact(self, revision: int) -> None: ...
-
-    async def revision(self) -> int:
-        return self.now
-
-    async def get(self, key: str, revision: int = 0) -> KeyValue | None:
-        return self.items.get(key)
-
-    async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, start: str = "") -> Page:
-        self.pages += 1
-        self.asked.append(revision)
-        keys = sorted(key for key in self.items if key.startswith(prefix) and key >= start)
-        chosen = [key for key in keys if key not in self.damaged][:limit]
-        last = chosen[-1] if len(chosen) == limit else "~"
-        bad = [Damaged(key, self.items[key].revision) for key in keys if key in self.damaged and key <= last]
-        found = [self.items[key] for key in chosen]
-        page = Page(found, revision or self.now, any(key > last for key in keys), damaged=bad)
-        if self.gate is not None:
-            await self.gate
-        return page
-
-    def commit(self, op: Op) -> Deferred[Outcome]:
-        self.write([op])
-        return succeed(Outcome(self.now))
-
-    async def subscribe(self, after_revision: int, deliver: Callable[[Sequence[Change]], None]) -> Subscription:
-        self.deliver = deliver
-        return FakeSubscription(self)
-
-    def write(self, ops: Sequence[Op]) -> None:
-        """Commit a batch."""
-        changes = []
-        for op in ops:
-            self.now += 1
-            previous = self.items.pop(op.key, None)
-            if op.value is not None:
-                self.items[op.key] = KeyValue(op.key, op.value, self.now, self.now)
-            changes.append(Change(self.now, op.key, op.value, previous, op.note))
-        if self.deliver is not None:
-            self.deliver(changes)
-
-    def put(self, key: str, value: bytes = b"", note: object = None) -> None:
-        """Commit one put."""
-        self.write([Op(key, value, note=note)])
-
-
-class Resource:
-    """Values are text such as `label node`; counts what had to be decoded."""
-
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-        self.built = 0
-        self.built_one: Callable[[], None] = lambda: None
-        self.glances: list[bytes] = []
-
-    def build(self, key: str, value: bytes, revision: int) -> Entry:
-        self.built += 1
-        self.built_one()
-        return make_entry(key, value, revision)
-
-    def is_plain(self, value: bytes) -> bool:
-        return value.startswith(b"plain")
-
-    def glance(self, value: bytes, revision: int) -> Glance:
-        self.glances.append(value)
-        if value.endswith(b"bad"):
-            raise ValueError("not an object")
-        entry = make_entry("", value, revision)
-        return entry.labels, entry.fields, value.upper()
-
-    def spare(self, entry: Entry, *, drop: bool) -> None:
-        """Nothing."""
-
-    def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
-        return Entry(f"{namespace}/{name}", namespace, name, revision, {}, ("",), b"nameplate", b"nameplate")
-
-
-class Prepared:
-    """What a writer of this process passes along as note."""
-
-    def __init__(self, stored: object, key: str, value: bytes) -> None:
-        self.stored, self.key, self.value = stored, key, value
-
-    def entry(self, revision: int) -> Entry:
-        return make_entry(self.key, self.value, revision)
-
-
-class RecordingFollower:
-    """Notes the keys of events, and the end."""
-
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-
-    def take(self, event: Event) -> None:
-        self.seen.append(event.key)
-
-    def closed(self) -> None:
-        self.seen.append("closed")
-
-
-def make_entry(key: str, value: bytes, revision: int) -> Entry:
-    """An entry with label `l` and one field; raises ValueError for the value `bad`."""
-    if value == b"bad":
-        raise ValueError("not an object")
-    namespace, _, name = key.rpartition("/")
-    label, _, node = value.decode().partition(" ")
-    return Entry(key, namespace, name, revision, {"l": label} if label else {}, (node,), value)
-
-
-def past(cache: ResourceCache, revision: int, namespace: str = "", start: str = "") -> Sequence[Entry]:
-    """A resource as it was at a revision."""
-    found: Entries = result(cache.past(revision, Selection(namespace)).steps())
-    return found.between(start)
-
-
-def result(steps: Generator[None, None, Any]) -> Any:
-    """What steps lead to."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return done.value
-
-
-class CacheTestCase(SynchronousTestCase):
-    """A started cacher over pods, deployments and nodes; `turn` is the end of a reactor turn."""
-
-    def setUp(self) -> None:
-        self.clock = Clock()
-        self.store = FakeStore()
-        self.soon: list[Callable[[], None]] = []
-        self.pods = Resource("/registry/pods/")
-        self.deployments = Resource("/registry/apps/deployments/")
-        self.nodes = Resource("/registry/nodes/")
-
-    def start(self, **options: int) -> ResourceCache:
-        """Start; returns the cache of pods."""
-        self.cacher = Cacher(self.store, self.clock, self.soon.append, **options)
-        self.successResultOf(ensureDeferred(self.cacher.start([self.pods, self.deployments, self.nodes])))
-        self.addCleanup(lambda: self.successResultOf(ensureDeferred(self.cacher.stop())))
-        return self.cacher.of(self.pods)
-
-    def turn(self) -> None:
-        """Run what was asked for soon."""
-        soon, self.soon[:] = list(self.soon), []
-        for call in soon:
-            call()
 
 
 class StartTests(CacheTestCase):
@@ -572,124 +384,3 @@ class WatchTests(CacheTestCase):
         pods.watch(Selection(), TextWire(), since=None).start(sink)
         self.successResultOf(ensureDeferred(self.cacher.stop()))
         self.assertEqual((sink.finished, self.clock.getDelayedCalls(), self.store.deliver), (1, [], None))
-
-
-class RunTimeResourceTests(CacheTestCase):
-    def test_added(self) -> None:
-        """A resource added at run time brings what the store holds, and follows from there."""
-        self.store.put("/registry/example.com/widgets/a/x")
-        self.start()
-        widgets = Resource("/registry/example.com/widgets/")
-        cache = self.successResultOf(ensureDeferred(self.cacher.add(widgets)))
-        self.store.put("/registry/example.com/widgets/a/y")
-        self.assertEqual([entry.key for entry in cache.snapshot()], ["a/x", "a/y"])
-        self.assertIs(self.cacher.of(widgets), cache)
-
-    def test_changes_while_loading(self) -> None:
-        """Changes that happen while it is being listed are applied once, after the list."""
-        self.start()
-        widgets = Resource("/registry/example.com/widgets/")
-        self.store.put("/registry/example.com/widgets/x", b"old")
-        gate = self.store.gate = Deferred()
-        adding = ensureDeferred(self.cacher.add(widgets))
-        self.store.put("/registry/example.com/widgets/x", b"new")
-        self.store.put("/registry/example.com/widgets/y")
-        gate.callback(None)
-        cache = self.successResultOf(adding)
-        self.assertEqual([(entry.key, entry.raw) for entry in cache.snapshot()], [("x", b"new"), ("y", b"")])
-        self.assertEqual(cache.log.oldest, 2)
-
-    def test_removed(self) -> None:
-        """Removing a resource ends its watches; it is not found afterwards."""
-        pods = self.start()
-        sink = RecordingSink()
-        pods.watch(Selection(), TextWire(), since=None).start(sink)
-        self.store.put("/registry/pods/a/x")
-        self.cacher.remove(self.pods)
-        self.turn()
-        self.assertEqual(sink.finished, 1)
-        self.assertRaises(NotFound, self.cacher.of, self.pods)
-
-    def test_removed_in_good_order(self) -> None:
-        """What has happened by then is still told, and whoever follows inside the process learns that it is over."""
-        pods = self.start()
-        sink, follower = RecordingSink(), RecordingFollower()
-        pods.watch(Selection(), TextWire(), since=None).start(sink)
-        pods.follow(follower)
-        self.store.put("/registry/pods/a/x", b"one")
-        self.cacher.remove(self.pods)
-        self.assertEqual((sink.lines, sink.finished), (["ADDED a/x@2 one"], 1))
-        self.assertEqual(follower.seen, ["a/x", "closed"])
-        self.store.put("/registry/pods/a/y")
-        self.assertEqual(follower.seen, ["a/x", "closed"])
-
-    def test_held_after_removal(self) -> None:
-        """Whoever still holds the cache of a removed resource sees its last state; watches on it end at once."""
-        pods = self.start()
-        self.store.put("/registry/pods/a/x")
-        self.cacher.remove(self.pods)
-        sink = RecordingSink()
-        pods.watch(Selection(), TextWire(), since=None).start(sink)
-        self.assertEqual((sink.finished, [entry.key for entry in pods.snapshot()]), (1, ["a/x"]))
-
-    def test_failed_list(self) -> None:
-        """When the list fails, the resource has not been added, and counts for nothing."""
-        self.start()
-        widgets = Resource("/registry/example.com/widgets/")
-        logs = len(self.cacher.room.history._logs)
-        gate = self.store.gate = Deferred()
-        adding = ensureDeferred(self.cacher.add(widgets))
-        gate.errback(Failure(OSError()))
-        self.failureResultOf(adding, OSError)
-        self.assertRaises(NotFound, self.cacher.of, widgets)
-        self.assertEqual(len(self.cacher.room.history._logs), logs)
-
-    def test_store_ahead_of_the_feed(self) -> None:
-        """It is listed at the revision that the cache has reached, wherever the store is, and goes on from there."""
-        self.start()
-        self.store.put("/registry/pods/a/x")
-        self.store.asked.clear()
-        deliver, self.store.deliver = self.store.deliver, None
-        widgets = Resource("/registry/example.com/widgets/")
-        self.store.put("/registry/pods/a/y")
-        gate = self.store.gate = Deferred()
-        adding = ensureDeferred(self.cacher.add(widgets))
-        self.store.put("/registry/example.com/widgets/x")
-        assert deliver is not None
-        deliver([Change(3, "/registry/pods/a/y", b"", None), Change(4, "/registry/example.com/widgets/x", b"", None)])
-        gate.callback(None)
-        cache = self.successResultOf(adding)
-        self.assertEqual((self.store.asked, cache.log.oldest), ([2], 2))
-        self.assertEqual([(entry.key, entry.revision) for entry in cache.snapshot()], [("x", 4)])
-
-    def test_replaced(self) -> None:
-        """One with the same keys takes the other's place when it is loaded; until then nothing has changed."""
-        pods = self.start()
-        self.store.put("/registry/pods/a/x", b"one")
-        sink = RecordingSink()
-        pods.watch(Selection(), TextWire(), since=1).start(sink)
-        gate = self.store.gate = Deferred()
-        adding = ensureDeferred(self.cacher.add(Resource("/registry/pods/")))
-        self.store.put("/registry/pods/a/y", b"two")
-        self.turn()
-        self.assertIs(self.cacher.of(self.pods), pods)
-        self.assertEqual((sink.lines, sink.finished), (["ADDED a/x@2 one", "ADDED a/y@3 two"], 0))
-        gate.callback(None)
-        cache = self.successResultOf(adding)
-        self.assertIs(self.cacher.of(self.pods), cache)
-        self.assertEqual(([entry.key for entry in cache.snapshot()], sink.finished), (["a/x", "a/y"], 1))
-
-    def test_slices(self) -> None:
-        """At run time a large resource is taken over in many small steps: others have their turn between them."""
-        self.start()
-        for number in range(5 * STRIDE):
-            self.store.put(f"/registry/example.com/widgets/{number}")
-        widgets = Resource("/registry/example.com/widgets/")
-        widgets.built_one = lambda: self.clock.advance(SLICE_S / STRIDE)
-        adding = Deferred.fromCoroutine(self.cacher.add(widgets))
-        turns = 0
-        while not adding.called:
-            self.turn()
-            turns += 1
-        self.assertEqual(len(self.successResultOf(adding)), 5 * STRIDE)
-        self.assertGreaterEqual(turns, 4)

@@ -11,7 +11,7 @@ from orchtw.watch.log import MAX_SUPERSEDED_BYTES
 from orchtw.watch.room import Room
 from orchtw.watch.selection import Selection
 from orchtw.watch.timer_wheel import RESOLUTION_S
-from tests.storage.test_cache import CacheTestCase, Resource
+from tests.storage.cache_case import CacheTestCase, Resource
 
 LIMIT = 100_000
 PACKER = Packer()
