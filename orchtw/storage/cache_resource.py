@@ -221,7 +221,7 @@ class ResourceCache:
     def load(self, store_key: str, value: bytes, revision: int) -> None:
         """Take in what the store held at the start; `begin` follows."""
         key = store_key[self._prefix_length :]
-        if self._resource.is_plain(value):
+        if self._resource.is_plain(key, value):
             namespace, _, name = key.rpartition("/")
             namespace = self._texts.share(namespace)
             self._entries[key] = unread(key, namespace, name, revision, self._look, value)
@@ -235,13 +235,13 @@ class ResourceCache:
     def _glance(self, entry: Entry, value: bytes) -> Glance:
         """See `Look`: what is shown of an object that cannot be read is not there for long."""
         try:
-            labels, fields, raw = self._resource.glance(value, entry.revision)
+            labels, fields, raw, other = self._resource.glance(value, entry.revision)
         except Exception as error:  # noqa: BLE001 - what `load` would have set aside
             self.spoilt(entry, error)
             nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
-            labels, fields, raw = nameplate.labels, nameplate.fields, nameplate.raw
+            labels, fields, raw, other = nameplate.labels, nameplate.fields, nameplate.raw, None
         self.raw_bytes += len(raw) - len(value)
-        return self._label_sets.share(labels), self._share_fields(fields), raw
+        return self._label_sets.share(labels), self._share_fields(fields), raw, other
 
     def spoilt(self, entry: Entry, error: Exception) -> DamagedObject:
         """A loaded object turns out to be none: it is damaged for who asks for it, and soon is on no list."""
