@@ -15,7 +15,8 @@ import orjson
 from orchtw.schema.codec.json_text import load_json
 
 _STRING: Final = rb'"(?:[^"\\]|\\.)*"'
-_NAMES: Final = b"".join(rb'(?:"%b":%b,)?' % (name, _STRING) for name in (b"name", b"generateName", b"namespace", b"uid"))
+_BEFORE: Final = (b"name", b"generateName", b"namespace", b"uid")
+_NAMES: Final = b"".join(rb'(?:"%b":%b,)?' % (name, _STRING) for name in _BEFORE)
 _VERSIONED: Final = re.compile(rb'"metadata":\{%b"resourceVersion":""(?=[,}])' % _NAMES)
 """How the JSON of an object in the store begins, after kind and apiVersion: up to its empty resourceVersion."""
 
