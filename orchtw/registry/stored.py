@@ -68,7 +68,8 @@ class Stored:
         self._readers: tuple[Callable[[dict[str, Any]], str], ...] = tuple(map(field_value, self.field_names))
         self._prefix_length = len(codec.type_prefix)
         self._at_rest = at_rest(codec, read_older)
-        self._lasts = self._at_rest.scans and not strategy.traits.json_kept
+        lasts = self._at_rest.scans and not strategy.traits.json_kept
+        self._plain: tuple[bytes, ...] = (self._at_rest.head,) if lasts else ()
 
     def attach(self, cache: ResourceCache) -> None:
         """This is the cache of the objects."""
@@ -188,7 +189,7 @@ class Stored:
 
     def is_plain(self, key: str, value: bytes) -> bool:
         """Whether a value read from the store may be left as it is until somebody asks (see `glance`)."""
-        return self._lasts and self._at_rest.is_current(value)
+        return value.startswith(self._plain)
 
     def glance(self, value: bytes, revision: int) -> Glance:
         """What `build` gives of a plain value, all but the names, with a look at no more than that.

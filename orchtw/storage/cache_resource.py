@@ -79,6 +79,7 @@ class ResourceCache:
         self.room = shared.room
         self._unreadable = shared.unreadable
         self._look = self._glance  # one for all entries
+        self._loading = ""  # the namespace that is being loaded
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -223,9 +224,12 @@ class ResourceCache:
         key = store_key[self._prefix_length :]
         if self._resource.is_plain(key, value):
             namespace, _, name = key.rpartition("/")
-            namespace = self._texts.share(namespace)
-            self._entries[key] = unread(key, namespace, name, revision, self._look, value)
-            self._note_size(key, len(value))
+            if namespace != self._loading:
+                self._loading = self._texts.share(namespace)
+            self._entries[key] = unread(key, self._loading, name, revision, self._look, value)
+            self.raw_bytes += (size := len(value))
+            if size > LARGE_BYTES:
+                self.large.add(key)
         else:
             self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
             self._note_size(key, len(entry.raw))

@@ -94,10 +94,19 @@ def read_rows(connection: sqlite3.Connection, keys: Mapping[int, str]) -> Rows:
         sound = _read_at_once(connection, keys)
     except (sqlite3.Error, ValueError, TypeError):
         sound = None
-    return _read_singly(connection, keys) if sound is None else Rows(sound, set())
+    return _read_singly(connection, keys) if sound is None else Rows({item.revision: item for item in sound}, set())
 
 
-def _read_at_once(connection: sqlite3.Connection, keys: Mapping[int, str]) -> dict[int, KeyValue] | None:
+def read_together(connection: sqlite3.Connection, revisions: list[int], keys: list[str]) -> list[KeyValue] | None:
+    """The writes of some revisions, in one step; None where one of them is missing or damaged."""
+    try:
+        found = _read_at_once(connection, dict(zip(revisions, keys, strict=True)))
+    except (sqlite3.Error, ValueError, TypeError):
+        return None
+    return None if found is None or len(found) != len(keys) else found
+
+
+def _read_at_once(connection: sqlite3.Connection, keys: Mapping[int, str]) -> list[KeyValue] | None:
     """All rows that are there in one step; None: at least one is damaged."""
     row = connection.execute(ROWS, (orjson.dumps(list(keys)).decode(),)).fetchone()
     blob, unsealed = row[5] or b"", row[6]
@@ -113,8 +122,7 @@ def _read_at_once(connection: sqlite3.Connection, keys: Mapping[int, str]) -> di
             offset += size
     if not all_written(sums, unsealed, revisions, names, created, previous, values):
         return None
-    items = map(KeyValue, names, [value or b"" for value in values], revisions, created)
-    return dict(zip(revisions, items, strict=True))
+    return list(map(KeyValue, names, [value or b"" for value in values], revisions, created))
 
 
 def _read_singly(connection: sqlite3.Connection, keys: Mapping[int, str]) -> Rows:

@@ -6,11 +6,11 @@ with the state in which the file was opened takes over the index that the writer
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
-from itertools import compress
+from itertools import accumulate, compress
 from typing import Any, Final
 
 import attrs
@@ -48,15 +48,30 @@ class Index:
         found = slice(places.start, places.stop)
         return Index(self.revision, self.keys[found], self.revisions[found], self.sizes[found])
 
+    def compressed(self, kept: list[bool]) -> Index:
+        """Some of them: one says of each whether it is."""
+        keys, revisions = list(compress(self.keys, kept)), list(compress(self.revisions, kept))
+        return Index(self.revision, keys, revisions, list(compress(self.sizes, kept)))
+
+    def chunks(self) -> Iterator[Index]:
+        """Runs of about CHUNK_BYTES and at most CHUNK_ROWS, each with at least one."""
+        ends = list(accumulate(self.sizes))
+        start, before = 0, 0
+        while start < len(ends):
+            stop = min(bisect_right(ends, before + reader.CHUNK_BYTES, start), start + reader.CHUNK_ROWS)
+            stop = max(stop, start + 1)
+            yield self.part(range(start, stop))
+            start, before = stop, ends[stop - 1]
+
 
 @attrs.frozen(slots=True)
 class Span:
-    """A part of the index: revisions with their keys, cut to chunks, and how many keys are not wanted.
+    """A part of the index, cut to chunks, and how many of its keys are not wanted.
 
     `after` is where the next one begins, or "".
     """
 
-    chunks: Sequence[Mapping[int, str]]
+    chunks: Sequence[Index]
     revision: int
     after: str
     skipped: int
@@ -97,27 +112,24 @@ def known_span(connection: reader.Connection, prefix: str, index: Index, start: 
 
 
 def _cut(part: Index, wanted: Wanted) -> Span:
-    keys, revisions, sizes = part.keys, part.revisions, part.sizes
-    after, skipped = keys[-1] + "\0" if len(keys) == SPAN_KEYS else "", 0
+    after, skipped = part.keys[-1] + "\0" if len(part.keys) == SPAN_KEYS else "", 0
     if wanted is not None:
-        kept = list(map(wanted, keys))
-        if not all(kept):
-            skipped = kept.count(False)
-            keys, sizes = list(compress(keys, kept)), list(compress(sizes, kept))
-            revisions = list(compress(revisions, kept))
-    key_of = dict(zip(revisions, keys, strict=True))
-    found = [{number: key_of[number] for number in chunk} for chunk in reader.chunks(revisions, sizes)]
-    return Span(found, part.revision, after, skipped)
+        kept = list(map(wanted, part.keys))
+        if skipped := kept.count(False):
+            part = part.compressed(kept)
+    return Span(list(part.chunks()), part.revision, after, skipped)
 
 
-def page(connection: reader.Connection, keys: Mapping[int, str], revision: int) -> Page:
+def page(connection: reader.Connection, chunk: Index) -> Page:
     """The values of a chunk."""
-    rows = reader.all_rows(connection, keys, revision)
-    if not rows.damaged:
-        return Page([rows.sound[number] for number in keys], revision)
+    sound = reader.read_together(connection, chunk.revisions, chunk.keys)
+    if sound is not None:
+        return Page(sound, chunk.revision)
+    keys = dict(zip(chunk.revisions, chunk.keys, strict=True))
+    rows = reader.all_rows(connection, keys, chunk.revision)
     items = [rows.sound[number] for number in keys if number in rows.sound]
     damaged = [Damaged(keys[number], number) for number in keys if number in rows.damaged]
-    return Page(items, revision, damaged=damaged)
+    return Page(items, chunk.revision, damaged=damaged)
 
 
 def count(connection: reader.Connection, prefix: str, revision: int) -> int:
@@ -136,8 +148,8 @@ async def pages(
         reading.begin(found)
         while True:
             following = reading.span(found.after) if found.after else None
-            for keys in found.chunks:
-                reading.read(keys)
+            for chunk in found.chunks:
+                reading.read(chunk)
                 if len(reading.waiting) > AHEAD:
                     yield await reading.next()
             if following is None:
@@ -183,7 +195,7 @@ class _Reading:
         if self._index is not None:
             self.left += len(self._index.below(self._prefix, ""))
         elif not first.after:
-            self.left += first.skipped + sum(map(len, first.chunks))
+            self.left += first.skipped + sum(len(chunk.keys) for chunk in first.chunks)
         else:
             asked = self._ask(partial(count, prefix=self._prefix, revision=self.revision))
             asked.addCallbacks(self._counted, lambda _failure: None)
@@ -191,9 +203,9 @@ class _Reading:
     def _counted(self, found: int) -> None:
         self.left += found
 
-    def read(self, keys: Mapping[int, str]) -> None:
+    def read(self, chunk: Index) -> None:
         """Have the values of a chunk read."""
-        self.waiting.append((len(keys), self._ask(partial(page, keys=keys, revision=self.revision))))
+        self.waiting.append((len(chunk.keys), self._ask(partial(page, chunk=chunk))))
 
     async def next(self) -> Page:
         """The chunk that was begun first; `remaining` is 0 where that is not known yet."""

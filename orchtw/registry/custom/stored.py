@@ -40,9 +40,9 @@ class CustomStored(Stored):
         super().__init__(resource, codec, strategy, prefix, resource.field_selectors)
         self.codecs = codecs
         self._same = same
-        self._lasts = not self.field_names  # what others select by is a matter of the schema
         self._heads = {b'%b"metadata":{' % each.type_prefix: version for version, each in codecs.items()}
-        self._plain = tuple(self._heads)
+        if not self.field_names:  # what others select by is a matter of the schema
+            self._plain = tuple(self._heads)
 
     def version_of(self, entry: Entry) -> str:
         """The apiVersion of an entry's JSON."""
@@ -79,7 +79,7 @@ class CustomStored(Stored):
 
     def is_plain(self, key: str, value: bytes) -> bool:
         """See `Stored`."""
-        return self._lasts and value.startswith(self._plain) and ("/" in key) == self.resource.namespaced
+        return value.startswith(self._plain) and ("/" in key) == self.resource.namespaced
 
     def glance(self, value: bytes, revision: int) -> Glance:
         """See `Stored`."""
