@@ -80,6 +80,7 @@ class Cacher:
             history_s=history_s,
         )
         self.loading: Loading | None = None
+        self.adding: Loading | None = None  # of a resource that has come up at run time
         self._caches: dict[str, ResourceCache] = {}
         self._touched: dict[ResourceCache, None] = {}
         self._loading: dict[str, list[Change]] = {}  # what happens below a prefix while it is being listed
@@ -187,14 +188,16 @@ class Cacher:
         """
         cache, prefix = self._new_cache(resource), resource.prefix
         kept = self._loading[prefix] = []
+        self.adding = loading = Loading(self._clock.seconds(), prefix=prefix)
         try:
-            loading = Loading(self._clock.seconds())
             revision = await self._load(prefix, lambda key: cache, self._head.revision, loading)
         except BaseException:
             self.room.history.leave(cache.log)
             raise
         finally:
             del self._loading[prefix]
+            if self.adding is loading:
+                self.adding = None
         cache.begin(revision)
         self.remove(resource)
         self._caches[prefix] = cache
