@@ -16,6 +16,7 @@ from orchtw.schema.catalogue import ResourceType
 from orchtw.schema.codec.codecs import KindCodec
 from orchtw.schema.codec.json_glance import glance
 from orchtw.schema.codec.json_text import load_json
+from orchtw.schema.codec.strict_fields import TYPE_KEYS
 from orchtw.watch.entry import Entry, Glance, Unread
 
 
@@ -87,10 +88,18 @@ class CustomStored(Stored):
         version = self._heads[head]
         found = glance(value[len(self.codecs[version].type_prefix) :], str(revision).encode())
         if found is None:
-            entry = self._built(value, revision, "")
-            return entry.labels, entry.fields, entry.raw, entry.other
+            return self._unusual(value, revision)
         is_home = version == self.codec.api_version
         return found[0], (), found[1], None if is_home else {STORED: version}
+
+    def _unusual(self, value: bytes, revision: int) -> Glance:
+        """The same of what has to be decoded; what is not metadata stays as it is all the same."""
+        entry, obj = self._built(value, revision, ""), load_json(value)
+        version = obj["apiVersion"]
+        rest = {name: obj[name] for name in obj if name not in TYPE_KEYS}
+        raw = orjson.dumps({**rest, "metadata": self.metadata(entry)})[1:]
+        is_current = version == self.codec.api_version and entry.other is None
+        return entry.labels, (), raw, None if is_current else {STORED: version}
 
     def build(self, key: str, value: bytes, revision: int) -> Entry:
         """See `Stored`. Raises ValueError for an object of another kind or scope: of a former definition."""
