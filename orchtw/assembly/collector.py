@@ -1,13 +1,13 @@
 """The search for reference cycles, which holds up everything while it lasts (reference METRIC-7).
 
 A pass takes time for every object that it looks at, 0.2 microseconds or so, on a busy machine three times that. With
-bounds that make passes rare, one over a million new objects, which a hundred thousand stored ones may consist of, takes
-a fifth of a second. Neither requests nor connections leave cycles behind, so nearly all that a pass could find has been
-made a moment ago.
+bounds that make passes rare, one over a million new objects, which a hundred thousand stored ones may consist of,
+takes a fifth of a second. Neither requests nor connections leave cycles behind, so nearly all that a pass could find
+has been made a moment ago.
 
 The interpreter counts objects that come, less those that go. Where new ones take the place of old ones, as rows of
-Tables do when there is no room for more, it counts none, and then looks at very many at once. So how many there are is
-looked up as well.
+Tables do when there is no room for more, it counts none, and then looks at very many at once. So how many there are
+is looked up as well.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ COUNT_S: Final = 0.1
 class Collector(Service):
     """Sets aside, for good, what has lived through three passes, once that is much; `seconds` is how long they take.
 
-    Begun when the start is over: all that it has made is set aside as well. Cycles that lived long, such as those of a
-    removed definition, are few.
+    Begun when the start is over: all that it has made is set aside as well. Cycles that lived long, such as those of
+    a removed definition, are few.
     """
 
     def __init__(self, clock: IReactorTime) -> None:

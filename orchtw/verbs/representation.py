@@ -30,7 +30,7 @@ from orchtw.verbs.slices import Steps, begun, in_some_turns, in_turns
 from orchtw.verbs.text_forms import list_parts, object_parts
 from orchtw.verbs.transforms import Transforms
 from orchtw.verbs.wires import Wires
-from orchtw.watch.entry import LARGE_BYTES, Entry
+from orchtw.watch.entry import LARGE_BYTES, Entry, size_at_rest
 from orchtw.watch.frames import Wire
 from orchtw.watch.turns import Turns
 
@@ -260,7 +260,7 @@ def _large(held: Held) -> Steps[list[Entry]]:
     """The objects of a list that are not for the reactor to encode, in steps."""
     found: list[Entry] = []
     for entries in held.runs(SCANNED):
-        found += [entry for entry in entries if len(entry.raw) > INLINE_BYTES]
+        found += [entry for entry in entries if size_at_rest(entry) > INLINE_BYTES]
         yield
     return found
 
