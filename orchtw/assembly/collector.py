@@ -28,7 +28,7 @@ THRESHOLDS: Final = (2_000, 2, 2)
 """New objects before a pass over them, and passes before one that looks at the survivors too: at 18,000 at most."""
 
 BOUNDS: Final = (2_000, 4_000, 8_000)
-"""So many objects that have lived through no pass, one or two are looked at the next time that they are counted."""
+"""Of objects that have lived through no pass, one or two: if there are more when they are counted, one is due."""
 
 COUNT_S: Final = 0.1
 """Between two counts, which take 10 nanoseconds an object: 300 rows of a Table are made meanwhile."""
@@ -70,9 +70,10 @@ class Collector(Service):
         self._call = self._clock.callLater(COUNT_S, self._count)
 
     def _count(self) -> None:
-        for generation, bound in enumerate(BOUNDS):
-            if len(gc.get_objects(generation)) > bound:
-                gc.collect(generation)
+        """One pass, over what is old as well where that is too much."""
+        due = (each for each in reversed(range(len(BOUNDS))) if len(gc.get_objects(each)) > BOUNDS[each])
+        if (generation := next(due, None)) is not None:
+            gc.collect(generation)
         self._again()
 
     def _passing(self, phase: str, info: Mapping[str, Any]) -> None:
