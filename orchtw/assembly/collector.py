@@ -30,6 +30,9 @@ THRESHOLDS: Final = (2_000, 2, 2)
 BOUNDS: Final = (2_000, 4_000, 8_000)
 """Of objects that have lived through no pass, one or two: if there are more when they are counted, one is due."""
 
+LONG_S: Final = 0.01
+"""What so long a pass has looked at is not looked at again: it may be one table of a million."""
+
 COUNT_S: Final = 0.1
 """Between two counts, which take 10 nanoseconds an object: 300 rows of a Table are made meanwhile."""
 
@@ -81,6 +84,7 @@ class Collector(Service):
         if phase == "start":
             self._began = time.perf_counter()
             return
-        self.seconds.observe(time.perf_counter() - self._began)
-        if info["generation"] == 2 and len(gc.get_objects(2)) > BOUNDS[2]:
+        took_s = time.perf_counter() - self._began
+        self.seconds.observe(took_s)
+        if info["generation"] == 2 and (took_s > LONG_S or len(gc.get_objects(2)) > BOUNDS[2]):
             gc.freeze()

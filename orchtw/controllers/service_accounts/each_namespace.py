@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
-from orchtw.client.informer import Informer
+from orchtw.client.informer import Informer, Reflector
 from orchtw.client.interface import Item
-from orchtw.controllers.controller import Controller, Host
+from orchtw.controllers.controller import Controller, Host, Source
 from orchtw.errors import AlreadyExists, NotFound
 from orchtw.objects import Object
 
@@ -26,22 +26,31 @@ class EachNamespace(Controller):
         self._objects = self.client.resource("", "v1", plural)
         self._known = Informer(self.client, self._namespaces, host.clock, host.random)
         self._known.handle(self._namespace_seen)
-        self._present = Informer(self.client, self._objects, host.clock, host.random)
-        self._present.handle(self._object_seen)
+        self._present = Reflector(self.client, self._objects, self, host.clock, host.random)
 
     @property
-    def sources(self) -> Sequence[Informer]:
+    def sources(self) -> Sequence[Source]:
         """Objects before namespaces, so that the first look at one knows its object."""
         return (self._present, self._known)
+
+    def replaced(self, items: Sequence[Item]) -> Iterator[None]:
+        """See `Sink`, as `changed` and `removed`: where something has been missed, each namespace is looked at.
+
+        Nothing is kept of the objects: of most names there may be a million.
+        """
+        for key in self._known.items:
+            self.queue.add(key)
+        return iter(())
+
+    def changed(self, item: Item) -> None:
+        if item.name == self._object_name:
+            self.queue.add(item.namespace)
+
+    removed = changed
 
     def _namespace_seen(self, old: Item | None, new: Item | None) -> None:
         if new is not None and old is None:
             self.queue.add(new.name)
-
-    def _object_seen(self, old: Item | None, new: Item | None) -> None:
-        """Look at a namespace whose object has changed, or is gone."""
-        if old is not None and old.name == self._object_name:
-            self.queue.add(old.namespace)
 
     async def reconcile(self, key: str) -> float | None:
         """Make the object of a namespace that lacks it and is not being deleted, or put it right."""
