@@ -85,6 +85,7 @@ class Index:
     def extend(self, entries: Iterable[Entry]) -> None:
         """Take in many, of which each follows those that are there, in most cases."""
         value_of, find = self.value_of, self._found.get
+        appended = 0
         for entry in entries:
             value = value_of(entry)
             if value is None:
@@ -92,9 +93,10 @@ class Index:
             found = find(value)
             if type(found) is list and len(found) < BLOCK and found[-1].key < entry.key:
                 found.append(entry)
-                self._count += 1
+                appended += 1
             else:
                 self.put(entry)
+        self._count += appended
 
     def put(self, entry: Entry) -> None:
         """Take an entry in, in place of one with the same key and value."""

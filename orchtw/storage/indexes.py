@@ -25,6 +25,7 @@ MIN_ENTRIES: Final = 1024  # fewer are looked at within a fifth of a millisecond
 MAX_INDEXES: Final = 8  # of a resource: each makes a write 1 µs dearer
 MAX_COUNTED: Final = 64  # attributes whose waste is counted: clients choose the keys of labels
 STRIDE: Final = 16  # entries taken in between two looks at the clock: each may have to be read first
+PAYS: Final = 0.9  # of all entries: so many must have been looked at in vain
 SAMPLE: Final = 64  # entries that tell how many others have something
 RARE: Final = 1 / 8  # of all entries: to find fewer it pays to wait for an index
 USEFUL: Final = 1 / 2  # of all entries: what more have has no index of its own
@@ -52,6 +53,7 @@ class Indexes:
         self._used_at: dict[Attribute, float] = {}
         self._wasted: dict[Attribute, int] = {}
         self._building: tuple[Attribute, Index] | None = None
+        self._written: set[str] = set()  # keys of what has changed while it is being made
         self._waiting: list[Deferred[None]] = []
         self._counted = 0
 
@@ -96,9 +98,9 @@ class Indexes:
             wasted.clear()
         for each in lacking:
             wasted[each.attribute] = wasted.get(each.attribute, 0) + seen - given
-        due = [each for each in lacking if wasted[each.attribute] >= total]
+        due = [each for each in lacking if wasted[each.attribute] >= total * PAYS]
         if due and self._building is None:
-            wasted.update(dict.fromkeys((each.attribute for each in due), 0))
+            wasted.update((each.attribute, 0) for each in due)
             self._begin(due)
 
     def _begin(self, due: Sequence[Wanted]) -> None:
@@ -110,7 +112,8 @@ class Indexes:
         if least > USEFUL:
             return
         self._building = attribute, Index(attribute)
-        steps = self._build(*self._building)
+        self._written = set()
+        steps = self._build(self._snapshot(), *self._building)
         self._turns.later(lambda: self._go_on(steps))
 
     def _sample(self) -> Sequence[Entry]:
@@ -123,7 +126,8 @@ class Indexes:
         """An entry has taken the place of another."""
         for index in self._ready.values():
             index.change(old, new)
-        if self._building is not None:
+        if self._building is not None and (entry := new or old) is not None:
+            self._written.add(entry.key)
             self._building[1].change(old, new)
 
     @property
@@ -155,14 +159,14 @@ class Indexes:
         for attribute in list(self._ready):
             self._drop(attribute)
 
-    def _build(self, attribute: Attribute, index: Index) -> Generator[None, None, None]:
+    def _build(self, entries: Entries, attribute: Attribute, index: Index) -> Generator[None, None, None]:
         """Take in all entries, as far as they are still what they were: of all others `change` has told."""
-        current = self._current.get
+        written = self._written
         room = self._memory.limit_bytes // 2
-        for block in self._snapshot().blocks():
+        for block in entries.blocks():
             for start in range(0, len(block), STRIDE):
                 some = block[start : start + STRIDE]
-                index.extend(entry for entry in some if current(entry.key) is entry)
+                index.extend([entry for entry in some if entry.key not in written] if written else some)
                 yield
             if index.bytes > room:
                 self._wasted[attribute] = -len(self._current) * 100  # not again for a long while

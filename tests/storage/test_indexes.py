@@ -146,7 +146,7 @@ class IndexesTests(SynchronousTestCase):
     def test_learnt_from_lists(self) -> None:
         """A list tells what it has looked at in vain, one that is given up too."""
         resource, wanted = self.filled(), selection(labels="app=v1")
-        for _ in range(7):
+        for _ in range(6):
             self.assertEqual(resource.soon, [])
             steps = selected(resource.ordered.snapshot(), wanted, resource.indexes)
             next(steps)
