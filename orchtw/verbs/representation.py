@@ -41,7 +41,7 @@ LIST_META = "orch.io.apimachinery.pkg.apis.meta.v1.ListMeta"
 PINNED_ITEMS = 64  # of a list whose reader counts as holding a state; a shorter one is sent in a few writes
 SCANNED = 128  # objects whose sizes are looked at in one go
 MEASURING_SLICES = 50  # a quarter of a second: a list that takes longer to measure is sent without its length
-TEXT_STRIDE = 8  # objects made into YAML or indented JSON between two looks at the clock
+TEXT_STRIDE = 4  # objects made into YAML or indented JSON between two looks at the clock
 
 
 class Representations:
