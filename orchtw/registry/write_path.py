@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import partial
 from random import Random
 from time import perf_counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from orchtw.apply.field_manager import FieldManager
 from orchtw.errors import AlreadyExists, Conflict, MethodNotAllowed, NotFound
@@ -315,8 +315,8 @@ class WritePath:
             raise
         return hold
 
-    async def _run(self, size_bytes: int, work: Callable[[], T]) -> T:
-        return await run_converting(self._offload.run, size_bytes, work)
+    def _run(self, size_bytes: int, work: Callable[[], T]) -> Coroutine[Any, Any, T]:
+        return run_converting(self._offload, size_bytes, work)
 
     async def _commit(self, stored: Stored, op: Op, hold: Hold | None) -> Outcome:
         began = perf_counter()
