@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 
 import attrs
 
+from orchtw.apply.additions import Additions
 from orchtw.apply.conflict import conflict_error
-from orchtw.apply.field_set import FieldSet
+from orchtw.apply.field_set import NOTHING, FieldSet
 from orchtw.apply.last_applied import MIGRATING_MANAGER, annotation_names, refreshed, still_disputed
 from orchtw.apply.managed_fields import (
     Entry,
     Managed,
     ManagedFieldsError,
+    Owned,
     Owner,
     capped,
     decode,
@@ -74,6 +76,7 @@ class FieldManager:
         self._finish = finish
         self._subresource = subresource
         self._merger = Merger(versions, reset_fields)
+        self._additions = Additions(found, self._empty, (reset_fields or {}).get(api_version, NOTHING).tree)
         self._annotations = annotation_names(naming)
 
     def on_update(self, live: Object | None, new: Object, manager: str, now: str) -> list[Entry]:
@@ -86,6 +89,9 @@ class FieldManager:
         if not managed and live is not None and not reset:
             return []  # nothing is recorded of an object before somebody applies to it
         owner = Owner.updater(manager, self._api_version, self._subresource)
+        if live is None and not managed:
+            gained = self._additions.of(_bare(new))
+            return [Owned(FieldSet(gained), self._api_version, now).entry(owner)] if gained else []
         before = self._empty if live is None else _bare(live)
         after = self._merger.update(before, _bare(new), self._api_version, managed, owner, now)
         if after is managed and len(entries) == len(managed) and live is not None:
