@@ -49,8 +49,9 @@ class Applied:
 class FieldManager:
     """Keeps metadata.managedFields of one kind through one endpoint, in the version of that endpoint.
 
-    `finish` makes a merged object canonical and fills its defaults; `empty` is the canonical object without any
-    field set, which a new object is compared with. `reset_fields`: per apiVersion, what the endpoint ignores.
+    `finish` makes a merged object canonical and fills its defaults; what it shares with the second one, the live
+    object, is so already. `empty` is the canonical object without any field set, which a new object is compared with.
+    `reset_fields`: per apiVersion, what the endpoint ignores.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class FieldManager:
         naming: Naming,
         *,
         empty: Object,
-        finish: Callable[[Object], Object],
+        finish: Callable[[Object, Object], Object],
         subresource: str = "",
         reset_fields: Mapping[str, FieldSet] | None = None,
     ) -> None:
@@ -125,13 +126,13 @@ class FieldManager:
         merged, after = self._merged(bare, _without_version(applied), managed, owner, force)
         if live is not None:
             if merged is not bare:
-                merged = self._finish(merged)
+                merged = self._finish(merged, bare)
                 if same(self._type, _bare(merged), bare):
                     merged = bare
             if merged is bare and after is known and len(known) == len(entries):
                 return Applied(live, False) if version in ("", _version(live)) else self._stale(live, version)
         else:
-            merged = self._finish(merged)
+            merged = self._finish(merged, {})
         if owner in after:
             after = {**after, owner: after[owner].at(now)}
         return Applied(_with(merged, encode(after), version), True)
