@@ -62,11 +62,11 @@ class Detached:
 
     def _go_on(self, result: Any) -> None:
         outcome = _step(self._answer, result)
-        if isinstance(outcome, Deferred):
+        if isinstance(outcome, Response | Failure):
+            self._ended(outcome)
+        else:
             self._waiting = outcome
             outcome.addBoth(self._go_on)
-        else:
-            self._ended(outcome)
 
 
 def _step(answer: Coroutine[Any, Any, Response], result: Any) -> Deferred[Any] | Response | Failure:
