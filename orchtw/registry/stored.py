@@ -75,7 +75,8 @@ class Stored:
         self._readers: tuple[Callable[[dict[str, Any]], str], ...] = tuple(map(field_value, self.field_names))
         self._prefix_length = len(codec.type_prefix)
         self._at_rest = at_rest(codec, read_older)
-        self._lasts = self._at_rest.scans and not strategy.traits.json_kept
+        lasts = self._at_rest.scans and not strategy.traits.json_kept
+        self._plain: tuple[bytes, ...] = (self._at_rest.head,) if lasts else ()
 
     def attach(self, cache: ResourceCache) -> None:
         """This is the cache of the objects."""
@@ -118,7 +119,9 @@ class Stored:
         if tail is not None or self.room.excess <= 0 or len(entry.raw) > LARGE_BYTES:
             return self.json_tail(entry)
         tail = self._made_tail(entry)
-        if tail is not entry.raw:
+        if tail is entry.raw:
+            entry.json = tail
+        else:
             entry.json = packed = self._packer.pack(tail)
             self.made(entry, 0, len(packed), 0)
         return tail
@@ -193,9 +196,9 @@ class Stored:
         paths = [path for name in self.field_names for path in field_paths(name)]
         return self._at_rest.scanner(("metadata.name", "metadata.labels", *paths))
 
-    def is_plain(self, value: bytes) -> bool:
+    def is_plain(self, key: str, value: bytes) -> bool:
         """Whether a value read from the store may be left as it is until somebody asks (see `glance`)."""
-        return self._lasts and self._at_rest.is_current(value)
+        return value.startswith(self._plain)
 
     def glance(self, value: bytes, revision: int) -> Glance:
         """What `build` gives of a plain value, all but the names, with a look at no more than that.
@@ -209,7 +212,7 @@ class Stored:
             raise ValueError("it has no name")
         labels: dict[str, str] = meta.get("labels") or NO_LABELS
         fields = tuple([read(obj) for read in self._readers])
-        return labels, fields, self._at_rest.versioned(raw, str(revision).encode(), b"")
+        return labels, fields, self._at_rest.versioned(raw, str(revision).encode(), b""), None
 
     def placeholder(self, namespace: str, name: str, revision: int) -> Entry:
         """What can be shown of an object that cannot be read: its names and its version."""

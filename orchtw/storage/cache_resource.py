@@ -79,6 +79,7 @@ class ResourceCache:
         self.room = shared.room
         self._unreadable = shared.unreadable
         self._look = self._glance  # one for all entries
+        self._loading = ""  # the namespace that is being loaded
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -221,11 +222,14 @@ class ResourceCache:
     def load(self, store_key: str, value: bytes, revision: int) -> None:
         """Take in what the store held at the start; `begin` follows."""
         key = store_key[self._prefix_length :]
-        if self._resource.is_plain(value):
+        if self._resource.is_plain(key, value):
             namespace, _, name = key.rpartition("/")
-            namespace = self._texts.share(namespace)
-            self._entries[key] = unread(key, namespace, name, revision, self._look, value)
-            self._note_size(key, len(value))
+            if namespace != self._loading:
+                self._loading = self._texts.share(namespace)
+            self._entries[key] = unread(key, self._loading, name, revision, self._look, value)
+            self.raw_bytes += (size := len(value))
+            if size > LARGE_BYTES:
+                self.large.add(key)
         else:
             self._entries[key] = entry = self._adopt(self._resource.build(key, value, revision), None)
             self._note_size(key, len(entry.raw))
@@ -235,13 +239,13 @@ class ResourceCache:
     def _glance(self, entry: Entry, value: bytes) -> Glance:
         """See `Look`: what is shown of an object that cannot be read is not there for long."""
         try:
-            labels, fields, raw = self._resource.glance(value, entry.revision)
+            labels, fields, raw, other = self._resource.glance(value, entry.revision)
         except Exception as error:  # noqa: BLE001 - what `load` would have set aside
             self.spoilt(entry, error)
             nameplate = self._resource.placeholder(entry.namespace, entry.name, entry.revision)
-            labels, fields, raw = nameplate.labels, nameplate.fields, nameplate.raw
+            labels, fields, raw, other = nameplate.labels, nameplate.fields, nameplate.raw, None
         self.raw_bytes += len(raw) - len(value)
-        return self._label_sets.share(labels), self._share_fields(fields), raw
+        return self._label_sets.share(labels), self._share_fields(fields), raw, other
 
     def spoilt(self, entry: Entry, error: Exception) -> DamagedObject:
         """A loaded object turns out to be none: it is damaged for who asks for it, and soon is on no list."""

@@ -30,6 +30,7 @@ from orchtw.storage.interface import (
     Store,
     Subscription,
     Translation,
+    Wanted,
 )
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_plan import Answers
@@ -139,9 +140,12 @@ class SqliteStore(Store):
             lambda connection: sqlite_reader.list_page(connection, prefix, revision, limit, start)
         )
 
-    def scan(self, prefix: str, *, revision: int = 0) -> AsyncIterator[Page]:
+    def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:
         """See `Store.scan`."""
-        return sqlite_scan.pages(self._ask, prefix, revision)
+        index, self._writer.index = self._writer.index, None
+        if index is not None and (revision or self._feed.revision) != index.revision:
+            index = None
+        return sqlite_scan.pages(self._ask, prefix, index.revision if index else revision, wanted, index)
 
     def commit(self, op: Op) -> Deferred[Outcome]:
         """See `Store.commit`."""
