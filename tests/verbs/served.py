@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
 from typing import Any, ClassVar, TypeVar
 
 from twisted.internet.defer import Deferred
@@ -56,13 +57,14 @@ class Recorder:
     async def validate(self, attributes: Attributes) -> None:
         if attributes.user.name == "admin":
             self.validated.append(attributes)
+            self._shown = copy(attributes)
 
     def only(self) -> Attributes:
-        """The one write that both passes saw; forgets it."""
+        """The one write that both passes saw, with its objects, which it has let go; forgets it."""
         (found,), (again,) = self.admitted, self.validated
         assert found is again
         self.admitted, self.validated = [], []
-        return found
+        return self._shown
 
 
 class ServedCase(SynchronousTestCase):

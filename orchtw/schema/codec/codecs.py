@@ -232,6 +232,29 @@ class KindCodec(MessageCodec):
         self.set_defaults(obj)
         return obj, findings
 
+    def fit_changes(
+        self, value: dict[str, Any], live: dict[str, Any], directive: str
+    ) -> tuple[dict[str, Any], list[str]]:
+        """As `fit`, of what shares parts with `live`, a canonical object: under which top keys it does is as it was.
+
+        A change of status or metadata costs no look at the rest.
+        """
+        keys = self.schema.keys
+        kept = {key for key, part in value.items() if key in live and live[key] is part and key in keys}
+        if not kept or not self.protobuf:  # what has no message has no fixed top keys either
+            return self.fit(value, directive)
+        changed = {key: part for key, part in value.items() if key not in kept}
+        fitted = self.normalise(changed)
+        findings = self.strict_findings(changed) if directive != IGNORE else []
+        obj = {**self._types}
+        for key in keys:
+            if key in kept:
+                obj[key] = value[key]
+            elif key in fitted:
+                obj[key] = fitted[key]
+        self.set_defaults(obj)
+        return obj, findings
+
     def pruned(self, obj: dict[str, Any]) -> dict[str, Any]:
         """An object that another version became, as canonical dict of this one, without defaults."""
         return self.normalise(obj)
