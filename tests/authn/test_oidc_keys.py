@@ -22,6 +22,7 @@ from orchtw.config import Config
 from orchtw.errors import ConfigError
 from tests.authn.hosts import a_host
 from tests.authn.issuer import encoded, jwk, key_of, signed
+from tests.properties import examples
 
 
 class DocumentTests(SynchronousTestCase):
@@ -67,6 +68,7 @@ class DocumentTests(SynchronousTestCase):
             (key,) = keys_of({"keys": [jwk("good", alg=algorithm)]})
             self.assertEqual(key.verifies(token, "RS256"), good)
 
+    @examples(100)
     @given(st.text(max_size=60))
     def test_any_text(self, text: str) -> None:
         """Whatever a token is, reading it raises nothing."""
