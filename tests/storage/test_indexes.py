@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import given, settings, strategies
+from hypothesis import given, strategies
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -23,6 +23,7 @@ from orchtw.watch.log import EventLog
 from orchtw.watch.recent import Budget
 from orchtw.watch.selection import Selection
 from orchtw.watch.turns import Turns
+from tests.properties import examples
 
 FIELDS = ("spec.nodeName",)
 KNOWN = (*FIELDS, "metadata.name", "metadata.namespace")
@@ -40,7 +41,7 @@ def selection(namespace: str = "", labels: str = "", fields: str = "") -> Select
 KEYS = strategies.builds("{}/{:02}".format, strategies.sampled_from(["a", "b"]), strategies.integers(0, 20))
 LABELS = strategies.sampled_from([None, "x", "y"])
 CHANGES = strategies.lists(strategies.tuples(KEYS, strategies.booleans(), LABELS))
-CALM = settings(max_examples=60, deadline=None)
+CALM = examples(60)
 
 
 class Resource:
