@@ -33,6 +33,7 @@ from orchtw.schema.codec.codecs import KindCodec
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue, Op, Outcome, Store
 from orchtw.storage.metrics import StoreTimes
+from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import Entry
 
 T = TypeVar("T")
@@ -115,7 +116,7 @@ class WritePath:
             if write.dry_run:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                     await wait
-                return target.as_written(self._pretend_create(write, prepared), new)
+                return target.as_written(await self._pretend_create(write, prepared, generated=generated), new)
             _check_open(stored)  # again: nothing comes into a collection after it was closed
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(stored, op, hold)
@@ -123,14 +124,20 @@ class WritePath:
         finally:
             _end(hold, admission)
         if not outcome.revision:
-            raise self._exists(write, prepared, generated=generated)
+            raise await self._exists(write, prepared, generated=generated)
         return target.as_written(self._entry(stored, prepared, outcome.revision), new)
 
-    @staticmethod
-    def _exists(write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
-        resource = write.target.resource
+    async def _exists(self, write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
+        """Why there is no create; it says so if the object that has the name is about to go (reference ERR-6)."""
+        resource, stored = write.target.resource, write.target.stored
+        try:
+            live = stored.cache.get(prepared.key)
+        except DamagedObject:
+            live = None
+        old = {} if live is None else (await self._run(len(live.raw), lambda: stored.load(live)))["metadata"]
         refusal = AlreadyExists.generated if generated else AlreadyExists.of
-        return refusal(resource.plural, resource.group, prepared.obj["metadata"]["name"])
+        name, ending = prepared.obj["metadata"]["name"], "deletionTimestamp" in old
+        return refusal(resource.plural, resource.group, name, ending=ending)
 
     async def update(self, write: Write, transform: Transform) -> Written:
         """Change a stored object, or create it where the kind allows a PUT to create (reference WRITE-9, WRITE-10).
@@ -232,10 +239,10 @@ class WritePath:
             return None
         return prepared.entry(outcome.revision)
 
-    def _pretend_create(self, write: Write, prepared: Prepared) -> Entry:
+    async def _pretend_create(self, write: Write, prepared: Prepared, *, generated: bool) -> Entry:
         """What a dry-run create answers: the object without a version, unless the name is taken."""
         if write.target.stored.cache.get(prepared.key) is not None:
-            raise self._exists(write, prepared, generated=False)
+            raise await self._exists(write, prepared, generated=generated)
         return prepared.dry_run_entry()
 
     async def load(self, write: Write, live: Entry) -> Object:
