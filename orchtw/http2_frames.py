@@ -1,4 +1,4 @@
-"""HTTP/2 as bytes: the frames that a client of gRPC sends, and the fields of a request (RFC 9113, RFC 7541)."""
+"""HTTP/2 as bytes: frames, and the fields of a request (RFC 9113, RFC 7541)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD: Final = Struct(">HBBBI")
 """Length (its upper two bytes, its lowest), type, flags, stream."""
 HEAD_BYTES: Final = HEAD.size
-PREFIX: Final = Struct(">BI")
-"""What stands before each message: whether it is compressed, its length."""
 
 _SETTING: Final = Struct(">HI")
 _WORD: Final = Struct(">I")
@@ -22,8 +20,10 @@ class Kind:
 
     DATA: Final = 0
     HEADERS: Final = 1
+    PRIORITY: Final = 2
     RST_STREAM: Final = 3
     SETTINGS: Final = 4
+    PUSH_PROMISE: Final = 5
     PING: Final = 6
     GOAWAY: Final = 7
     WINDOW_UPDATE: Final = 8
@@ -48,10 +48,22 @@ class Setting:
     MAX_CONCURRENT_STREAMS: Final = 3
     INITIAL_WINDOW_SIZE: Final = 4
     MAX_FRAME_SIZE: Final = 5
+    MAX_HEADER_LIST_SIZE: Final = 6
 
 
-CANCEL: Final = 8
-REFUSED_STREAM: Final = 7
+class Code:
+    """Why a stream or a connection ends."""
+
+    NO_ERROR: Final = 0
+    PROTOCOL_ERROR: Final = 1
+    INTERNAL_ERROR: Final = 2
+    FLOW_CONTROL_ERROR: Final = 3
+    STREAM_CLOSED: Final = 5
+    FRAME_SIZE_ERROR: Final = 6
+    REFUSED_STREAM: Final = 7
+    CANCEL: Final = 8
+    COMPRESSION_ERROR: Final = 9
+    ENHANCE_YOUR_CALM: Final = 11
 
 
 def head(length: int, kind: int, flags: int, stream: int) -> bytes:
@@ -75,9 +87,14 @@ def window_update(stream: int, more: int) -> bytes:
     return head(4, Kind.WINDOW_UPDATE, 0, stream) + _WORD.pack(more)
 
 
-def reset(stream: int, code: int = CANCEL) -> bytes:
+def reset(stream: int, code: int = Code.CANCEL) -> bytes:
     """A frame that gives a stream up."""
     return head(4, Kind.RST_STREAM, 0, stream) + _WORD.pack(code)
+
+
+def go_away(last: int, code: int, reason: bytes = b"") -> bytes:
+    """A frame that ends a connection: requests of streams after `last` have not been looked at."""
+    return head(8 + len(reason), Kind.GOAWAY, 0, 0) + _WORD.pack(last) + _WORD.pack(code) + reason
 
 
 def read_word(content: bytes) -> int:
