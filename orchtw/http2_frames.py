@@ -77,6 +77,28 @@ def settings(values: Iterable[tuple[int, int]]) -> bytes:
     return head(len(content), Kind.SETTINGS, 0, 0) + content
 
 
+def acknowledged_settings() -> bytes:
+    """A frame that says that the other side's settings are kept."""
+    return head(0, Kind.SETTINGS, Flag.ACK, 0)
+
+
+def acknowledged_ping(content: bytes) -> bytes:
+    """The answer to a ping."""
+    return head(8, Kind.PING, Flag.ACK, 0) + content
+
+
+def fields_frames(stream: int, block: bytes, flags: int, limit: int) -> bytes:
+    """The frames of a list of fields, of which each holds at most `limit` bytes."""
+    if len(block) <= limit:
+        return head(len(block), Kind.HEADERS, flags | Flag.END_HEADERS, stream) + block
+    frames = [head(limit, Kind.HEADERS, flags, stream), block[:limit]]
+    for at in range(limit, len(block), limit):
+        part = block[at : at + limit]
+        frames.append(head(len(part), Kind.CONTINUATION, Flag.END_HEADERS if at + limit >= len(block) else 0, stream))
+        frames.append(part)
+    return b"".join(frames)
+
+
 def read_settings(content: bytes) -> Iterable[tuple[int, int]]:
     """Number and value of each setting."""
     return _SETTING.iter_unpack(content[: len(content) // _SETTING.size * _SETTING.size])
@@ -105,18 +127,18 @@ def read_word(content: bytes) -> int:
 def fields(scheme: str, authority: str, path: str, more: Iterable[tuple[str, str]]) -> bytes:
     """The field block of a request, which needs no table: it is the same for all requests of a method."""
     block = [b"\x83", b"\x87" if scheme == "https" else b"\x86"]  # of the static table: POST, and the scheme
-    block += [b"\x04", _text(path), b"\x01", _text(authority)]
+    block += [b"\x04", text(path.encode("ascii")), b"\x01", text(authority.encode("ascii"))]
     for name, value in more:
-        block += [b"\x00", _text(name), _text(value)]
+        block += [b"\x00", text(name.encode("ascii")), text(value.encode("ascii"))]
     return b"".join(block)
 
 
-def _text(text: str) -> bytes:
+def text(raw: bytes) -> bytes:
     """A string literal, not compressed."""
-    raw = text.encode("ascii")
-    if len(raw) < 127:
-        return bytes((len(raw),)) + raw
-    rest, length = len(raw) - 127, bytearray((127,))
+    size = len(raw)
+    if size < 127:
+        return bytes((size,)) + raw
+    rest, length = size - 127, bytearray((127,))
     while rest >= 128:
         length.append(rest & 127 | 128)
         rest >>= 7

@@ -46,19 +46,23 @@ class Counted(abc.ABC):
 
     def _account(self) -> bool:
         """Count what is held now; False where there is no room for it."""
-        size = self._held_bytes()
+        counted = self._to_count(self._held_bytes())
         holding = self._holding
         if holding is None:
-            if size <= FREE_BYTES:
+            if not counted:
                 return True
             holding = self._new_holding()
-        if not holding.hold(size if size > FREE_BYTES else 0):
+        if not holding.hold(counted):
             return False
         if holding.empty:
             self._release()
         elif self._task is None:
             holding.move()
         return True
+
+    def _to_count(self, size: int) -> int:
+        """How much of `size` counts."""
+        return size if size > FREE_BYTES else 0
 
     def _held_bytes(self) -> int:
         size = self._received_bytes() + self._serving_bytes

@@ -55,7 +55,14 @@ class HTTPChannel(Responding):
         self._edge.channels.add(self)
 
     def handshakeCompleted(self) -> None:
-        """The peer is known: requests may come."""
+        """The peer is known: requests may come, or another protocol if that has been agreed upon."""
+        take_over = self._edge.multiplexed
+        if take_over is not None and self.transport.speaks() == b"h2":
+            self._phase = CLOSING
+            self._edge.channels.discard(self)
+            self._parser.close()
+            take_over(self.transport)
+            return
         peer = self._parser.peer = self.transport.peer()
         self._known = peer.verified
         self._phase = IDLE
