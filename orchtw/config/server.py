@@ -167,7 +167,9 @@ class Server:
     http2_max_streams_per_connection: int = attrs.field(
         default=0,
         metadata=about(
-            "Serving", "Requests that a client may have under way over one HTTP/2 connection; 0: HTTP/1.1 only.", INTEGER
+            "Serving",
+            "Requests that a client may have under way over one HTTP/2 connection; 0: HTTP/2 is not offered.",
+            INTEGER,
         ),
     )
     livez_grace_period_s: float = attrs.field(

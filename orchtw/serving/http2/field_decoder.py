@@ -43,8 +43,12 @@ def _field(name: bytes, value: bytes) -> Field:
     return text, value.decode("latin-1"), sound
 
 
-_STATIC: Final[tuple[Field, ...]] = tuple(_field(name, value) for name, value in HeaderTable.STATIC_TABLE)
-_STATIC_NAMES: Final[tuple[bytes, ...]] = tuple(name for name, _ in HeaderTable.STATIC_TABLE)
+Entry = tuple[Field, bytes, int]
+"""What is in a table: a field, its name as it came, and its size."""
+
+_STATIC: Final[tuple[Entry, ...]] = tuple(
+    (_field(name, value), name, len(name) + len(value) + _ENTRY_BYTES) for name, value in HeaderTable.STATIC_TABLE
+)
 
 
 class FieldDecoder:
@@ -58,7 +62,7 @@ class FieldDecoder:
 
     def __init__(self, lines: int) -> None:
         self._lines = lines
-        self._table: deque[tuple[Field, bytes, int]] = deque()
+        self._table: deque[Entry] = deque()
         self._used = 0
         self._room = TABLE_BYTES
         self.size = 0
@@ -77,12 +81,8 @@ class FieldDecoder:
             byte = block[at]
             if byte & 0x80:
                 index, at = (byte & 0x7F, at + 1) if byte != 0xFF else _integer(block, at, 0x7F)
-                if index <= len(_STATIC):
-                    field = _STATIC[index - 1] if index else _none()
-                    size += _ENTRY_BYTES
-                else:
-                    field, _, taken = self._table[index - len(_STATIC) - 1]
-                    size += taken
+                field, _, taken = self._entry(index)
+                size += taken
             elif byte & 0xE0 == 0x20:
                 at = self._resize(block, at, begun=bool(fields))
                 continue
@@ -100,7 +100,7 @@ class FieldDecoder:
         kept = byte & 0x40
         index, at = _integer(block, at, 0x3F if kept else 0x0F)
         if index:
-            name = self._name(index)
+            name = self._entry(index)[1]
         else:
             name, at = _string(block, at)
         value, at = _string(block, at)
@@ -112,10 +112,12 @@ class FieldDecoder:
             self._add(field, name, size)
         return field, size, at
 
-    def _name(self, index: int) -> bytes:
-        if index <= len(_STATIC_NAMES):
-            return _STATIC_NAMES[index - 1]
-        return self._table[index - len(_STATIC_NAMES) - 1][1]
+    def _entry(self, index: int) -> Entry:
+        if index > len(_STATIC):
+            return self._table[index - len(_STATIC) - 1]
+        if not index:
+            raise IndexError
+        return _STATIC[index - 1]
 
     def _add(self, field: Field, name: bytes, size: int) -> None:
         self._used += size
@@ -137,10 +139,6 @@ class FieldDecoder:
         self._room = room
         self._shrink()
         return at
-
-
-def _none() -> Field:
-    raise IndexError
 
 
 def _integer(block: bytes, at: int, mask: int) -> tuple[int, int]:

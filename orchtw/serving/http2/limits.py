@@ -1,4 +1,4 @@
-"""What HTTP/2 tolerates beside the limits that all requests have (reference LIMIT-58 and following)."""
+"""What HTTP/2 tolerates beside the limits that all requests have (reference LIMIT-20 to LIMIT-23)."""
 
 from __future__ import annotations
 

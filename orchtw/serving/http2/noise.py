@@ -8,7 +8,7 @@ from orchtw.serving.http2.problems import calm
 
 
 class Noise:
-    """NOISE such frames at once, and NOISE_A_SECOND (reference LIMIT-59)."""
+    """NOISE such frames at once, and NOISE_A_SECOND (reference LIMIT-22)."""
 
     __slots__ = ("_edge", "_heard", "_since")
 
