@@ -495,9 +495,9 @@ class HTTP2Channel(Sending):
 
     def wind_down(self) -> None:
         """Close if idle, end streams in order, let running requests finish."""
-        self.leave()
         for stream in list(self._streams.values()):
             stream.wind_down()
+        self.leave()
 
     def distrust(self) -> None:
         """Wind down if the client was verified by its certificate: that may not be so any more."""

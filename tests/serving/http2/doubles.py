@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import h2.config
 import h2.connection
@@ -14,6 +14,7 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
+from orchtw.http2_frames import HEAD, HEAD_BYTES, Kind, read_word
 from orchtw.request import Request, Response
 from orchtw.serving.edge import App, Decline, Edge, Screen
 from orchtw.serving.http2.connection import HTTP2Channel
@@ -27,6 +28,18 @@ FIELDS = ((":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path
 def fields(path: str = "/one", method: str = "GET", *more: tuple[str, str]) -> list[tuple[str, str]]:
     """Those of a request."""
     return [(":method", method), (":scheme", "https"), (":authority", "a"), (":path", path), *more]
+
+
+def _texts(headers: Any) -> dict[str, str]:
+    return dict(headers)
+
+
+class Gone(NamedTuple):
+    """The server's farewell."""
+
+    error_code: int
+    last_stream_id: int
+    reason: bytes
 
 
 class Answer:
@@ -47,8 +60,8 @@ class Answer:
 class Wire:
     """One open connection to `app`, with h2 as its client: what that writes is delivered at once.
 
-    Streams are `answers` by their numbers. With `frugal` the client opens no windows by itself. What the server sends
-    may also be taken as bytes (`raw`), and bytes may be sent that h2 would not.
+    Streams are `answers` by their numbers. With `frugal` the client opens no windows by itself. Bytes may be sent that
+    h2 would not.
     """
 
     def __init__(
@@ -64,6 +77,7 @@ class Wire:
         frugal: bool = False,
         settings: dict[int, int] | None = None,
         begun: bool = True,
+        late: bool = False,
     ) -> None:
         self.seen: list[Request] = []
         self.clock = Clock()
@@ -82,9 +96,9 @@ class Wire:
         if known:
             self.transport.seen_peer = KNOWN_PEER
         self.answers: dict[int, Answer] = {}
-        self.gone: h2.events.ConnectionTerminated | None = None
+        self.gone: Gone | None = None
         self.pongs: list[bytes] = []
-        self.raw = b""
+        self._held = b""
         self.next = 1
         self.client = h2.connection.H2Connection(
             h2.config.H2Configuration(client_side=True, header_encoding="utf-8", validate_outbound_headers=False,
@@ -93,6 +107,7 @@ class Wire:
         self.client.local_settings = h2.settings.Settings(client=True, initial_values={
             h2.settings.SettingCodes.ENABLE_PUSH: 0, **(settings or {})  # type: ignore[dict-item]
         })
+        self.edge.draining = late
         self.channel.makeConnection(self.transport)
         if begun:
             self.client.initiate_connection()
@@ -116,25 +131,29 @@ class Wire:
         """Let the turn end, and the client hear what the server has written; whether that is anything."""
         self.clock.advance(0)
         heard = self.transport.taken()
-        self.raw += heard
-        if heard and self.gone is None:
-            for event in self.client.receive_data(heard):
+        self._held += heard
+        while len(self._held) >= HEAD_BYTES:
+            high, low, kind, _, _ = HEAD.unpack_from(self._held)
+            end = HEAD_BYTES + (high << 8 | low)
+            whole, self._held = self._held[:end], self._held[end:]
+            if kind == Kind.GOAWAY:  # after which h2 takes nothing
+                self.gone = Gone(read_word(whole[13:17]), read_word(whole[9:13]), whole[17:])
+                continue
+            for event in self.client.receive_data(whole):
                 self._event(event)
         return bool(heard)
 
     def _event(self, event: Any) -> None:
-        if isinstance(event, h2.events.ConnectionTerminated):
-            self.gone = event
-        elif isinstance(event, h2.events.PingAckReceived):
+        if isinstance(event, h2.events.PingAckReceived):
             self.pongs.append(event.ping_data)
         number = getattr(event, "stream_id", None)
         if not number:
             return
         answer = self.answers.setdefault(number, Answer())
         if isinstance(event, h2.events.ResponseReceived):
-            answer.headers = dict(event.headers)
+            answer.headers = _texts(event.headers)
         elif isinstance(event, h2.events.InformationalResponseReceived):
-            answer.informed.append(dict(event.headers)[":status"])
+            answer.informed.append(_texts(event.headers)[":status"])
         elif isinstance(event, h2.events.DataReceived):
             answer.body += event.data
             if not self.frugal and event.flow_controlled_length:
