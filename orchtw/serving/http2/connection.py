@@ -62,7 +62,7 @@ class HTTP2Channel(Sending):
 
     __slots__ = (
         *("_begun", "_client_window", "_closed", "_decoder", "_edge", "_held_back", "_holding", "_last", "_leaving"),
-        *("_noise", "_prefix", "_progress", "_reader", "_received_s", "_receiving", "_settled", "_since"),
+        *("_looked_s", "_noise", "_prefix", "_progress", "_reader", "_received_s", "_receiving", "_settled", "_since"),
         *("_stalled_since", "_streams", "_window", "free_bytes", "known", "orphans", "peer"),
     )
 
@@ -82,7 +82,7 @@ class HTTP2Channel(Sending):
         self._prefix = b""
         self._closed = self._held_back = self._leaving = self._settled = False
         self._progress = -1
-        self._stalled_since = 0.0
+        self._stalled_since = self._looked_s = 0.0
         self._holding: Holding | None = None
 
     def makeConnection(self, transport: Any) -> None:
@@ -243,6 +243,10 @@ class HTTP2Channel(Sending):
         self.leave()
 
     def _trailers(self, stream: Stream, fields: Any, ended: bool) -> None:
+        if stream.heard:
+            self._noise.heard()
+            self.reset(stream.number, Code.STREAM_CLOSED)
+            return
         try:
             check_trailers(fields)
             if not ended:
@@ -478,8 +482,9 @@ class HTTP2Channel(Sending):
                 continue  # it had to make room for the one before
             if now - since > (PATIENCE_S if stream.patient else limits.write_stall_s):
                 self.reset(outlet.stream, Code.CANCEL)
-            else:
+            elif since >= self._looked_s:
                 stream.recount()
+        self._looked_s = now
         for number, since in list(self._receiving.items()):
             if now - since > limits.arrival_s:
                 self.reset(number, Code.CANCEL)

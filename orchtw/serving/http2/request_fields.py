@@ -60,7 +60,7 @@ def head_of(fields: Sequence[Field], size: int, peer: Peer, limits: EdgeLimits) 
     _check(headers)
     method = pseudo.get(":method", "")
     target = pseudo.get(":path", "")
-    if method != "CONNECT" and not (target and pseudo.get(":scheme")):
+    if not method or (method != "CONNECT" and not (target and pseudo.get(":scheme"))):
         raise Malformed
     headers["host"] = pseudo.get(":authority") or headers.get("host", "")
     path, query = split_target(target)
