@@ -62,8 +62,8 @@ class HTTP2Channel(Sending):
 
     __slots__ = (
         *("_begun", "_client_window", "_closed", "_decoder", "_edge", "_held_back", "_holding", "_last", "_leaving"),
-        *("_looked_s", "_noise", "_prefix", "_progress", "_reader", "_received_s", "_receiving", "_settled", "_since"),
-        *("_stalled_since", "_streams", "_window", "free_bytes", "known", "orphans", "peer"),
+        *("_looked_s", "_noise", "_prefix", "_progress", "_reader", "_received_s", "_receiving", "_settled"),
+        *("_since", "_stalled_since", "_streams", "_window", "free_bytes", "known", "orphans", "peer"),
     )
 
     def __init__(self, shared: Shared) -> None:

@@ -60,8 +60,8 @@ class Answer:
 class Wire:
     """One open connection to `app`, with h2 as its client: what that writes is delivered at once.
 
-    Streams are `answers` by their numbers. With `frugal` the client opens no windows by itself. Bytes may be sent that
-    h2 would not.
+    Streams are `answers` by their numbers. With `frugal` the client opens no windows by itself. Bytes may be sent
+    that h2 would not.
     """
 
     def __init__(

@@ -14,6 +14,7 @@ from orchtw.errors import StatusError
 from orchtw.http2_frames import Code, Setting
 from orchtw.request import Request, Response, chunk
 from orchtw.serving.limits import EdgeLimits
+from tests.properties import examples
 from tests.serving.edge_doubles import RecordedStream, answering
 from tests.serving.http2.doubles import Wire, fields
 
@@ -74,6 +75,7 @@ class WindowTests(SynchronousTestCase):
         wire.open(1, 1)
         self.assertEqual((answer.body, answer.ended), (b"ab", True))
 
+    @examples(40)
     @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 40_000)), max_size=30), st.integers(0, 70_000))
     def test_whatever_opens(self, steps: list[tuple[int, int]], first: int) -> None:
         """However windows open, each answer comes whole, in order, and never more than was let."""

@@ -11,6 +11,7 @@ from orchtw import http2_frames as frames
 from orchtw.http2_frames import Code, Flag, Kind, Setting
 from orchtw.request import Response
 from orchtw.serving.http2.limits import FIELDS_BYTES, NOISE, NOISE_OF_SETTINGS
+from tests.properties import examples
 from tests.serving.edge_doubles import RecordedStream, Waiting, answering
 from tests.serving.http2.doubles import FIELDS, Wire, fields
 from tests.serving.http2.test_reader import frame
@@ -91,6 +92,7 @@ class ConnectionTests(SynchronousTestCase):
         wire.exchange()
         self.assertEqual([wire.get().code, wire.get().code], [200, 200])
 
+    @examples(40)
     @given(st.lists(st.one_of(
         st.binary(max_size=40),
         st.builds(frame, st.integers(0, 12), st.integers(0, 255), st.integers(0, 9), st.binary(max_size=30)),

@@ -10,6 +10,7 @@ from orchtw.http2_frames import PREFACE, Code, Flag, Kind, head
 from orchtw.serving.http2.limits import FIELDS_BYTES, FRAME_BYTES
 from orchtw.serving.http2.problems import ConnectionProblem
 from orchtw.serving.http2.reader import Frame, FrameReader
+from tests.properties import examples
 
 
 def frame(kind: int, flags: int, stream: int, content: bytes = b"") -> bytes:
@@ -46,6 +47,7 @@ class ReadingTests(SynchronousTestCase):
         """Padding is taken off and counts in windows; the frames of one list of fields are joined."""
         self.assertEqual(read(SENT), FRAMES)
 
+    @examples(40)
     @given(st.lists(st.integers(1, len(PREFACE + SENT) - 1), max_size=12))
     def test_split_anywhere(self, cuts: list[int]) -> None:
         """However the bytes come, the frames are the same."""
