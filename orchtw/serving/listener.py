@@ -99,7 +99,7 @@ class Listener(Service):
             compressed=compressed,
         )
         if self.edge.limits.http2_streams:
-            from orchtw.serving.http2.connection import Multiplexer  # what few ask for costs the others nothing
+            from orchtw.serving.http2.multiplexer import Multiplexer  # what few ask for costs the others nothing
 
             self.edge.multiplexed = Multiplexer(self.edge, self.edge.limits.http2_streams).take_over
         self.address, self.port = bound.getsockname()[:2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from twisted.internet.error import ConnectionAborted
 from twisted.internet.interfaces import IHalfCloseableProtocol, IPushProducer
@@ -15,7 +15,6 @@ from orchtw.errors import StatusError
 from orchtw.http2_frames import Code, Flag, Kind, Setting
 from orchtw.request import Request
 from orchtw.serving.budget import Holding
-from orchtw.serving.edge import Edge
 from orchtw.serving.http2.field_decoder import Field, FieldDecoder
 from orchtw.serving.http2.limits import (
     CONNECTION_WINDOW,
@@ -27,60 +26,35 @@ from orchtw.serving.http2.limits import (
     SMALL_GRANT,
 )
 from orchtw.serving.http2.noise import Noise
-from orchtw.serving.http2.outlet import Sending
 from orchtw.serving.http2.problems import ConnectionProblem, FieldsTooLarge, Malformed, protocol_error
 from orchtw.serving.http2.reader import FrameReader
 from orchtw.serving.http2.request_fields import Head, check_trailers, head_of
 from orchtw.serving.http2.shared import Shared
 from orchtw.serving.http2.stream import Stream
+from orchtw.serving.http2.streams import NO_TABLE, Streams
 from orchtw.serving.limits import FREE_BYTES, PATIENCE_S, HeadersTooLarge
-
-_NO_TABLE: Final = b"\x20"
-"""What begins the first list of fields after the client has made its table smaller (RFC 7541 §4.2): we use none."""
-
-
-class Multiplexer:
-    """Takes connections over whose clients have chosen HTTP/2, with at most `streams` requests at a time each."""
-
-    def __init__(self, edge: Edge, streams: int) -> None:
-        self._shared = Shared(edge, streams)
-
-    def take_over(self, transport: Any) -> None:
-        """Become the transport's protocol; the handshake is complete."""
-        channel = HTTP2Channel(self._shared)
-        transport.protocol = channel
-        channel.makeConnection(transport)
 
 
 @implementer(IHalfCloseableProtocol, IPushProducer)
-class HTTP2Channel(Sending):
-    """A connection; its transport is as for `HTTPChannel`.
-
-    After `leave` no new requests are taken, those that are there end in order, and the connection closes behind them.
-    Requests whose streams the client has reset, and which the app goes on with, count as streams: `orphans`.
-    """
+class HTTP2Channel(Streams):
+    """A connection; its transport is as for `HTTPChannel`."""
 
     __slots__ = (
-        *("_begun", "_client_window", "_closed", "_decoder", "_edge", "_held_back", "_holding", "_last", "_leaving"),
-        *("_looked_s", "_noise", "_prefix", "_progress", "_reader", "_received_s", "_receiving", "_settled"),
-        *("_since", "_stalled_since", "_streams", "_window", "free_bytes", "known", "orphans", "peer"),
+        *("_begun", "_client_window", "_decoder", "_held_back", "_holding", "_looked_s", "_noise", "_progress"),
+        *("_reader", "_received_s", "_settled", "_stalled_since", "_window", "known", "peer"),
     )
 
     def __init__(self, shared: Shared) -> None:
-        super().__init__(shared, DEFAULT_WINDOW)
-        self._edge = edge = shared.edge
+        super().__init__(shared)
+        edge = shared.edge
         self._reader = FrameReader()
         self._decoder = FieldDecoder(edge.limits.header_lines)
         self._noise = Noise(edge)
-        self._streams: dict[int, Stream] = {}
-        self._receiving: dict[int, float] = {}
-        """Since when requests are incomplete."""
-        self._since = self._received_s = edge.now
-        self._last = self._begun = self.free_bytes = self.orphans = 0
+        self._received_s = edge.now
+        self._begun = 0
         self._window = CONNECTION_WINDOW
         self._client_window = DEFAULT_WINDOW
-        self._prefix = b""
-        self._closed = self._held_back = self._leaving = self._settled = False
+        self._held_back = self._settled = False
         self._progress = -1
         self._stalled_since = self._looked_s = 0.0
         self._holding: Holding | None = None
@@ -279,10 +253,6 @@ class HTTP2Channel(Sending):
             if number <= self._last:
                 self.write(frames.reset(number, Code.STREAM_CLOSED))
 
-    def _known_stream(self, number: int) -> bool:
-        """Whether a stream that is not there has been, or is one of those that come too late."""
-        return bool(number & 1) and (number <= self._last or self._leaving)
-
     def _granted(self, number: int, more: int) -> None:
         if not self._settled:
             raise protocol_error("no SETTINGS")
@@ -321,7 +291,7 @@ class HTTP2Channel(Sending):
         if not FRAME_BYTES <= told.get(Setting.MAX_FRAME_SIZE, FRAME_BYTES) < 1 << 24:
             raise protocol_error("MAX_FRAME_SIZE is out of range")
         if Setting.HEADER_TABLE_SIZE in told:
-            self._prefix = _NO_TABLE
+            self._prefix = NO_TABLE
         self.write(frames.acknowledged_settings())
         if Setting.INITIAL_WINDOW_SIZE in told:
             self._resize(told[Setting.INITIAL_WINDOW_SIZE])
@@ -346,95 +316,10 @@ class HTTP2Channel(Sending):
         elif not self._known_stream(number):
             raise protocol_error("RST_STREAM of a stream that is not open")
 
-    # For streams
-
-    def fields(self, stream: int, block: bytes, flags: int) -> None:
-        """Send the fields of an answer."""
-        if self._prefix:
-            block, self._prefix = self._prefix + block, b""
-        self.write(frames.fields_frames(stream, block, flags, FRAME_BYTES))
-
-    def grant(self, stream: int, count: int) -> None:
-        """Let the client send so many bytes more of a body."""
-        self.write(frames.window_update(stream, count))
-
-    def reset(self, stream: int, code: int) -> None:
-        """Give a stream up."""
-        self.write(frames.reset(stream, code))
-        gone = self._streams.pop(stream, None)
-        if gone is not None:
-            gone.aborted()
-        self._rest()
-
-    def abort(self, stream: int) -> None:
-        """A stream cannot be completed."""
-        self.reset(stream, Code.INTERNAL_ERROR)
-
-    def receiving(self, stream: int, *, begun: bool) -> None:
-        """A body is being received, or is no longer."""
-        if begun:
-            self._receiving[stream] = self._edge.now
-        else:
-            self._receiving.pop(stream, None)
-
-    def sent(self, stream: int) -> None:
-        """All of a stream is on its way, its end included."""
-        self._streams[stream].sent()
-
-    def over(self, stream: int, *, heard: bool, last: bool) -> None:
-        """A stream has sent everything."""
-        if not heard:
-            self.write(frames.reset(stream, Code.NO_ERROR))
-        del self._streams[stream]
-        if last:
-            self.leave()
-        else:
-            self._rest()
-
-    def now(self) -> float:
-        """The edge's time in seconds."""
-        return self._edge.now
-
     # The end
 
-    def leave(self) -> None:
-        """Take no more requests; the client is told which ones have not been looked at."""
-        if not self._leaving and not self._closed:
-            self._leaving = True
-            self.write(frames.go_away(self._last, Code.NO_ERROR))
-        self._rest()
-
-    def _rest(self) -> None:
-        """One stream less: perhaps it was the last one."""
-        if not self._streams:
-            self._since = self._edge.now
-            if self._leaving and not self._waits:
-                self._wait()
-
-    def turn(self) -> None:
-        """The end of a turn."""
-        super().turn()
-        self._close_if_done()
-
-    def _close_if_done(self) -> None:
-        if self._leaving and not self._streams and not self._closed:
-            self._close()
-
-    def _close(self) -> None:
-        self._closed = True
+    def _stop_reading(self) -> None:
         self._reader.close()
-        self.flush()
-        self.transport.unregisterProducer()
-        self.transport.loseConnection()
-
-    def _give_up(self, problem: ConnectionProblem) -> None:
-        """The client is told why; nothing of what was under way goes on."""
-        streams, self._streams = self._streams, {}
-        for stream in streams.values():
-            stream.aborted()
-        self.write(frames.go_away(self._last, problem.code, problem.reason.encode("ascii")))
-        self._leaving = True
-        self._close()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """The client is gone, and all of its streams."""
