@@ -66,7 +66,7 @@ class MultiplexedTests(AgentCase):
         """kubectl watches, applies, reads logs and runs commands: these over connections of HTTP/1.1."""
         if NO_KUBECTL:
             self.skipTest(NO_KUBECTL)
-        kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp())
+        kubectl = Kubectl(reactor, self.server.kubeconfig, self.mktemp(), {"GODEBUG": "http2debug=1"})
         here = f"--namespace={self.namespace}"
         pod = await self.new_pod()
         await self.set_status("pods", pod, {"phase": "Running"})
@@ -74,6 +74,7 @@ class MultiplexedTests(AgentCase):
         for value in ("one", "two"):
             applied = await kubectl.run("apply", "-f", "-", here, stdin=MAP % value)
             self.assertEqual(applied.status, 0, applied)
+            self.assertIn("http2: Transport", applied.errors)
             await watching.until(f"a={value}")
         await watching.stop()
         logs = await kubectl.run("logs", pod, here)
