@@ -468,6 +468,12 @@ class ServingFlagTests(SynchronousTestCase):
         for bad in ("x", "-0.01", "nan", "1e-3"):
             self.assertIn("must be a number", self.problem(f"--goaway-chance={bad}"))
 
+    def test_http2_streams(self) -> None:
+        """Requests over one HTTP/2 connection are some, or none (reference LIMIT-20)."""
+        self.assertEqual(parse([]).http2_max_streams_per_connection, 0)
+        self.assertEqual(parse(["--http2-max-streams-per-connection=1000"]).http2_max_streams_per_connection, 1000)
+        self.assertIn("between 0 and 1000", self.problem("--http2-max-streams-per-connection=1001"))
+
     def test_log_flags(self) -> None:
         """Patterns with levels, and one of two formats."""
         self.assertEqual(parse(["--vmodule=a=1,b*=2"]).vmodule, (("a", 1), ("b*", 2)))

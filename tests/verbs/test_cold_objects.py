@@ -151,7 +151,7 @@ class FirstOfAKindTests(TestCase):
         return [name for name in names if not name.endswith(".ServiceAccount")]
 
     async def test_compiled_off_the_reactor(self) -> None:
-        """The functions that a kind's first objects need are compiled in the thread (reference LIMIT-20)."""
+        """The functions that a kind's first objects need are compiled in the thread (reference LIMIT-24)."""
         jobs = "/apis/batch/v1/namespaces/default/cronjobs"
         pod = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a", "env": [{"name": "A"}]}]}
         job = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}

@@ -12,9 +12,9 @@ from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from orchtw.storage.etcd import frames
-from orchtw.storage.etcd.connection import CONNECTION_WINDOW, DEFAULT_WINDOW, Call, Connection
-from orchtw.storage.etcd.frames import HEAD, HEAD_BYTES, PREFIX, Flag, Kind, Setting
+from orchtw import http2_frames as frames
+from orchtw.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
+from orchtw.storage.etcd.connection import CONNECTION_WINDOW, DEFAULT_WINDOW, PREFIX, Call, Connection
 from orchtw.storage.etcd.status import DEADLINE_EXCEEDED, UNAVAILABLE, RpcError
 from tests.properties import examples
 
@@ -231,7 +231,7 @@ class EndTests(ConnectionCase):
         """A stream that was refused has not been looked at; one that was reset may have been."""
         first, refused = self.ask()
         second, reset = self.ask()
-        self.receive(frames.reset(first, frames.REFUSED_STREAM) + frames.reset(second))
+        self.receive(frames.reset(first, frames.Code.REFUSED_STREAM) + frames.reset(second))
         self.assertEqual([each.ends[0] and each.ends[0].sent for each in (refused, reset)], [False, True])
 
     def test_going_away(self) -> None:
