@@ -329,7 +329,7 @@ def _is_url(text: str) -> bool:
         parts = urlsplit(text)
     except ValueError:
         return False
-    return bool(parts.scheme and parts.netloc)
+    return bool(parts.scheme and parts.netloc) and not any(char.isspace() for char in text)
 
 
 def _election(config: Config) -> list[str]:
