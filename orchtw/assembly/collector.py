@@ -27,14 +27,14 @@ BOUNDS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1)
 THRESHOLDS: Final = (2_000, 2, 2)
 """New objects before a pass over them, and passes before one that looks at the survivors too: at 18,000 at most."""
 
-BOUNDS: Final = (2_000, 4_000, 8_000)
+BOUNDS: Final = (1_000, 2_000, 4_000)
 """Of objects that have lived through no pass, one or two: if there are more when they are counted, one is due."""
 
 LONG_S: Final = 0.01
 """What so long a pass has looked at is not looked at again: it may be one table of a million."""
 
-COUNT_S: Final = 0.1
-"""Between two counts, which take 10 nanoseconds an object: 300 rows of a Table are made meanwhile."""
+COUNT_S: Final = 0.05
+"""Between two counts, which take 10 nanoseconds an object: some 200 rows of a Table are made meanwhile."""
 
 
 class Collector(Service):
