@@ -18,6 +18,9 @@ from orchtw.schema.codec.json_text import load_json
 from orchtw.schema.codec.splice import metadata_of, set_protobuf_version
 from orchtw.schema.codec.strict_fields import TYPE_KEYS
 
+Halves = tuple[bytes, bytes]
+"""An object's JSON after its type, up to the text of its resourceVersion and from there on."""
+
 ReadOlder = Callable[[bytes], Object]
 """Reads a value of the store that is not of the present version and form, as a canonical dict of that version."""
 
@@ -28,8 +31,8 @@ class AtRest(Protocol):
     head: bytes
     """How values begin that are of the present version, and in the present form."""
 
-    def encode(self, obj: Object) -> bytes:
-        """A canonical dict as `raw`."""
+    def encode(self, obj: Object, halves: Halves) -> bytes:
+        """A canonical dict as `raw`; `halves` are its JSON around its version."""
 
     def decode(self, raw: bytes) -> Object:
         """A `raw` as canonical dict. Raises BadRequest naming the place that cannot be read."""
@@ -72,7 +75,7 @@ class ProtobufAtRest:
         self.decode = codec.decode_protobuf
         self._length = len(codec.type_prefix)
 
-    def encode(self, obj: Object) -> bytes:
+    def encode(self, obj: Object, halves: Halves) -> bytes:
         """See `AtRest`, as all of these."""
         return self._codec.encode_protobuf(obj)
 
@@ -109,9 +112,9 @@ class JsonAtRest:
         self.head = codec.type_prefix
         self._length = len(codec.type_prefix)
 
-    def encode(self, obj: Object) -> bytes:
+    def encode(self, obj: Object, halves: Halves) -> bytes:
         """See `AtRest`, as all of these."""
-        return orjson.dumps(obj)[self._length :]
+        return b"".join(halves)
 
     def decode(self, raw: bytes) -> Object:
         obj: Object = load_json(self.head + raw)
