@@ -34,6 +34,7 @@ from orchtw.schema.codec.codecs import KindCodec
 from orchtw.storage.freshness import MOST_RECENT
 from orchtw.storage.interface import KeyValue, Op, Outcome, Store
 from orchtw.storage.metrics import StoreTimes
+from orchtw.storage.resource import DamagedObject
 from orchtw.watch.entry import Entry
 
 T = TypeVar("T")
@@ -119,7 +120,7 @@ class WritePath:
             if write.dry_run:
                 if (wait := stored.cache.freshness.due(MOST_RECENT)) is not None:
                     await wait
-                return target.as_written(self._pretend_create(write, prepared), draft)
+                return target.as_written(await self._pretend_create(write, prepared, generated=generated), draft)
             _check_open(stored)  # again: nothing comes into a collection after it was closed
             op = Op(stored.prefix + prepared.key, prepared.value, 0, prepared, stored.strategy.ttl_s)
             outcome = await self._commit(stored, op, hold)
@@ -127,14 +128,19 @@ class WritePath:
         finally:
             _end(hold, admission)
         if not outcome.revision:
-            raise self._exists(write, prepared, generated=generated)
+            raise await self._exists(write, prepared, generated=generated)
         return target.as_written(self._entry(stored, prepared, outcome.revision), draft)
 
-    @staticmethod
-    def _exists(write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
-        resource = write.target.resource
+    async def _exists(self, write: Write, prepared: Prepared, *, generated: bool) -> AlreadyExists:
+        """Why there is no create; it says so if the object that has the name is about to go (reference ERR-6)."""
+        resource, stored = write.target.resource, write.target.stored
+        try:
+            live = stored.cache.get(prepared.key)
+        except DamagedObject:
+            live = None
+        old = {} if live is None else (await self._run(len(live.raw), lambda: stored.load(live)))["metadata"]
         refusal = AlreadyExists.generated if generated else AlreadyExists.of
-        return refusal(resource.plural, resource.group, prepared.name)
+        return refusal(resource.plural, resource.group, prepared.name, ending="deletionTimestamp" in old)
 
     async def update(self, write: Write, transform: Transform) -> Written:
         """Change a stored object, or create it where the kind allows a PUT to create (reference WRITE-9, WRITE-10).
@@ -239,10 +245,10 @@ class WritePath:
             return None
         return prepared.entry(outcome.revision)
 
-    def _pretend_create(self, write: Write, prepared: Prepared) -> Entry:
+    async def _pretend_create(self, write: Write, prepared: Prepared, *, generated: bool) -> Entry:
         """What a dry-run create answers: the object without a version, unless the name is taken."""
         if write.target.stored.cache.get(prepared.key) is not None:
-            raise self._exists(write, prepared, generated=False)
+            raise await self._exists(write, prepared, generated=generated)
         return prepared.dry_run_entry()
 
     async def load(self, write: Write, live: Entry) -> Object:

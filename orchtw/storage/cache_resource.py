@@ -17,6 +17,7 @@ from orchtw.storage.past import Past
 from orchtw.storage.pins import Pins
 from orchtw.storage.resource import DamagedObject, Follower, Noted, StoredResource
 from orchtw.storage.selecting import namespace_of, range_of, selected
+from orchtw.storage.union import Candidates
 from orchtw.watch.dispatcher import Dispatcher
 from orchtw.watch.entry import LARGE_BYTES, Entry, Glance, LabelSets, Texts, Unread, unread
 from orchtw.watch.frames import Wire
@@ -147,13 +148,14 @@ class ResourceCache:
             raise Expired.list() from None
         return Past(self.candidates(selection), events, *range_of(namespace_of(selection), ""), selection.matches)
 
-    def keep(self, revision: int, selection: Selection, entries: Entries) -> None:
+    def keep(self, revision: int, selection: Selection, entries: Candidates) -> None:
         """Keep the entries at `revision` among which the selected ones are: pages will be asked for."""
         whole = self._ordered.snapshot() if revision == self._head.revision else None
-        part = None if whole is not None and entries.chunks is whole.chunks else entries
+        is_whole = whole is not None and isinstance(entries, Entries) and entries.chunks is whole.chunks
+        part = None if is_whole else entries
         self.kept.keep(revision, self._timers.now, selection, part, whole)
 
-    def found(self, revision: int, selection: Selection) -> Entries | None:
+    def found(self, revision: int, selection: Selection) -> Candidates | None:
         """What has been kept of a revision for such a selection."""
         return self.kept.find(revision, self._timers.now, selection, *range_of(namespace_of(selection), ""))
 
@@ -203,11 +205,11 @@ class ResourceCache:
             return [entry for entry in found if entry.key in large and selection.matches(entry)]
         return [entry for entry in map(self._entries.__getitem__, large) if selection.matches(entry)]
 
-    def candidates(self, selection: Selection) -> Entries:
+    def candidates(self, selection: Selection) -> Candidates:
         """Entries among which all the selected ones are."""
         return self.indexed(selection)[0]
 
-    def indexed(self, selection: Selection) -> tuple[Entries, str]:
+    def indexed(self, selection: Selection) -> tuple[Candidates, str]:
         """The same, and what they were found by; "": all, or those of a namespace, are candidates."""
         if selection.indexer is by_key or (selection.indexer is by_name and self._is_without_namespaces()):
             entry = self._entries.get(str(selection.term))

@@ -32,6 +32,7 @@ from orchtw.storage.interface import (
     Translation,
     Wanted,
 )
+from orchtw.storage.sqlite_counts import Counts
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_plan import Answers
 from orchtw.storage.sqlite_reader import Readers
@@ -86,6 +87,7 @@ class SqliteStore(Store):
         self._clock = clock
         self._file = StoreFile(path=path, vocabulary=vocabulary, quota_bytes=quota_bytes, translation=translation)
         self._writer = Writer(self._file, reactor, self._deliver)
+        self._counts = Counts()
         self._readers = Readers(self._file, reactor, readers)
         self._feed = Feed()
         self._open = False
@@ -137,7 +139,7 @@ class SqliteStore(Store):
         if not _is_text(prefix + start):
             raise errors.BadRequest("the key is not valid text")
         return await self._read(
-            lambda connection: sqlite_reader.list_page(connection, prefix, revision, limit, start)
+            lambda connection: sqlite_reader.list_page(connection, prefix, revision, limit, start, self._counts)
         )
 
     def scan(self, prefix: str, *, revision: int = 0, wanted: Wanted = None) -> AsyncIterator[Page]:

@@ -22,6 +22,7 @@ from twisted.internet.interfaces import IReactorFromThreads
 from orchtw import errors
 from orchtw.storage.interface import Change, Damaged, KeyValue, Page
 from orchtw.storage.sqlite_checksum import all_written, is_written
+from orchtw.storage.sqlite_counts import Counts
 from orchtw.storage.sqlite_errors import RESTORE, sentence
 from orchtw.storage.sqlite_file import StoreFile
 from orchtw.storage.sqlite_schema import HEAD
@@ -185,22 +186,27 @@ def check_revision(revision: int, compacted: int, head: int) -> None:
         raise errors.Expired.list()
 
 
-def list_page(connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str) -> Page:
+def list_page(
+    connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str, counts: Counts
+) -> Page:
     """See `Store.list`. A list of the latest state begins again if a compaction overtakes it."""
     while True:
         compacted, head = read_head(connection)
         check_revision(revision, compacted, head)
         try:
-            return _list_at(connection, prefix, revision or head, limit, start)
+            return _list_at(connection, prefix, revision or head, limit, start, counts)
         except errors.Expired:
             if revision:
                 raise
 
 
-def _list_at(connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str) -> Page:
+def _list_at(
+    connection: sqlite3.Connection, prefix: str, revision: int, limit: int, start: str, counts: Counts
+) -> Page:
     first, after = max(prefix, start), prefix_end(prefix)
     items: list[KeyValue] = []
     damaged: list[Damaged] = []
+    known = counts.find((prefix, revision, first))
     while True:
         count = min(CHUNK_KEYS, limit - len(items)) if limit else CHUNK_KEYS
         *columns, compacted = connection.execute(LIST, (first, after, revision, count)).fetchone()
@@ -216,7 +222,11 @@ def _list_at(connection: sqlite3.Connection, prefix: str, revision: int, limit: 
             return Page(items, revision, damaged=damaged)
         first = keys[-1] + "\0"
         if len(items) == limit:
-            (remaining,) = connection.execute(COUNT, (first, after, revision)).fetchone()
+            if known is None:
+                (remaining,) = connection.execute(COUNT, (first, after, revision)).fetchone()
+            else:
+                remaining = known - len(items) - len(damaged)
+            counts.keep(prefix, revision, keys, remaining)
             return Page(items, revision, remaining > 0, remaining, damaged)
 
 

@@ -41,7 +41,8 @@ def stored(*, same: bool) -> CustomStored:
 
 
 def value(name: str, more: Object | None = None, **spec: Any) -> bytes:
-    meta = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "", "creationTimestamp": None, **(more or {})}
+    meta = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "", "creationTimestamp": None}
+    meta.update(more or {})
     obj = lamp(version=name, spec=spec)
     return orjson.dumps({"kind": "Lamp", "apiVersion": obj["apiVersion"], "metadata": meta, "spec": spec})
 
@@ -133,7 +134,7 @@ SPECS: tuple[Object, ...] = (
 
 
 class UnreadTests(SynchronousTestCase):
-    """What is left as it is stored at the start, against what reading all of it at once gives (reference STORE-23)."""
+    """What is left as it is stored at the start, against what reading it at once gives (reference STORE-23)."""
 
     def unread(self, home: CustomStored, text: bytes) -> Entry:
         """The entry of somebody who has asked for its labels."""
