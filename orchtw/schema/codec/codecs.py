@@ -203,14 +203,9 @@ class KindCodec(MessageCodec):
         if not kept or not self.protobuf:  # what has no message has no fixed top keys either
             return self.fit(value, directive)
         changed = {key: part for key, part in value.items() if key not in kept}
-        fitted = self.normalise(changed)
+        parts = {**self.normalise(changed), **{key: value[key] for key in kept}}
+        obj = self._typed({key: parts[key] for key in keys if key in parts})
         findings = self.strict_findings(changed) if directive != IGNORE else []
-        obj = {**self._types}
-        for key in keys:
-            if key in kept:
-                obj[key] = value[key]
-            elif key in fitted:
-                obj[key] = fitted[key]
         self.set_defaults(obj)
         return obj, findings
 
