@@ -52,7 +52,7 @@ class ListenerTests(ListenerTestCase):
             return [client.answer(number), client.get("/one"), client.get("/pieces")]
 
         alice = Identity("alice", self.ca)
-        answers = await self.over(work, alice.pem)
+        answers = await self.over(work, alice.pem())
         self.assertEqual(answers, [(200, b"/twobody"), (200, b"/one"), (200, b"".join(PIECES))])
         self.assertEqual([peer.verified for peer in self.peers], [True] * 3)
 
