@@ -200,6 +200,14 @@ class ParseTests(SynchronousTestCase):
             ),
             (["--oidc-issuer-url=https://[", "--oidc-client-id=c"], '--oidc-issuer-url: "https://[" is no URL'),
             (
+                ["--oidc-required-claim=hd"],
+                'invalid argument "hd" for "--oidc-required-claim" flag: malformed pair, expect string=string',
+            ),
+            (
+                ["--service-account-issuer=http://a b"],
+                "--service-account-issuer: \"http://a b\" contains a ':' and is not a valid URL",
+            ),
+            (
                 ["--authentication-token-webhook-version=v2"],
                 '--authentication-token-webhook-version: "v2" is not one of v1beta1, v1',
             ),

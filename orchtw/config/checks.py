@@ -332,14 +332,14 @@ def _is_url(text: str) -> bool:
         parts = urlsplit(text)
     except ValueError:
         return False
-    return bool(parts.scheme and parts.netloc)
+    return bool(parts.scheme and parts.netloc) and not any(char.isspace() for char in text)
 
 
 def _election(config: Config) -> list[str]:
     """Problems of the election's times: a leader must notice its loss before others take over."""
     duration_s, deadline_s = config.leader_elect_lease_duration_s, config.leader_elect_renew_deadline_s
     retry_s = config.leader_elect_retry_period_s
-    problems = []
+    problems = [_one_of("leader-elect-resource-lock", config.leader_elect_resource_lock, ("leases",))]
     if duration_s <= deadline_s:
         problems.append("--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline")
     if deadline_s <= 1.2 * retry_s:

@@ -16,6 +16,7 @@ from orchtw import http2_frames as frames
 from orchtw.http2_frames import HEAD, HEAD_BYTES, Flag, Kind, Setting
 from orchtw.storage.etcd.connection import CONNECTION_WINDOW, DEFAULT_WINDOW, PREFIX, Call, Connection
 from orchtw.storage.etcd.status import DEADLINE_EXCEEDED, UNAVAILABLE, RpcError
+from tests.properties import examples
 
 NEVER = float("inf")
 FIELDS = frames.fields("http", "host:2379", "/etcdserverpb.KV/Range", [("te", "trailers")])
@@ -130,6 +131,7 @@ class AnswerTests(ConnectionCase):
             found: dict[Any, Any] = dict(Decoder().decode(frames.fields("https", "h", "/" + "p" * length, [])))
             self.assertEqual((found[":path"], found[":scheme"]), ("/" + "p" * length, "https"))
 
+    @examples(100)
     @given(st.lists(st.binary(max_size=40), max_size=3), st.data())
     def test_any_pieces(self, bodies: list[bytes], data: st.DataObject) -> None:
         """However an answer is cut, by the network or into frames, it is the same."""
