@@ -27,6 +27,7 @@ class ListenerTests(ListenerTestCase):
 
     async def app(self, request: Request) -> Response:
         if request.path == "/pieces":
+            self.peers.append(request.peer)
             return Response(body=SOME)
         return await super().app(request)
 
