@@ -77,6 +77,7 @@ class Options(argparse.Namespace):
     watch_writers: int
     watch_formats: tuple[str, ...]
     watch_processes: int
+    receive: str
     idle: int
     idle_seconds: float
     definitions: int
@@ -171,6 +172,7 @@ def _watches(add: Callable[..., object]) -> None:
     add("--watch-writers", type=_positive, default=8, help="concurrent writers, flat out")
     add("--watch-formats", type=_words(FORMATS), default=FORMATS, help="encodings of the watches: json, pb")
     add("--watch-processes", type=_positive, default=1, help="processes that read the watches")
+    add("--receive", choices=("all", "raw"), default="all", help="raw: all but a few watches are counted, not read")
     add("--idle", type=_positive, default=1000, help="idle watchers to open")
     add("--idle-seconds", type=_seconds, default=5.0, help="how long they idle")
 

@@ -26,7 +26,10 @@ _PROTOBUF_REVISION = re.compile(rb"\x2a\x24.{36}\x32.", re.DOTALL)
 
 
 class Watcher:
-    """Reads one watch; `seen` is what came, `ended` that it is over and `error` why."""
+    """Reads one watch; `seen` is what came, `ended` that it is over and `error` why.
+
+    `bytes` are of the answer's body, `sent` those of the stream, heads of chunks included.
+    """
 
     def __init__(self, endpoint: Endpoint, path: str, accept: str, protobuf: bool) -> None:
         self._request = endpoint.request("GET", path, accept)
@@ -36,22 +39,22 @@ class Watcher:
         self._rest = b""
         self._answered = False
         self.seen = Seen()
-        self.bytes = self.events = self.others = 0
+        self.bytes = self.sent = self.events = self.others = 0
         self.ended = False
         self.error = ""
-        self._socket = endpoint.socket()
+        self.socket = endpoint.socket()
 
     def fileno(self) -> int:
-        return self._socket.fileno()
+        return self.socket.fileno()
 
     def close(self) -> None:
-        self._socket.close()
+        self.socket.close()
 
     def open(self) -> None:
         """Ask for the watch and wait for the head of the answer; BenchError unless that is a 200."""
-        self._socket.sendall(self._request)
+        self.socket.sendall(self._request)
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
+        poll.register(self.socket, select.POLLIN)
         while not self._answered:
             if self.ended or not poll.poll(CONNECT_TIMEOUT_S * 1000):
                 raise BenchError("the watch was not answered")
@@ -62,7 +65,8 @@ class Watcher:
 
     def begin_phase(self) -> None:
         """Forget what has been seen so far."""
-        self.seen, self.bytes, self.events, self.others = Seen(), 0, 0, 0
+        self.seen = Seen()
+        self.bytes = self.sent = self.events = self.others = 0
 
     def readable(self) -> int:
         """Read what is there; returns the number of events that counted."""
@@ -83,10 +87,11 @@ class Watcher:
     def _read(self) -> None:
         try:
             for _ in range(READS_A_TURN):
-                data = self._socket.recv(RECORD_BYTES)
+                data = self.socket.recv(RECORD_BYTES)
                 if not data:
                     self.ended = True
                     return
+                self.sent += len(data)
                 self._parser.feed_data(data)
                 if len(data) < RECORD_BYTES:
                     return
