@@ -36,8 +36,9 @@ def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInf
     """The request's verb and target.
 
     `path` is raw (undecoded, without query), `params` decoded. A path that is not `/api/V/RESOURCE…` or
-    `/apis/G/V/RESOURCE…`, or that holds an empty segment (one trailing slash is none, and what is behind `proxy` is
-    another server's), is no resource request: its verb is the lower-case method. A method without a verb of its own
+    `/apis/G/V/RESOURCE…`, or that holds an empty segment (one trailing slash is none, what is behind `proxy` is
+    another server's, and `namespaces//RESOURCE` is a collection across all namespaces), is no resource request: its
+    verb is the lower-case method. A method without a verb of its own
     has the empty verb. GET on a collection is `list` or `watch`; `.../watch/...` is `watch` and `.../proxy/...` is
     `proxy` whatever the method.
 
@@ -52,7 +53,7 @@ def parse(method: str, path: str, params: Mapping[str, list[str]]) -> RequestInf
         path = unquote(path)
         parts = [unquote(part) for part in parts]
     at = 2 if parts and parts[0] == "api" else 3
-    if len(parts) <= at or parts[0] not in ("api", "apis") or ("" in parts and not _behind_proxy(parts, at)):
+    if len(parts) <= at or parts[0] not in ("api", "apis") or ("" in parts and not _may_be_empty(parts, at)):
         return RequestInfo(is_resource=False, verb=method.lower(), path=path)
     special = parts[at] in _SPECIAL_VERBS
     if special and len(parts) < at + 2:
@@ -90,9 +91,16 @@ def _of_resource(
     )
 
 
-def _behind_proxy(parts: list[str], at: int) -> bool:
-    """Whether all empty segments stand behind the sub-resource `proxy`; resources begin at `at`."""
-    place = at + (4 if parts[at] == "namespaces" else 2)
+def _may_be_empty(parts: list[str], at: int) -> bool:
+    """Whether all empty segments stand behind the sub-resource `proxy`, or the one there is for all namespaces
+    (reference REQ-10); resources begin at `at`.
+    """
+    if parts[at] in _SPECIAL_VERBS:
+        at += 1
+    behind = parts[at:]
+    if len(behind) == 3 and behind[:2] == ["namespaces", ""]:
+        return bool(behind[2]) and "" not in parts[:at]
+    place = at + (4 if behind[:1] == ["namespaces"] else 2)
     return parts[place : place + 1] == ["proxy"] and "" not in parts[:place]
 
 

@@ -95,6 +95,9 @@ RESOURCES: list[tuple[str, str, str, str, str, str, str, str, str, str, tuple[st
         *("", "api", "", "v1", "", "nodes", "proxy", "n"),
         ("nodes", "n", "proxy", ""),
     ),
+    ("GET", "/api/v1/namespaces//pods", "list", "api", "", "v1", "", "pods", "", "", ("pods",)),
+    ("DELETE", "/api/v1/namespaces//pods/", "deletecollection", "api", "", "v1", "", "pods", "", "", ("pods",)),
+    ("GET", "/api/v1/watch/namespaces//pods", "watch", "api", "", "v1", "", "pods", "", "", ("pods",)),
     ("GET", "/api/v1/pods?fieldSelector=metadata.name%3Da", "list", "api", "", "v1", "", "pods", "", "a", ("pods",)),
     ("GET", "/api/v1/pods?fieldSelector=metadata.name!%3Da", "list", "api", "", "v1", "", "pods", "", "", ("pods",)),
     ("GET", "/api/v1/pods?fieldSelector=metadata.name%3Da/b", "list", "api", "", "v1", "", "pods", "", "", ("pods",)),
@@ -118,7 +121,10 @@ RESOURCES: list[tuple[str, str, str, str, str, str, str, str, str, str, tuple[st
 ]
 
 NON_RESOURCES = [
+    "/api/v1/namespaces//pods/p",
     "/api/v1/namespaces//pods/p/proxy/a",
+    "/api//namespaces//pods",
+    "/api/v1/namespaces///",
     "/api/v1/namespaces/x/pods//proxy/a",
     "/api/v1/namespaces/x/pods/p/log//a",
     "/",

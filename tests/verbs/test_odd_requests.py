@@ -36,6 +36,24 @@ class NamespaceNameTests(Case):
             self.assertIn("metadata.name: Required value: name or generateName is required", text)
 
 
+class EmptyNamespaceTests(Case):
+    """A path with an empty namespace, which some clients send for all namespaces (reference REQ-10)."""
+
+    async def test_reads(self) -> None:
+        """It reads what is in any namespace."""
+        await self.send("POST", PODS, 201, {"metadata": {"name": "a"}, "spec": SPEC})
+        listed = (await self.send("GET", "/api/v1/namespaces//pods", 200)).json
+        self.assertEqual([item["metadata"]["name"] for item in listed["items"]], ["a"])
+
+    async def test_no_writes(self) -> None:
+        """It makes nothing and deletes nothing, and no single object is there."""
+        await self.send("POST", PODS, 201, {"metadata": {"name": "a"}, "spec": SPEC})
+        await self.send("POST", "/api/v1/namespaces//pods", 405, {"metadata": {"name": "b"}, "spec": SPEC})
+        await self.send("DELETE", "/api/v1/namespaces//pods", 405)
+        await self.send("GET", "/api/v1/namespaces//pods/a", 404)
+        await self.send("GET", f"{PODS}/a", 200)
+
+
 class VersionTests(Case):
     """A resourceVersion is at most 64 bits of ASCII digits, wherever it comes from."""
 
