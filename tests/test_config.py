@@ -393,7 +393,7 @@ class ConfigTests(SynchronousTestCase):
         self.assertEqual(host_and_port("127.0.0.1", 1), "127.0.0.1:1")
 
     def test_share(self) -> None:
-        """Of several processes each has its part of what the server may do at a time (reference STORE-28)."""
+        """Of several processes each has its part of what the server may do at a time (reference STORE-35)."""
         limits = ["--max-requests-inflight=5", "--max-mutating-requests-inflight=0", "--max-connections=100"]
         config = parse([*limits, "--workers=2"]).share()
         self.assertEqual((config.max_requests_inflight, config.max_mutating_requests_inflight), (3, 0))

@@ -154,7 +154,7 @@ class EventRateLimitTests(SynchronousTestCase):
         self.assertEqual((found[0].qps, found[0].burst), (1, 2))
 
     def test_processes(self) -> None:
-        """With `--workers` each process has its part of what the whole server lets in (reference PLUG-10)."""
+        """With `--workers` each process has its part of what the whole server lets in (reference STORE-35)."""
         whole = Limit(type="Server", qps=3, burst=5)
         self.assertEqual(share(whole, 2), Limit(type="Server", qps=1.5, burst=3))
         self.assertEqual(share(whole, 1), whole)
